@@ -1,4 +1,5 @@
-//! Lists the BPF objects of objects/congestion for Rust. `scripts/bpf` makes them from crates/congestion/variants/*.c.
+//! Lists the BPF objects of objects/congestion for Rust. `scripts/bpf` makes them from
+//! crates/congestion/variants/*.c.
 
 use std::fmt::Write;
 use std::path::PathBuf;

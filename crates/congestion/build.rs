@@ -1,5 +1,5 @@
-//! Compiles every `*.c` file of the folder `variants`, one congestion control per file, and lists them for Rust: to
-//! add a variant, add a file.
+//! Compiles every `*.c` file of the folder `variants`, one congestion control per file, and lists
+//! them for Rust. To add a variant, add a file.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,8 @@ fn main() {
     println!("cargo::rerun-if-changed={}", folder.display());
 }
 
-/// The names of the C files, in alphabetical order. Each must register itself under its own name.
+/// Returns the names of the C files, in alphabetical order. Each must register itself under its own
+/// name.
 fn variants(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .expect("this folder can be read")
@@ -51,8 +52,8 @@ fn variants(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The worked example of the recipe, for a test: its C file, whose path is returned, and `recipe.rs`, the
-/// lines of its test.
+/// Returns the worked example of the recipe, for a test: its C file, whose path is returned, and
+/// `recipe.rs`, the lines of its test.
 fn recipe(folder: &Path, out: &Path) -> PathBuf {
     let page = folder.join("../../docs/congestion-recipe.md");
     println!("cargo::rerun-if-changed={}", page.display());

@@ -1,12 +1,15 @@
-//! A bundle agent (RFC 9171, section 5): takes bundles, delivers them, hands them to other agents, drops them. Sans-I/O but for its storage.
-//! [`bentpipe_dtn::agent`] decides about lifetimes, duplicates, room, hops and fragments; here are the bundles of BPv7, their routes and
+//! A bundle agent (RFC 9171, section 5). It accepts bundles and delivers, forwards or drops them.
+//! It is sans-I/O except for its storage. [`bentpipe_dtn::agent`] decides about lifetimes,
+//! duplicates, room, hops and fragments; this file has the bundles of BPv7, their routes and
 //! reports.
 //!
-//! A bundle is accepted when it is in the storage and the storage is committed. It leaves the storage when the next agent has acknowledged
-//! it, when its payload is delivered, or when its lifetime is over. So after a crash a bundle may be forwarded or delivered twice, never
-//! lost; a delivered payload has the name of its bundle and replaces itself.
+//! A bundle is accepted when it is in the storage and the storage is committed. It leaves the
+//! storage when the next agent has acknowledged it, when its payload is delivered, or when its
+//! lifetime is over. So after a crash a bundle may be forwarded or delivered twice, but is never
+//! lost. A payload's file has the name of its bundle, so a second delivery replaces the first.
 //!
-//! When a bundle is forwarded, its hop count, bundle age and previous node are updated. Status reports are sent on reception, forwarding, delivery and deletion if the bundle asks for them.
+//! Forwarding updates a bundle's hop count, bundle age and previous node. Status reports are sent
+//! on reception, forwarding, delivery and deletion if the bundle asks for them.
 
 mod fragments;
 #[cfg(test)]
@@ -31,15 +34,16 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 
-/// Bytes by which blocks that change from hop to hop may grow, for the room that a bundle needs in a contact.
+/// Bytes by which blocks that change at each hop may grow, for the room that a bundle needs in a
+/// contact.
 const GROWTH: u64 = 64;
 
 /// Counts of an agent since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// Bundles that other agents or applications have sent to this one.
+    /// Bundles from other agents or applications.
     pub received: u64,
-    /// Received bundles that were stored already.
+    /// Received bundles that were already stored.
     pub duplicate: u64,
     /// Received data that were not a valid bundle.
     pub malformed: u64,
@@ -47,34 +51,34 @@ pub struct Counters {
     pub refused: u64,
     /// Bundles that were divided into fragments here.
     pub fragmented: u64,
-    /// Bundles whose payload was not delivered, as its signature or encryption was missing or wrong.
+    /// Bundles that were not delivered because their signature or encryption was missing or wrong.
     pub rejected: u64,
-    /// Bundles that other agents have taken.
+    /// Bundles that other agents have accepted.
     pub forwarded: u64,
     /// Bundles whose payload was delivered here.
     pub delivered: u64,
     /// Bytes of the delivered payloads.
     pub delivered_bytes: u64,
-    /// Bundles that were dropped as their lifetime or hops were over.
+    /// Bundles that were dropped because their lifetime or hops had run out.
     pub expired: u64,
-    /// Status reports that were made here.
+    /// Status reports created here.
     pub reports: u64,
     /// Bundles that are stored now.
     pub stored: u64,
 }
 
-/// What became of a bundle that came.
+/// Outcome for a received bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is stored, or was already.
+    /// The bundle is stored, or was already.
     Taken,
-    /// There is no room for it.
+    /// There is no room for the bundle.
     NoRoom,
-    /// It is not a valid bundle.
+    /// The bundle is not valid.
     Malformed,
 }
 
-/// Where a stored bundle goes.
+/// The next step of a stored bundle.
 struct Known {
     to: Target,
     /// The destination, if it is a node of the contact plan.
@@ -83,13 +87,13 @@ struct Known {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Target {
-    /// It is delivered here.
+    /// Delivery here.
     Here,
-    /// It goes to a peer, by number, as soon as the peer is reached.
+    /// To a peer, by number, as soon as it is reached.
     Peer(usize),
-    /// It leaves over a contact of the plan, by index.
+    /// Over a contact of the plan, by index.
     Contact(u32),
-    /// No route leads to its destination.
+    /// No route leads to the destination.
     Nowhere,
 }
 
@@ -108,7 +112,7 @@ pub struct Delivery {
     pub payload: Vec<u8>,
 }
 
-/// Where bundles go: the agent's own node, and the peer for each destination.
+/// Routes for bundles: the agent's own node, and the peer for each destination.
 pub struct Routes {
     node: EndpointID,
     /// The number of peers in the configuration.
@@ -118,10 +122,10 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// The routes of a configuration.
+    /// Returns the routes of a configuration.
     ///
     /// # Errors
-    /// If a name is no node, or a route leads to what is no peer.
+    /// If a name is not a node, or a route leads to a node that is not a peer.
     pub fn new(config: &Config) -> io::Result<Routes> {
         let invalid = |message| io::Error::new(io::ErrorKind::InvalidInput, message);
         let named = |text: &str| config::node(text).map_err(invalid);
@@ -146,14 +150,14 @@ impl Routes {
         Ok(Routes { node: named(&config.node)?, peers: config.peers.len(), next, default })
     }
 
-    /// The peer for bundles to a destination, if a route leads there.
+    /// Returns the peer for bundles to a destination, if a route leads there.
     fn peer(&self, destination: &EndpointID) -> Option<usize> {
         let node = config::node(&destination.node_id()?).ok()?;
         self.next.get(&node.to_string()).copied().or(self.default)
     }
 }
 
-/// A bundle agent: its stored bundles, and where each of them goes next.
+/// A bundle agent: its stored bundles, and the next step of each.
 pub struct Agent {
     bundles: dtn::Agent<Store, String>,
     routes: Routes,
@@ -172,7 +176,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent with what its storage holds, which takes `limit` bytes of bundles.
+    /// Creates an agent with the contents of its storage, which has room for `limit` bytes of
+    /// bundles.
     ///
     /// # Errors
     /// If the storage cannot be read.
@@ -212,12 +217,12 @@ impl Agent {
         Ok(agent)
     }
 
-    /// Counts since the start.
+    /// Returns the counts since the start.
     pub fn counters(&self) -> Counters {
         Counters { stored: self.bundles.len() as u64, ..self.counters }
     }
 
-    /// Takes a bundle that came from another agent. It is accepted after the next [`commit`](Self::commit).
+    /// Accepts a bundle from another agent, after the next [`commit`](Self::commit).
     pub fn receive(&mut self, bytes: &[u8]) -> Verdict {
         self.counters.received += 1;
         let Some(bundle) = parse(bytes) else {
@@ -259,7 +264,7 @@ impl Agent {
         }
     }
 
-    /// What decisions about a bundle need to know.
+    /// Returns the properties of a bundle on which decisions depend.
     fn about(&self, bundle: &Bundle, bytes: &[u8]) -> About<String> {
         let here = bundle.primary.destination.node_id() == self.routes.node.node_id();
         let hops = bundle.extension_block_by_type(HOP_COUNT_BLOCK).and_then(|block| block.hop_count_get());
@@ -274,7 +279,7 @@ impl Agent {
         }
     }
 
-    /// Makes everything that has been taken survive the process.
+    /// Commits all accepted bundles, so that they survive the process.
     ///
     /// # Errors
     /// If the storage cannot be written.
@@ -282,7 +287,8 @@ impl Agent {
         self.bundles.store_mut().commit()
     }
 
-    /// The next bundle for a peer, as it is to be sent, with its number. It is stored until [`sent`](Self::sent).
+    /// Returns the next bundle for a peer, ready to send, with its number. It stays stored until
+    /// [`sent`](Self::sent).
     ///
     /// # Errors
     /// If the storage cannot be read.
@@ -300,7 +306,7 @@ impl Agent {
                 // Nothing in it changes from hop to hop.
                 Ok(()) if bundle.canonicals.len() == 1 => return Ok(Some((number, stored))),
                 Ok(()) => {
-                    // What it returns has been decided.
+                    // Its result has been decided already.
                     let _within_limits = bundle.update_extensions(self.routes.node.clone(), 0);
                     return Ok(Some((number, Bytes::from(bundle.to_cbor()))));
                 }
@@ -313,7 +319,7 @@ impl Agent {
         Ok(None)
     }
 
-    /// Notes that a peer has taken a bundle, which leaves the storage.
+    /// Notes that a peer has accepted a bundle, which leaves the storage.
     pub fn sent(&mut self, number: u64) {
         if !self.known.contains_key(&number) {
             return;
@@ -331,14 +337,15 @@ impl Agent {
         }
     }
 
-    /// Whether bundles wait for a peer.
+    /// Returns true if bundles wait for a peer.
     pub fn waits_for(&self, peer: usize) -> bool {
         let waits = |contact: u32| self.contacts.get(&contact).is_some_and(|queue| !queue.is_empty());
         let mut open = self.schedule.iter().flat_map(|schedule| schedule.open_to(peer));
         !self.queues[peer].is_empty() || open.any(waits)
     }
 
-    /// Tells the agent the time, at which contacts of its schedule open and end. Bundles that have missed their contact get another route.
+    /// Advances the agent's time, at which contacts of its schedule open and end. Bundles that have
+    /// missed their contact get another route.
     pub fn advance(&mut self, now: Time) {
         self.now = now;
         let Some(schedule) = &mut self.schedule else { return };
@@ -351,12 +358,12 @@ impl Agent {
         again.into_iter().for_each(|number| self.place(number));
     }
 
-    /// The schedule, if the agent has a contact plan.
+    /// Returns the schedule, if the agent has a contact plan.
     pub fn schedule(&self) -> Option<&Schedule> {
         self.schedule.as_ref()
     }
 
-    /// The next bundle to be sent to a peer, which may have been dropped since it was queued.
+    /// Returns the next bundle for a peer, which may have been dropped since it was queued.
     fn pop(&mut self, peer: usize) -> Option<u64> {
         if let Some(number) = self.queues[peer].pop_front() {
             return Some(number);
@@ -389,7 +396,7 @@ impl Agent {
             }
             None => {
                 known.to = Target::Nowhere;
-                // A part may find room in a contact where the whole does not.
+                // A fragment may fit into a contact when the whole does not.
                 let half = bytes as usize / 2;
                 let reaches =
                     half >= LEAST && schedule.reaches(self.now, to, 2 * LEAST as u64, self.now + rest);
@@ -400,12 +407,12 @@ impl Agent {
         }
     }
 
-    /// Whether payloads wait for their delivery.
+    /// Returns true if payloads wait for delivery.
     pub fn has_deliveries(&self) -> bool {
         !self.here.is_empty()
     }
 
-    /// A bundle was not sent: it waits again, before the others, or gets another route.
+    /// Returns a bundle that was not sent to the front of its queue, or gives it another route.
     pub fn failed(&mut self, number: u64) {
         match self.known.get(&number).map(|known| known.to) {
             Some(Target::Peer(peer)) => self.queues[peer].push_front(number),
@@ -414,7 +421,8 @@ impl Agent {
         }
     }
 
-    /// The next payload for an endpoint of this node. It is stored until [`delivered`](Self::delivered).
+    /// Returns the next payload for an endpoint of this node. It stays stored until
+    /// [`delivered`](Self::delivered).
     ///
     /// # Errors
     /// If the storage cannot be read.
@@ -427,7 +435,7 @@ impl Agent {
                 self.drop(number);
                 continue;
             };
-            // Administrative records are made by agents on the way, which have no keys.
+            // Administrative records come from agents on the way, which have no keys.
             if !bundle.is_administrative_record() {
                 if let Err(refusal) = self.keys.open(&mut bundle) {
                     self.reject(number, &bundle, refusal);
@@ -444,7 +452,7 @@ impl Agent {
         Ok(None)
     }
 
-    /// A payload has been delivered.
+    /// Notes that a payload has been delivered.
     pub fn delivered(&mut self, delivery: &Delivery) {
         self.counters.delivered += 1;
         self.counters.delivered_bytes += delivery.payload.len() as u64;
@@ -486,7 +494,7 @@ impl Agent {
         }
     }
 
-    /// A bundle that is not stored has reached a limit.
+    /// Ends a bundle that is not stored and has reached a limit.
     fn end(&mut self, bundle: &Bundle, over: Over) {
         let reason = match over {
             Over::Lifetime => report::LIFETIME_EXPIRED,
@@ -501,7 +509,7 @@ impl Agent {
         );
     }
 
-    /// Decides where a stored bundle goes.
+    /// Decides the next step of a stored bundle.
     fn direct(&mut self, number: u64, bundle: &Bundle) {
         let destination = &bundle.primary.destination;
         let planned = self.schedule.as_ref().and_then(|schedule| {
@@ -531,7 +539,7 @@ impl Agent {
         }
     }
 
-    /// A bundle as it is stored.
+    /// Returns a stored bundle.
     fn stored(&self, number: u64) -> Option<Bundle> {
         if !self.bundles.contains(number) {
             return None;
@@ -544,7 +552,7 @@ impl Agent {
         self.forget(number);
     }
 
-    /// Forgets where a bundle that is no longer stored was going.
+    /// Removes a bundle that is no longer stored from its queue.
     fn forget(&mut self, number: u64) {
         self.known.remove(&number);
         if let Some(schedule) = &mut self.schedule {
@@ -573,18 +581,18 @@ impl Agent {
     }
 }
 
-/// The time of this host, since 2000.
+/// Returns the time of this host, since 2000.
 fn clock() -> Time {
     Time::ZERO + milliseconds(dtntime::dtn_time_now())
 }
 
-/// When a bundle's lifetime is over, since 2000.
+/// Returns the time at which a bundle's lifetime ends, since 2000.
 fn expires(bundle: &Bundle) -> Time {
     let lifetime = u64::try_from(bundle.primary.lifetime.as_millis()).unwrap_or(u64::MAX);
     let age = bundle.extension_block_by_type(BUNDLE_AGE_BLOCK).and_then(|block| block.bundle_age_get());
     let age = age.map_or(0, |age| u64::try_from(age).unwrap_or(u64::MAX));
     let end = match bundle.primary.creation_timestamp.dtntime() {
-        // Without a creation time its age counts (RFC 9171, section 4.4.2).
+        // Without a creation time the bundle age counts (RFC 9171, section 4.4.2).
         0 => dtntime::dtn_time_now().saturating_add(lifetime.saturating_sub(age)),
         _ if age >= lifetime => 0,
         created => created.saturating_add(lifetime),
@@ -592,8 +600,8 @@ fn expires(bundle: &Bundle) -> Time {
     Time::ZERO + milliseconds(end)
 }
 
-/// A bundle whose checks hold. A primary block may lack a CRC, as those of dtnd do (dtn7 0.21), although RFC 9171, section 4.3.1, requires
-/// one.
+/// Returns a bundle whose checksums are valid. A primary block may lack a CRC, as those of dtnd do
+/// (dtn7 0.21), although RFC 9171, section 4.3.1, requires one.
 fn parse(bytes: &[u8]) -> Option<Bundle> {
     let mut bundle = parse_unchecked(bytes)?;
     if !bundle.crc_valid() {
@@ -611,7 +619,7 @@ fn parse(bytes: &[u8]) -> Option<Bundle> {
     valid.then_some(bundle)
 }
 
-/// A bundle that has been checked when it came.
+/// Returns a bundle that was checked when it came.
 fn parse_unchecked(bytes: &[u8]) -> Option<Bundle> {
     Bundle::try_from(bytes).ok()
 }

@@ -12,30 +12,30 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// Bundles that are made before the connection is looked at again.
+/// Number of bundles that are created before the connection is served again.
 const BATCH: usize = 32;
 
-/// How bundles are made.
+/// Properties of the bundles to send.
 #[derive(Clone, Debug)]
 pub struct Making {
     /// Endpoint of the source.
     pub from: String,
     /// Endpoint of the destination.
     pub to: String,
-    /// Endpoint to which status reports go, and whether delivery is to be reported.
+    /// Endpoint for status reports, and whether delivery is to be reported.
     pub report: Option<String>,
-    /// How long the bundles are worth anything.
+    /// Lifetime of the bundles.
     pub lifetime: Duration,
-    /// Most hops of a bundle; none for no such block.
+    /// Most hops of a bundle; `None` for no hop count block.
     pub hops: Option<u8>,
     /// The keys with which payloads are signed and encrypted.
     pub keys: Keys,
 }
 
-/// Makes a bundle; `sequence` tells bundles of one millisecond apart.
+/// Creates a bundle; `sequence` tells bundles of one millisecond apart.
 ///
 /// # Errors
-/// If an endpoint is none, or a key has no length that its algorithm takes.
+/// If an endpoint is invalid, or a key's length does not suit its algorithm.
 pub fn make(making: &Making, sequence: u64, payload: Vec<u8>) -> Result<Vec<u8>, String> {
     let invalid = |error: &dyn std::fmt::Debug| format!("{error:?}");
     let flags = match making.report {
@@ -65,7 +65,8 @@ pub fn make(making: &Making, sequence: u64, payload: Vec<u8>) -> Result<Vec<u8>,
     Ok(bundle.to_cbor())
 }
 
-/// Sends bundles by TCPCL and returns how many of them the agent has accepted within `patience` after the last sign of it.
+/// Sends bundles by TCPCL and returns the number of those that the agent has accepted, waiting at
+/// most `patience` between two signs of progress.
 ///
 /// # Errors
 /// If there is no connection, or the session fails before any bundle was accepted.
@@ -86,7 +87,7 @@ pub fn send_tcpcl(
     let (mut next, mut heard) = (bundles.next(), Instant::now());
     let mut buffer = vec![0; 1 << 16];
     loop {
-        // Bundles are made a few at a time, so that the first ones leave at once.
+        // Bundles are created a few at a time, so that the first ones leave at once.
         for _ in 0..BATCH {
             if !session.is_established() || session.pending() >= 1000 {
                 break;
@@ -134,7 +135,7 @@ pub fn send_tcpcl(
         }
         if next.is_none() && session.pending() == 0 && session.is_established() {
             session.close();
-            // The agent may have gone already.
+            // The agent may be gone already.
             let _closing = stream.write_all(&session.write(now(), 1 << 18));
             return Ok(accepted);
         }
@@ -150,10 +151,12 @@ pub fn send_tcpcl(
     }
 }
 
-/// Sends bundles one after the other in the form of MTCP or STCP, which acknowledge nothing. Returns how many were sent.
+/// Sends bundles one after the other in the format of MTCP or STCP, which have no acknowledgments.
+/// Returns the number sent.
 ///
 /// # Errors
-/// If there is no connection, it fails, or a bundle is too long for the form. Bundles before that one are sent.
+/// If there is no connection, it fails, or a bundle is too long for the format. Bundles before that
+/// one are sent.
 pub fn send_stream(
     address: SocketAddr,
     form: Form,
@@ -182,7 +185,7 @@ pub fn send_stream(
     Ok(sent)
 }
 
-/// Sends bundles in datagrams; returns how many were sent.
+/// Sends bundles in datagrams; returns the number sent.
 ///
 /// # Errors
 /// If one is longer than a datagram, or cannot be sent.

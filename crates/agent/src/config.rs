@@ -1,4 +1,4 @@
-//! The configuration of an agent, which its command line fills.
+//! The configuration of an agent, filled from its command line.
 
 use crate::security::Keys;
 use bentpipe_dtn::convergence::stream::Form;
@@ -16,36 +16,39 @@ pub struct Config {
     pub node: String,
     /// Folder of the storage.
     pub storage: PathBuf,
-    /// Bytes of bundles that are stored at most.
+    /// Most bytes of stored bundles.
     pub limit: u64,
-    /// Whether a bundle is on the medium before it is acknowledged, so that it survives a failure of power.
+    /// True if a bundle must be on the medium before it is acknowledged, so that it survives a
+    /// power failure.
     #[serde(default)]
     pub sync: bool,
-    /// Folder into which payloads for endpoints of the node are written, one file each; none counts them only.
+    /// Folder into which payloads for endpoints of the node are written, one file each; `None` only
+    /// counts them.
     #[serde(default)]
     pub deliver: Option<PathBuf>,
-    /// Addresses on which other agents are served.
+    /// Addresses on which other agents can connect.
     #[serde(default)]
     pub listen: Vec<Address>,
-    /// The agents to which this one can forward bundles, with the addresses at which they are reached.
+    /// The agents to which this one can forward bundles, with their addresses.
     #[serde(default)]
     pub peers: Vec<Peer>,
-    /// For destinations, by node identifier, the peer that comes next; `*` stands for all other destinations. Destinations in the contact plan are
-    /// routed by the plan.
+    /// The next peer for each destination, by node identifier; `*` stands for all other
+    /// destinations. Destinations in the contact plan are routed by the plan.
     #[serde(default)]
     pub routes: Vec<(String, String)>,
-    /// Longest bundle that is received, in bytes.
+    /// Longest bundle that is accepted, in bytes.
     pub longest: u64,
     /// File into which the counts are written at the end and once a second.
     #[serde(default)]
     pub status: Option<PathBuf>,
-    /// The contact plan by which bundles are routed and contacts open; without one, peers can always be reached.
+    /// The contact plan that gives routes and contacts; without one, peers can always be reached.
     #[serde(default)]
     pub plan: Option<Planned>,
-    /// How LTP is spoken.
+    /// The configuration of LTP.
     #[serde(default)]
     pub ltp: Ltp,
-    /// The keys with which payloads for this node are decrypted and verified before they are delivered.
+    /// The keys with which payloads for this node are decrypted and verified before they are
+    /// delivered.
     #[serde(default)]
     pub keys: Keys,
 }
@@ -56,27 +59,31 @@ pub struct Config {
 pub struct Planned {
     /// The plan in any of the formats of [`bentpipe_dtn::contacts::read`].
     pub text: String,
-    /// Skips contacts that do not end after their start; otherwise a plan with such a contact is refused.
+    /// Skips contacts that do not end after their start; otherwise a plan with such a contact is
+    /// refused.
     #[serde(default)]
     pub skip_impossible: bool,
     /// Time from now to second 0 of the plan in seconds, negative if that has passed.
     pub lead: f64,
 }
 
-/// How an agent speaks LTP.
+/// The configuration of an agent's LTP.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ltp {
-    /// Number of the engine; if unset, the number of an `ipn` node, and otherwise a checksum of the node's identifier.
+    /// Number of the engine; by default the number of an `ipn` node, and otherwise a checksum of
+    /// the node's identifier.
     #[serde(default)]
     pub engine: Option<u64>,
     /// One-way light time to peers that are not in the contact plan, in seconds.
     pub light_time: f64,
-    /// Time in seconds that an answer may take beyond light times and closed contacts, for transmission, queues and processing.
+    /// Time in seconds that an answer may take beyond light times and closed contacts, for
+    /// transmission, queues and processing.
     pub margin: f64,
-    /// Rate in bit/s at which datagrams leave to peers that are not in the contact plan.
+    /// Rate in bit/s of datagrams to peers that are not in the contact plan.
     pub rate: u64,
-    /// Bytes of bundles to a peer that may be in memory without an acknowledgment; one bundle may always be. Further ones wait in the storage.
+    /// Most bytes of bundles to a peer that are in memory without an acknowledgment; one bundle is
+    /// always allowed. Further ones wait in the storage.
     #[serde(default = "in_flight")]
     pub in_flight: u64,
 }
@@ -91,11 +98,11 @@ impl Default for Ltp {
     }
 }
 
-/// An address and what is spoken there.
+/// An address and its convergence layer.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Address {
-    /// The convergence layer that is spoken at the address.
+    /// The convergence layer at the address.
     pub layer: Layer,
     /// IP address and port.
     pub address: SocketAddr,
@@ -107,18 +114,19 @@ pub struct Address {
 pub enum Layer {
     /// TCP convergence layer version 4 (RFC 9174), without TLS.
     Tcpcl,
-    /// Minimal TCP convergence layer (draft-ietf-dtn-mtcpcl), which acknowledges nothing.
+    /// Minimal TCP convergence layer (draft-ietf-dtn-mtcpcl), without acknowledgments.
     Mtcp,
-    /// Simple TCP convergence layer (draft-burleigh-dtn-stcp), which acknowledges nothing.
+    /// Simple TCP convergence layer (draft-burleigh-dtn-stcp), without acknowledgments.
     Stcp,
-    /// A UDP datagram per bundle (RFC 7122), which nobody acknowledges.
+    /// A UDP datagram per bundle (RFC 7122), without acknowledgments.
     Udp,
     /// LTP (RFC 5326) over UDP, a red block per bundle.
     Ltp,
 }
 
 impl Layer {
-    /// The form in which the layer puts bundles into a TCP connection one after the other, if it does.
+    /// Returns the format in which the layer puts bundles into a TCP connection one after the
+    /// other, if it does.
     pub fn form(self) -> Option<Form> {
         match self {
             Layer::Mtcp => Some(mtcp::FORM),
@@ -138,10 +146,10 @@ pub struct Peer {
     pub at: Address,
 }
 
-/// A node identifier in the form in which they are compared.
+/// Returns a node identifier in its canonical form.
 ///
 /// # Errors
-/// If it is none.
+/// If it is invalid.
 pub fn node(text: &str) -> Result<EndpointID, String> {
     let endpoint = endpoint(text)?;
     match endpoint.is_node_id() {
@@ -150,10 +158,10 @@ pub fn node(text: &str) -> Result<EndpointID, String> {
     }
 }
 
-/// An endpoint identifier.
+/// Returns an endpoint identifier.
 ///
 /// # Errors
-/// If it is none.
+/// If it is invalid.
 pub fn endpoint(text: &str) -> Result<EndpointID, String> {
     EndpointID::try_from(text).map_err(|_| {
         format!("\"{text}\" is not an endpoint identifier; allowed: such as dtn://mars/in or ipn:3.1")

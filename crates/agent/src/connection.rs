@@ -1,4 +1,4 @@
-//! A TCP connection to another agent, in whatever it speaks.
+//! A TCP connection to another agent, for any layer over TCP.
 
 use crate::config::Layer;
 use bentpipe_core::{Span, Time};
@@ -9,18 +9,19 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-/// Bytes that wait for the other side before further bundles are taken from the queue.
+/// Bytes that may wait for the other side before no further bundles are taken from the queue.
 const AHEAD: usize = 1 << 20;
-/// Bundles that may be without an acknowledgment.
+/// Most bundles without an acknowledgment.
 const UNACKNOWLEDGED: usize = 1024;
-/// Time after which a connection that is not established is given up; a handshake takes twice the light time.
+/// Time after which a connection that is not established is given up; a handshake takes twice the
+/// light time.
 const HANDSHAKE: Span = Span::from_secs(60);
 
 /// A bundle that came over a connection.
 pub struct Incoming {
     /// Number of its transfer, if the layer acknowledges.
     pub transfer: Option<u64>,
-    /// The bytes of the bundle as they came.
+    /// The bytes of the bundle as received.
     pub bundle: Bytes,
 }
 
@@ -28,7 +29,7 @@ enum Protocol {
     Tcpcl(Box<tcpcl::Session>),
     /// Bundles come one after the other (MTCP, STCP).
     In(stream::Reader),
-    /// Bundles are written one after the other in this form.
+    /// Bundles are written one after the other in this format.
     Out(stream::Write),
 }
 
@@ -36,29 +37,29 @@ enum Protocol {
 pub struct Connection {
     /// The socket, which never blocks.
     pub stream: TcpStream,
-    /// The peer to which it leads, if it is known.
+    /// The peer to which it leads, if known.
     pub peer: Option<usize>,
-    /// The node at the other end, when it has said so.
+    /// The node at the other end, once it has said so.
     pub node: Option<String>,
     protocol: Protocol,
-    /// Until when the handshake of TCP may last, if it is not over.
+    /// Deadline for the handshake of TCP, if it is not over.
     connecting: Option<Time>,
     out: Vec<u8>,
     written: usize,
     /// Bundles on their way: transfers and their numbers in the storage.
     flying: BTreeMap<u64, u64>,
-    /// MTCP and STCP: bundles, and the bytes after which each is out.
+    /// MTCP and STCP: bundles, and the number of bytes after which each is sent completely.
     unwritten: Vec<(usize, u64)>,
-    /// What came and was not asked for yet.
+    /// Received bundles that have not been taken yet.
     incoming: Vec<Incoming>,
     /// Bundles that the other side has, and those that it refused.
     finished: Vec<(u64, bool)>,
-    /// The reason for which the connection is over, if it is.
+    /// The reason for which the connection ended, if it did.
     pub over: Option<String>,
 }
 
 impl Connection {
-    /// A connection that somebody else opened.
+    /// Returns a connection that another agent has opened.
     pub fn accepted(
         stream: TcpStream,
         layer: Layer,
@@ -113,7 +114,7 @@ impl Connection {
         })
     }
 
-    /// Whether a further bundle may be sent now.
+    /// Returns true if a further bundle may be sent now.
     pub fn takes(&self) -> bool {
         let room = self.out.len() - self.written < AHEAD && self.over.is_none();
         room && self.connecting.is_none()
@@ -124,7 +125,7 @@ impl Connection {
             }
     }
 
-    /// Sends a bundle; whether the other side can take it at all.
+    /// Sends a bundle. Returns true if the other side can take it at all.
     pub fn send(&mut self, number: u64, bundle: Bytes) -> bool {
         match &mut self.protocol {
             Protocol::Tcpcl(session) => match session.send(bundle) {
@@ -142,7 +143,8 @@ impl Connection {
         }
     }
 
-    /// Goes on with the handshake of TCP, and ends the connection if that has failed. Returns whether the handshake is complete.
+    /// Continues the handshake of TCP, and ends the connection if that has failed. Returns true if
+    /// the handshake is complete.
     fn establish(&mut self, now: Time) -> bool {
         let Some(until) = self.connecting else { return true };
         match self.stream.take_error() {
@@ -163,7 +165,7 @@ impl Connection {
         self.connecting.is_none()
     }
 
-    /// Reads what has come.
+    /// Reads all waiting data.
     pub fn read(&mut self, now: Time, buffer: &mut [u8]) {
         if !self.establish(now) {
             return;
@@ -181,7 +183,7 @@ impl Connection {
                     match &mut self.protocol {
                         Protocol::Tcpcl(session) => session.read(now, &buffer[..count]),
                         Protocol::In(reader) => reader.read(&buffer[..count]),
-                        // Nothing comes back over MTCP and STCP.
+                        // MTCP and STCP send nothing back.
                         Protocol::Out(_) => {}
                     }
                     if count < buffer.len() {
@@ -234,23 +236,23 @@ impl Connection {
         }
     }
 
-    /// The bundles that came since the last call.
+    /// Returns the bundles received since the last call.
     pub fn take_incoming(&mut self) -> Vec<Incoming> {
         std::mem::take(&mut self.incoming)
     }
 
-    /// The bundles that the other side has, or refuses (false), since the last call.
+    /// Returns the bundles that the other side has, or refuses (false), since the last call.
     pub fn take_finished(&mut self) -> Vec<(u64, bool)> {
         std::mem::take(&mut self.finished)
     }
 
-    /// The bundles that were on their way when it ended.
+    /// Returns the bundles that were on their way when it ended.
     pub fn take_flying(&mut self) -> Vec<u64> {
         let unwritten = std::mem::take(&mut self.unwritten).into_iter().map(|(_, number)| number);
         std::mem::take(&mut self.flying).into_values().chain(unwritten).collect()
     }
 
-    /// Answers a bundle that came.
+    /// Answers a received bundle.
     pub fn answer(&mut self, transfer: u64, length: u64, taken: bool) {
         if let Protocol::Tcpcl(session) = &mut self.protocol {
             match taken {
@@ -260,14 +262,14 @@ impl Connection {
         }
     }
 
-    /// Ends the session as its protocol has it.
+    /// Ends the session as its protocol requires.
     pub fn close(&mut self) {
         if let Protocol::Tcpcl(session) = &mut self.protocol {
             session.close();
         }
     }
 
-    /// Writes what the connection takes.
+    /// Writes as much as the connection takes.
     pub fn write(&mut self, now: Time) {
         if !self.establish(now) {
             return;
@@ -298,12 +300,12 @@ impl Connection {
         }
     }
 
-    /// Whether bytes wait for room in the socket, or for the handshake.
+    /// Returns true if bytes wait for room in the socket, or for the handshake.
     pub fn is_blocked(&self) -> bool {
         self.connecting.is_some() || self.written < self.out.len()
     }
 
-    /// When the session has something to do.
+    /// Returns the time at which the session has something to do.
     pub fn next_wake(&self) -> Option<Time> {
         if self.connecting.is_some() {
             return self.connecting;

@@ -1,8 +1,10 @@
-//! A bundle agent for real hosts (BPv7, RFC 9171) over TCPCL version 4, MTCP, STCP, UDP and LTP, with its bundles on disk.
-//! Bundles go by a table of routes, or by contact graph routing over a contact plan.
+//! A bundle agent for real hosts (BPv7, RFC 9171) over TCPCL version 4, MTCP, STCP, UDP and LTP,
+//! with its bundles on disk. Bundles are routed by a table, or by contact graph routing over a
+//! contact plan.
 //!
-//! The wire format of bundles is that of the crate `bp7`; the convergence layers are those of [`bentpipe_dtn::convergence`], LTP
-//! and routing those of [`bentpipe_dtn::ltp`] and [`bentpipe_dtn::routing`]: the code of the simulator.
+//! The wire format of bundles comes from the crate `bp7`. The convergence layers are
+//! [`bentpipe_dtn::convergence`], and LTP and routing are [`bentpipe_dtn::ltp`] and
+//! [`bentpipe_dtn::routing`]: the code of the simulator.
 
 pub mod agent;
 pub mod client;

@@ -1,7 +1,9 @@
-//! LTP over UDP between this agent and its peers (RFC 5326; bundles are service 1): an engine per peer.
+//! LTP over UDP between this agent and its peers (RFC 5326; bundles are service 1): an engine per
+//! peer.
 //!
-//! A block is a bundle. Segments leave at the rate of the open contact, or at a given rate to peers without contacts. Sessions and reports are numbered by
-//! the microseconds since 2000, so that an agent that is started again is not taken for the one before.
+//! A block is a bundle. Segments leave at the rate of the open contact, or at a configured rate to
+//! peers without contacts. Sessions and reports are numbered by the microseconds since 2000, so
+//! that a restarted agent is not mistaken for its predecessor.
 
 use crate::schedule::Schedule;
 use bentpipe_core::{Span, Time};
@@ -19,29 +21,29 @@ use std::net::{SocketAddr, UdpSocket};
 
 /// The service number of bundles.
 const BUNDLES: u64 = 1;
-/// Peers that are known by nothing but their address, at most; the agent answers them.
+/// Most peers that are known only by their address; the agent answers them.
 const STRANGERS: usize = 1024;
 /// Bytes of IP and UDP headers.
 pub(crate) const HEADERS: u64 = 28;
-/// Time for which an agent that was late may catch up with the rate.
+/// Time for which a late agent may catch up with the rate.
 pub(crate) const SLACK: Span = Span::from_millis(2);
 
-/// What an agent knows of LTP.
+/// Settings of an agent's LTP.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Number of the engine.
     pub engine: u64,
     /// Light time to peers without contacts.
     pub light_time: Span,
-    /// What an answer may take beyond light times and closed contacts.
+    /// Longest time of an answer beyond light times and closed contacts.
     pub margin: Span,
     /// Rate to peers without contacts.
     pub rate: BitRate,
-    /// Bytes of bundles to a peer that may be without an acknowledgment.
+    /// Most bytes of bundles to a peer without an acknowledgment.
     pub in_flight: u64,
 }
 
-/// What ended or came on a link.
+/// Events on a link.
 pub enum News {
     /// A bundle has arrived in this session.
     Arrived(Session, Bytes),
@@ -51,7 +53,7 @@ pub enum News {
     Failed(u64),
 }
 
-/// A peer and the engine for it.
+/// A peer and its engine.
 pub struct Link {
     engine: Engine,
     /// The address to which its segments are sent.
@@ -63,7 +65,7 @@ pub struct Link {
     sending: BTreeMap<u64, (u64, u64)>,
     /// The sum of their lengths.
     in_flight: u64,
-    /// When the next segment may leave.
+    /// Time at which the next segment may leave.
     free: Time,
 }
 
@@ -77,7 +79,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// Links over sockets, with an engine for each peer.
+    /// Creates links over sockets, with an engine for each peer.
     ///
     /// # Errors
     /// If a socket for a peer cannot be opened.
@@ -110,27 +112,27 @@ impl Links {
         Ok(Links { sockets, links, settings, first, scratch: Vec::new() })
     }
 
-    /// The sockets to be waited for.
+    /// Returns the sockets to wait for.
     pub fn sockets(&self) -> &[UdpSocket] {
         &self.sockets
     }
 
-    /// The number of links.
+    /// Returns the number of links.
     pub fn len(&self) -> usize {
         self.links.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.links.is_empty()
     }
 
-    /// A link by its number.
+    /// Returns a link by its number.
     pub fn link(&self, place: usize) -> &Link {
         &self.links[place]
     }
 
-    /// Takes up to `most` datagrams from each socket, and lets timers run out.
+    /// Reads up to `most` datagrams from each socket, and lets timers expire.
     pub fn read(&mut self, now: Time, buffer: &mut [u8], most: usize) {
         for socket in 0..self.sockets.len() {
             for _ in 0..most {
@@ -156,7 +158,7 @@ impl Links {
         }
     }
 
-    /// What has happened on a link since the last call.
+    /// Returns the events on a link since the last call.
     pub fn news(&mut self, place: usize) -> Vec<News> {
         let link = &mut self.links[place];
         let mut news = Vec::new();
@@ -175,7 +177,7 @@ impl Links {
                         End::Cancelled(_) => News::Failed(number),
                     }));
                 }
-                // Bundles are red, and other services have no client here.
+                // Bundles are red, and there are no clients for other services.
                 Event::Red { session, .. } => link.engine.refuse(session),
                 Event::Green { .. } | Event::Abandoned { .. } => {}
             }
@@ -188,7 +190,7 @@ impl Links {
         self.links[place].engine.refuse(session);
     }
 
-    /// Begins to send a bundle.
+    /// Starts to send a bundle.
     pub fn send(&mut self, place: usize, number: u64, bundle: Bytes) {
         let link = &mut self.links[place];
         let length = bundle.len() as u64;
@@ -197,12 +199,13 @@ impl Links {
         link.in_flight += length;
     }
 
-    /// Whether so many bytes are without an acknowledgment on a link that no further bundle may leave.
+    /// Returns true if so many bytes are unacknowledged on a link that no further bundle may leave.
     pub fn is_full(&self, place: usize) -> bool {
         self.links[place].in_flight >= self.settings.in_flight.max(1)
     }
 
-    /// Gives up what is being sent on a link, and returns those bundles: its peer has no contact any more.
+    /// Gives up what is being sent on a link whose peer has no more contacts, and returns those
+    /// bundles.
     pub fn give_up(&mut self, place: usize) -> Vec<u64> {
         let link = &mut self.links[place];
         let sending = std::mem::take(&mut link.sending);
@@ -214,13 +217,14 @@ impl Links {
         sending.into_values().map(|(number, _)| number).collect()
     }
 
-    /// Whether a link may transmit now: its contact is open, and what has left before has been transmitted.
+    /// Returns true if a link may transmit now: its contact is open, and earlier segments have been
+    /// transmitted.
     pub fn is_free(&self, place: usize, now: Time, schedule: Option<&Schedule>) -> bool {
         let link = &self.links[place];
         link.free <= now && self.rate_of(link, schedule).is_some()
     }
 
-    /// Transmits the next segment; returns whether there was one.
+    /// Transmits the next segment. Returns true if there was one.
     pub fn transmit(&mut self, place: usize, now: Time, schedule: Option<&Schedule>) -> bool {
         let Some((delay, rate)) = self.rate_of(&self.links[place], schedule) else { return false };
         let link = &mut self.links[place];
@@ -240,14 +244,14 @@ impl Links {
         let Some((_, segment)) = link.engine.next_segment(now, patience) else { return false };
         self.scratch.clear();
         segment.write(&mut self.scratch);
-        // What the system does not take is lost as on the link, and retransmitted.
+        // What the system does not take counts as lost on the link, and is retransmitted.
         let _lost_if_it_fails = self.sockets[link.socket].send_to(&self.scratch, link.address);
         let late = Time::from_nanos(now.as_nanos().saturating_sub(SLACK.as_nanos()));
         link.free = link.free.max(late) + rate.span_of(self.scratch.len() as u64 + HEADERS);
         true
     }
 
-    /// Light time and rate on a link, if it is open.
+    /// Returns light time and rate of a link, if it is open.
     fn rate_of(&self, link: &Link, schedule: Option<&Schedule>) -> Option<(Span, BitRate)> {
         let planned = link.peer.zip(schedule).filter(|(peer, schedule)| schedule.node_of(*peer).is_some());
         match planned {
@@ -256,12 +260,12 @@ impl Links {
         }
     }
 
-    /// Whether segments wait for nothing but the rate of an open link.
+    /// Returns true if segments wait only for the rate of an open link.
     pub fn has_segments(&self, schedule: Option<&Schedule>) -> bool {
         self.links.iter().any(|link| link.engine.has_segments() && self.rate_of(link, schedule).is_some())
     }
 
-    /// When the first timer of an engine runs out.
+    /// Returns the time at which the first timer of an engine expires.
     pub fn next_wake(&self) -> Option<Time> {
         self.links.iter().filter_map(|link| link.engine.next_wake()).min()
     }

@@ -1,8 +1,9 @@
 //! An agent on sockets: one thread that waits for all of them.
 //!
-//! What comes is stored, the storage is committed, and only then are acknowledgments written: an acknowledged bundle survives the process. A
-//! connection to a peer is opened when a bundle waits for it, and again after a second if it fails. With a contact plan, bundles leave in contacts
-//! only, and datagrams at the contact's rate. Time counts from the start of the agent.
+//! Received bundles are stored, the storage is committed, and only then are acknowledgments
+//! written, so an acknowledged bundle survives the process. A connection to a peer is opened when a
+//! bundle waits for it, and again after a second if it fails. With a contact plan, bundles leave
+//! only in contacts, and datagrams at the contact's rate. Time counts from the start of the agent.
 
 use crate::agent::{Agent, Counters, Routes, Verdict};
 use crate::config::{self, Address, Config, Layer};
@@ -28,11 +29,11 @@ const KEEPALIVE: u16 = 15;
 const AGAIN: Duration = Duration::from_secs(1);
 /// Largest bundle in a datagram over IPv4.
 const DATAGRAM: usize = 65_507;
-/// Bytes that the blocks of a fragment may take beside its payload.
+/// Bytes of the blocks of a fragment besides its payload.
 const FRAGMENT: usize = 507;
 /// Time from 1970 to 2000.
 const SINCE_1970: Duration = Duration::from_secs(946_684_800);
-/// Bundles that are delivered before sockets are looked at again.
+/// Number of bundles that are delivered before sockets are served again.
 const BATCH: usize = 1000;
 
 /// An agent with its sockets and connections, driven by [`step`](Node::step).
@@ -43,14 +44,14 @@ pub struct Node {
     datagrams: Vec<UdpSocket>,
     ltp: Links,
     connections: Vec<Connection>,
-    /// When each peer may be tried again.
+    /// Time at which each peer may be tried again.
     retry: Vec<Instant>,
     started: Instant,
     buffer: Vec<u8>,
     told: Instant,
-    /// When the next datagram may leave to each peer.
+    /// Time at which the next datagram may leave to each peer.
     free: Vec<Time>,
-    /// The number of sockets of LTP on which the agent listens; others serve peers only.
+    /// The number of LTP sockets on which the agent listens; others serve peers only.
     listens_ltp: usize,
 }
 
@@ -58,7 +59,7 @@ impl Node {
     /// Opens the storage and the sockets.
     ///
     /// # Errors
-    /// With what cannot be opened.
+    /// If one of them cannot be opened; the error names it.
     pub fn new(config: Config) -> io::Result<Node> {
         let about =
             |what: String| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
@@ -113,25 +114,26 @@ impl Node {
         })
     }
 
-    /// The addresses on which it listens, TCP first.
+    /// Returns the addresses on which it listens, TCP first.
     ///
     /// # Errors
-    /// If a socket does not know.
+    /// If a socket does not know its address.
     pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         let streams = self.listeners.iter().map(|(listener, _)| listener.local_addr());
         let segments = self.ltp.sockets().iter().take(self.listens_ltp).map(UdpSocket::local_addr);
         streams.chain(self.datagrams.iter().map(UdpSocket::local_addr)).chain(segments).collect()
     }
 
-    /// Counts since the start.
+    /// Returns the counts since the start.
     pub fn counters(&self) -> Counters {
         self.agent.counters()
     }
 
-    /// Waits for something to do, for `longest` at most, and does it.
+    /// Waits at most `longest` for something to do, and does it.
     ///
     /// # Errors
-    /// If the storage or the folder of payloads cannot be written: then nothing more may be acknowledged.
+    /// If the storage or the folder of payloads cannot be written. Nothing more may be acknowledged
+    /// then.
     pub fn step(&mut self, longest: Duration) -> io::Result<()> {
         self.wait(longest)?;
         let now = self.now();
@@ -155,7 +157,7 @@ impl Node {
         Ok(())
     }
 
-    /// Ends the sessions, and writes the counts.
+    /// Ends the sessions and writes the counts.
     ///
     /// # Errors
     /// If storage or counts cannot be written.
@@ -224,7 +226,7 @@ impl Node {
     fn accept(&mut self, now: Time) {
         let session = self.session();
         for (listener, layer) in &self.listeners {
-            // What cannot be accepted now is accepted later, or is gone.
+            // A connection that cannot be accepted now is accepted later, or is gone.
             while let Ok((stream, _)) = listener.accept() {
                 self.connections.extend(Connection::accepted(stream, *layer, session.clone(), now));
             }
@@ -243,7 +245,7 @@ impl Node {
             for incoming in connection.take_incoming() {
                 let verdict = self.agent.receive(&incoming.bundle);
                 if let Some(transfer) = incoming.transfer {
-                    // What is malformed is acknowledged, for it would not be better the next time.
+                    // Malformed bundles are acknowledged, since repeating them would not help.
                     connection.answer(transfer, incoming.bundle.len() as u64, verdict != Verdict::NoRoom);
                 }
             }
@@ -276,7 +278,7 @@ impl Node {
         Ok(())
     }
 
-    /// Sends segments of LTP: what sessions have to say, and then new bundles.
+    /// Sends segments of LTP: first those of existing sessions, then new bundles.
     fn transmit(&mut self, now: Time) -> io::Result<()> {
         for link in 0..self.ltp.len() {
             let peer = self.ltp.link(link).peer;
@@ -315,7 +317,7 @@ impl Node {
         Ok(())
     }
 
-    /// Opens connections to peers for whom something waits.
+    /// Opens connections to peers for which something waits.
     fn connect(&mut self, now: Time) -> io::Result<()> {
         for peer in 0..self.config.peers.len() {
             let Address { layer, address } = self.config.peers[peer].at;
@@ -377,7 +379,7 @@ impl Node {
                     self.agent.sent(number);
                 }
                 Err(_) => {
-                    // Nobody is there, or no room: later.
+                    // Nobody is there, or there is no room: try again later.
                     self.agent.failed(number);
                     break;
                 }
@@ -386,7 +388,7 @@ impl Node {
         Ok(())
     }
 
-    /// Takes note of what connections have sent, and removes those that are over.
+    /// Processes what connections have sent, and removes those that are over.
     fn settle(&mut self) {
         for connection in &mut self.connections {
             for (number, taken) in connection.take_finished() {
@@ -409,13 +411,13 @@ impl Node {
     }
 }
 
-/// The rate of datagrams to peers without contacts.
+/// Returns the rate of datagrams to peers without contacts.
 fn rate(config: &Config) -> BitRate {
     BitRate::from_millibits(config.ltp.rate.saturating_mul(1000))
         .expect("a rate of 0 is refused at the start")
 }
 
-/// What a configuration says of LTP.
+/// Returns the LTP settings of a configuration.
 fn settings(config: &Config) -> io::Result<Settings> {
     let about = &config.ltp;
     let span = |seconds: f64| Span::from_nanos((seconds.max(0.0) * 1e9) as u64);
@@ -430,7 +432,7 @@ fn settings(config: &Config) -> io::Result<Settings> {
     Ok(Settings { engine, light_time, margin, rate: rate(config), in_flight: about.in_flight })
 }
 
-/// Writes a file that is whole whenever it is there.
+/// Writes a file in such a way that it is whole whenever it exists.
 fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
@@ -438,7 +440,7 @@ fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     fs::rename(&part, path)
 }
 
-/// A name of a file for any text.
+/// Returns a file name for any text.
 fn name(text: &str) -> String {
     let kept = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
     let name: String = text.chars().map(|char| if kept(char) { char } else { '_' }).collect();

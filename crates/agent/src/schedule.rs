@@ -1,6 +1,8 @@
-//! The contacts of an agent by a contact plan: which are open now, and by contact graph routing over which one a bundle leaves.
+//! The contacts of an agent by a contact plan: those that are open now, and the one over which a
+//! bundle leaves by contact graph routing.
 //!
-//! Time counts from the start of the agent. Contacts of this agent with nodes that are not its peers are left out: no bundle could leave over them.
+//! Time counts from the start of the agent. Contacts of this agent with nodes that are not its
+//! peers are left out, since no bundle could leave over them.
 
 use crate::config::{self, Config, Planned};
 use bentpipe_core::{Span, Time};
@@ -23,16 +25,16 @@ pub struct Schedule {
     peers: BTreeMap<Node, usize>,
     planner: Planner,
     search: Search,
-    /// When contacts of this agent open (true) and end (false), in order.
+    /// Times at which contacts of this agent open (true) and end (false), in order.
     changes: VecDeque<(Time, bool, u32)>,
     open: BTreeSet<u32>,
 }
 
 impl Schedule {
-    /// The schedule of a configuration by its plan.
+    /// Returns the schedule for a configuration and its plan.
     ///
     /// # Errors
-    /// If the plan cannot be read, or does not have this node.
+    /// If the plan cannot be read, or does not contain this node.
     pub fn new(config: &Config, planned: &Planned) -> io::Result<Schedule> {
         let invalid = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
         let plan = match planned.skip_impossible {
@@ -84,7 +86,8 @@ impl Schedule {
         Ok(Schedule { plan, me, nodes, peers, planner, search, changes, open })
     }
 
-    /// Opens and ends contacts until `now`. Returns whether something has changed, and the contacts that have ended.
+    /// Opens and ends contacts until `now`. Returns whether something has changed, and the contacts
+    /// that have ended.
     pub fn advance(&mut self, now: Time) -> (bool, Vec<u32>) {
         let (mut changed, mut ended) = (false, Vec::new());
         while let Some((_, opens, contact)) = self.changes.front().copied().filter(|change| change.0 <= now) {
@@ -100,82 +103,84 @@ impl Schedule {
         (changed, ended)
     }
 
-    /// When the next contact opens or ends.
+    /// Returns the time at which the next contact opens or ends.
     pub fn next_change(&self) -> Option<Time> {
         self.changes.front().map(|change| change.0)
     }
 
-    /// The node of the plan with this identifier.
+    /// Returns the node of the plan with this identifier.
     pub fn node(&self, identifier: &str) -> Option<Node> {
         self.nodes.get(identifier).copied()
     }
 
-    /// The contact over which a bundle leaves, if a route leads to its destination before `deadline`.
+    /// Returns the contact over which a bundle leaves, if a route leads to its destination before
+    /// `deadline`.
     pub fn choose(&mut self, now: Time, bundle: u64, to: Node, bytes: u64, deadline: Time) -> Option<u32> {
         let query =
             Query { priority: PRIORITY, deadline: Some(deadline), ..Query::new(self.me, to, now, bytes) };
         self.planner.choose(&self.plan, &mut self.search, bundle, &query)
     }
 
-    /// Whether a route leads to a node for a bundle of `bytes`.
+    /// Returns true if a route leads to a node for a bundle of `bytes`.
     pub fn reaches(&mut self, now: Time, to: Node, bytes: u64, deadline: Time) -> bool {
         let query =
             Query { priority: PRIORITY, deadline: Some(deadline), ..Query::new(self.me, to, now, bytes) };
         self.planner.reaches(&self.plan, &mut self.search, &query)
     }
 
-    /// A bundle leaves over its contact.
+    /// Notes that a bundle leaves over its contact.
     pub fn departed(&mut self, bundle: u64) {
         self.planner.departed(bundle);
     }
 
-    /// A bundle is no longer here, or gets another route.
+    /// Releases the reserved contact of a bundle that is no longer here, or gets another route.
     pub fn release(&mut self, bundle: u64) {
         self.planner.release(bundle);
     }
 
-    /// The contacts that are open to a peer.
+    /// Returns the contacts that are open to a peer.
     pub fn open_to(&self, peer: usize) -> impl Iterator<Item = u32> + '_ {
         let leads =
             move |contact: &&u32| self.peers.get(&self.plan.contacts()[**contact as usize].to) == Some(&peer);
         self.open.iter().filter(leads).copied()
     }
 
-    /// Whether a bundle of `bytes` can leave over a contact from now on.
+    /// Returns true if a bundle of `bytes` can leave over a contact from now on.
     pub fn fits(&self, contact: u32, now: Time, bytes: u64) -> bool {
         let contact = &self.plan.contacts()[contact as usize];
         now + contact.rate.span_of(bytes) <= contact.end
     }
 
-    /// A peer in this schedule, if it is a node of the plan.
+    /// Returns a peer in this schedule, if it is a node of the plan.
     pub fn node_of(&self, peer: usize) -> Option<Node> {
         self.peers.iter().find(|(_, index)| **index == peer).map(|(node, _)| *node)
     }
 
-    /// The open contact to a peer.
+    /// Returns the open contact to a peer.
     pub fn contact_to(&self, peer: usize) -> Option<Contact> {
         self.open_to(peer).next().map(|index| self.plan.contacts()[index as usize])
     }
 
-    /// Whether another contact to a peer comes after `now`.
+    /// Returns true if another contact to a peer comes after `now`.
     pub fn comes_again(&self, now: Time, peer: usize) -> bool {
         let contacts = self.plan.leaving(self.me, now).iter();
         let mut nodes = contacts.map(|index| self.plan.contacts()[*index as usize].to);
         nodes.any(|node| self.peers.get(&node) == Some(&peer))
     }
 
-    /// The contact plan, shifted to the start of the agent.
+    /// Returns the contact plan, shifted to the start of the agent.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// This node in the plan.
+    /// Returns this node's number in the plan.
     pub fn me(&self) -> Node {
         self.me
     }
 }
 
-/// The node identifier of a name in a plan: `mars` is `dtn://mars/`, `3` is `ipn:3.0`, and identifiers are themselves.
+/// Returns the node identifier of a name in a plan: `mars` becomes `dtn://mars/`, `3` becomes
+/// `ipn:3.0`, and identifiers stay unchanged.
 fn identifier(name: &str) -> Result<String, String> {
     let text = match name.parse::<u64>() {
         Ok(number) => format!("ipn:{number}.0"),
@@ -185,7 +190,7 @@ fn identifier(name: &str) -> Result<String, String> {
     config::node(&text).map(|node| node.to_string()).map_err(|wrong| format!("contact plan: {wrong}"))
 }
 
-/// A time in whole milliseconds as a span.
+/// Returns a time in whole milliseconds as a span.
 pub(crate) fn milliseconds(count: u64) -> Span {
     Span::from_nanos(count.saturating_mul(1_000_000))
 }

@@ -1,8 +1,10 @@
-//! Integrity and confidentiality of payloads (BPSec, RFC 9172) with the contexts of RFC 9173, by the crate `bp7`: BIB-HMAC-SHA2 and BCB-AES-GCM.
+//! Integrity and confidentiality of payloads (BPSec, RFC 9172) with the contexts of RFC 9173, by
+//! the crate `bp7`: BIB-HMAC-SHA2 and BCB-AES-GCM.
 //!
-//! The sender signs the payload with a key, and encrypts it and its signature with another. The agent of the destination decrypts and verifies
-//! before it delivers; agents on the way need no keys. Keys are shared beforehand: neither RFC says how. An IV is 96 random bits (RFC 9173, section
-//! 4.3.1), so that one key is good for 2^32 bundles.
+//! The sender signs the payload with a key, and encrypts it and its signature with another. The
+//! destination's agent decrypts and verifies it before delivery; agents on the way need no keys.
+//! Keys are shared beforehand; neither RFC says how. An IV has 96 random bits (RFC 9173, section
+//! 4.3.1), so one key suffices for 2^32 bundles.
 
 use bp7::bpsec::rfc9173::{bcb, bib};
 use bp7::bpsec::{
@@ -24,10 +26,12 @@ const IV: usize = 12;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keys {
-    /// Key of HMAC-SHA-384 over the payload, in hexadecimal digits. An agent that has it delivers no payload without a valid signature.
+    /// Key of HMAC-SHA-384 over the payload, in hexadecimal digits. An agent with this key delivers
+    /// no payload without a valid signature.
     #[serde(default)]
     pub integrity: Option<Key>,
-    /// Key of AES-GCM for the payload, of 16 or 32 bytes, in hexadecimal digits. An agent that has it delivers no payload that was not encrypted.
+    /// Key of AES-GCM for the payload, of 16 or 32 bytes, in hexadecimal digits. An agent with this
+    /// key delivers no payload that was not encrypted.
     #[serde(default)]
     pub confidentiality: Option<Key>,
 }
@@ -56,20 +60,21 @@ impl TryFrom<String> for Key {
     }
 }
 
-/// Reasons for which a payload is not delivered (RFC 9172, section 7.1: reason codes of status reports).
+/// Reasons for which a payload is not delivered (RFC 9172, section 7.1: reason codes of status
+/// reports).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The payload is not protected as it has to be.
+    /// The payload lacks the required protection.
     Missing = 12,
     /// The payload or its protection was changed, or another key was used.
     Failed = 15,
 }
 
 impl Keys {
-    /// Signs and encrypts the payload of a bundle, as far as there are keys.
+    /// Signs and encrypts the payload of a bundle, with the keys that exist.
     ///
     /// # Errors
-    /// If a key has no length that its algorithm takes, or the system has no random numbers.
+    /// If a key's length does not suit its algorithm, or the system has no random numbers.
     pub fn protect(&self, bundle: &mut Bundle, source: &EndpointID) -> Result<(), String> {
         let about = |error: bp7::bpsec::BpsecError| error.to_string();
         let mut targets = vec![PAYLOAD];
@@ -97,7 +102,7 @@ impl Keys {
         Ok(())
     }
 
-    /// Decrypts the payload of a bundle and verifies it, as far as there are keys.
+    /// Decrypts the payload of a bundle and verifies it, with the keys that exist.
     ///
     /// # Errors
     /// If it must not be delivered.
@@ -130,12 +135,12 @@ fn blocks(bundle: &Bundle, kind: u64) -> impl Iterator<Item = &CanonicalBlock> {
     bundle.canonicals.iter().filter(move |block| block.block_type == kind)
 }
 
-/// Whether the payload is the target of a security block of a kind.
+/// Returns true if the payload is the target of a security block of a kind.
 fn covers(bundle: &Bundle, kind: u64) -> bool {
     blocks(bundle, kind).any(|block| targets(block).contains(&PAYLOAD))
 }
 
-/// The blocks that a security block protects.
+/// Returns the blocks that a security block protects.
 fn targets(block: &CanonicalBlock) -> Vec<u64> {
     let CanonicalData::Unknown(data) = block.data() else { return Vec::new() };
     let block = match block.block_type {

@@ -1,10 +1,11 @@
-//! Storage of bundles on disk, which survives the death of the agent at any moment.
+//! Storage of bundles on disk, which survives the death of the agent at any time.
 //!
-//! A store is a folder with one log. A record adds a bundle or removes one: kind (1 byte), number (8), length (4), check (CRC-32C, 4), then the bytes of the
-//! bundle. What has been [written](Store::commit) is in the kernel's hands and survives the process; with `sync` it is on the medium and
-//! survives a failure of power. A log that ends within a record, because the agent died while it wrote, is cut there when it is
-//! opened: that record was never committed. A log with more removed bytes than stored ones is rewritten into a new file, which replaces it in
-//! one step.
+//! A store is a folder with one log. A record adds a bundle or removes one: kind (1 byte), number
+//! (8), length (4), check (CRC-32C, 4), then the bytes of the bundle. [Committed](Store::commit)
+//! data is in the kernel and survives the process; with `sync` it is on the medium and survives a
+//! power failure. If the agent died while it wrote, the log ends within a record, and is truncated
+//! there when it is opened: that record was never committed. A log with more removed bytes than
+//! stored ones is rewritten into a new file, which replaces it in one step.
 
 use bentpipe_dtn::agent;
 use bp7::crc::CASTAGNOLI;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 const HEAD: usize = 17;
 const ADD: u8 = 1;
 const REMOVE: u8 = 2;
-/// A log is not rewritten before it has so many bytes.
+/// Bytes that a log must have before it is rewritten.
 const REWRITE: u64 = 64 << 20;
 
 #[derive(Clone, Copy)]
@@ -32,7 +33,7 @@ struct Place {
 pub struct Store {
     folder: PathBuf,
     log: Flock<File>,
-    /// Length of the log with what is not written yet.
+    /// Length of the log including what is not written yet.
     end: u64,
     /// Records that are not written yet.
     pending: Vec<u8>,
@@ -80,7 +81,7 @@ impl Store {
         Ok(store)
     }
 
-    /// The bytes of a bundle.
+    /// Returns the bytes of a bundle.
     ///
     /// # Errors
     /// If the log cannot be read.
@@ -99,10 +100,12 @@ impl Store {
         Ok(Bytes::from(bundle))
     }
 
-    /// Writes what was added and removed since the last commit. On return it survives the process.
+    /// Writes what was added and removed since the last commit. When it returns, these changes
+    /// survive the process.
     ///
     /// # Errors
-    /// If the log cannot be written; nothing since the last commit may be acknowledged then.
+    /// If the log cannot be written. In that case nothing since the last commit may be
+    /// acknowledged.
     pub fn commit(&mut self) -> io::Result<()> {
         if self.pending.is_empty() {
             return Ok(());
@@ -118,22 +121,22 @@ impl Store {
         }
     }
 
-    /// Numbers of the stored bundles, the oldest first.
+    /// Returns the numbers of the stored bundles, the oldest first.
     pub fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
         self.live.keys().copied()
     }
 
-    /// Number of stored bundles.
+    /// Returns the number of stored bundles.
     pub fn len(&self) -> usize {
         self.live.len()
     }
 
-    /// Whether nothing is stored.
+    /// Returns true if nothing is stored.
     pub fn is_empty(&self) -> bool {
         self.live.is_empty()
     }
 
-    /// Bytes of the stored bundles.
+    /// Returns the bytes of the stored bundles.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -173,7 +176,8 @@ impl Store {
 impl agent::Store for Store {
     type Bundle = [u8];
 
-    /// Adds a bundle, unless it is too long for a record. It is safe after the next [`commit`](Store::commit).
+    /// Adds a bundle, unless it is too long for a record. It is safe after the next
+    /// [`commit`](Store::commit).
     fn add(&mut self, bundle: &[u8]) -> Option<u64> {
         let length = u32::try_from(bundle.len()).ok()?;
         let number = self.next;
@@ -194,7 +198,7 @@ impl agent::Store for Store {
     }
 }
 
-/// The log for this agent alone.
+/// Locks the log for this agent alone and returns it.
 fn locked(log: File) -> io::Result<Flock<File>> {
     Flock::lock(log, FlockArg::LockExclusiveNonblock)
         .map_err(|_| io::Error::new(io::ErrorKind::ResourceBusy, "another agent uses this storage"))
@@ -216,7 +220,8 @@ fn check(head: &[u8], bundle: &[u8]) -> u32 {
     digest.finalize()
 }
 
-/// Kind, number and length of the whole and valid record at the beginning of `content`.
+/// Returns kind, number and length of the record at the beginning of `content`, if it is whole and
+/// valid.
 fn record(content: &[u8]) -> Option<(u8, u64, u32)> {
     let head = content.get(..HEAD)?;
     let number = u64::from_be_bytes(head[1..9].try_into().ok()?);
@@ -231,7 +236,7 @@ mod tests {
     use super::*;
     use bentpipe_dtn::agent::Store as _;
 
-    /// A new folder for a test of this name.
+    /// Returns a new folder for a test of this name.
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("bentpipe-store-{}-{name}", std::process::id()));
         let _none_before = std::fs::remove_dir_all(&folder);
@@ -253,7 +258,7 @@ mod tests {
         drop(store);
         let path = folder.join("bundles.log");
         let whole = std::fs::read(&path).unwrap();
-        // Whatever of the last record is missing, the others are there.
+        // Whatever part of the last record is missing, the others are there.
         for cut in 1..=HEAD + 5 {
             std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
             let store = Store::open(&folder, false).unwrap();

@@ -1,5 +1,5 @@
-//! Agents on loopback: what they forward and deliver over each convergence layer, and that nothing they accepted is lost when they are
-//! killed.
+//! Agents on loopback: forwarding and delivery over each convergence layer, and that no accepted
+//! bundle is lost when they are killed.
 
 use bentpipe_agent::client::{self, Making};
 use bentpipe_agent::config::{Address, Config, Layer, Ltp, Peer, Planned};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A folder of its own for a test, which goes with it.
+/// A folder of its own for a test, which is removed with it.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -153,7 +153,8 @@ fn bundles_cross_two_agents_over_every_layer() {
     }
 }
 
-/// RFC 9171, section 5.10 and 6.1.1: the status report of a delivery goes to the report-to endpoint as an administrative record.
+/// RFC 9171, section 5.10 and 6.1.1: the status report of a delivery goes to the report-to endpoint
+/// as an administrative record.
 #[test]
 fn deliveries_are_reported_and_what_is_over_is_dropped() {
     let folder = Folder::new("reports");
@@ -182,7 +183,8 @@ fn deliveries_are_reported_and_what_is_over_is_dropped() {
     );
 }
 
-/// A bundle as dtnd of dtn7 0.21 sent it, but for the lifetime: its primary block lacks the CRC that RFC 9171, section 4.3.1, requires.
+/// A bundle as dtnd of dtn7 0.21 sent it, except for the lifetime: its primary block lacks the CRC
+/// that RFC 9171, section 4.3.1, requires.
 #[test]
 fn a_primary_block_may_be_without_crc() {
     let folder = Folder::new("no-crc");
@@ -202,7 +204,8 @@ fn a_primary_block_may_be_without_crc() {
     assert_eq!(node.finish().malformed, 0);
 }
 
-/// The agent of [`accepted_bundles_survive_kills`], as a process of its own: this test's program with this variable.
+/// The agent of [`accepted_bundles_survive_kills`], as a process of its own: this test's program
+/// with this variable.
 const ROLE: &str = "BENTPIPE_AGENT_TEST";
 
 #[test]
@@ -245,7 +248,7 @@ fn accepted_bundles_survive_kills() {
     for kill in 0..=KILLS {
         let agent = Arc::new(Mutex::new(spawn(&folder.0, port, "tcpcl")));
         wait_for("its start", || std::net::TcpStream::connect(address).is_ok());
-        // TCPCL acknowledges in the order of sending, so that the accepted ones are the first.
+        // TCPCL acknowledges in the order of sending, so the accepted ones are the first.
         let first = sequence;
         let mut bundles = (0..BATCH).map(|_| {
             sequence += 1;
@@ -253,7 +256,8 @@ fn accepted_bundles_survive_kills() {
         });
         let started = Instant::now();
         let killer = (kill > 0).then(|| {
-            // At any moment of the time that all bundles take on this machine, which the outcomes tell.
+            // At any time within the duration that all bundles take on this machine, as the
+            // outcomes show.
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let delay = whole * ((random >> 33) % 1000) as u32 / 1000;
             let agent = agent.clone();
@@ -294,7 +298,8 @@ fn accepted_bundles_survive_kills() {
     );
 }
 
-/// A relay of datagrams between an agent and another at `far`, which loses some of them in both directions.
+/// A relay of datagrams between an agent and another at `far`, which loses some of them in both
+/// directions.
 struct Lossy {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -337,7 +342,7 @@ fn numbered(count: u64, to: &str, length: usize) -> Vec<Vec<u8>> {
     (0..count).map(|number| client::make(&making(to), number, payload(number)).unwrap()).collect()
 }
 
-/// RFC 5326: red data arrive whole under any loss.
+/// RFC 5326: red data arrives completely under any loss.
 #[test]
 fn ltp_loses_nothing_where_a_fifth_of_the_datagrams_is_lost() {
     let folder = Folder::new("lossy");
@@ -367,7 +372,8 @@ fn ltp_loses_nothing_where_a_fifth_of_the_datagrams_is_lost() {
     assert_eq!(mars.forwarded + mars.stored, 60);
 }
 
-/// To a peer that never answers, bundles leave up to the limit, which is repeated until the test ends; the others wait in the storage.
+/// To a peer that never answers, bundles leave up to the limit, and these are repeated until the
+/// test ends; the others wait in the storage.
 #[test]
 fn ltp_sends_no_more_than_may_be_in_flight() {
     let folder = Folder::new("in-flight");
@@ -399,7 +405,8 @@ fn ltp_sends_no_more_than_may_be_in_flight() {
     assert_eq!((counters.received, counters.stored), (40, 40));
 }
 
-/// A rover reaches the Earth over two orbiters. By the plan a bundle goes over the one with the earlier arrival, and only in its contacts.
+/// A rover reaches the Earth over two orbiters. According to the plan a bundle goes over the one
+/// with the earlier arrival, and only in its contacts.
 #[test]
 fn bundles_follow_a_contact_plan() {
     let folder = Folder::new("plan");
@@ -445,7 +452,8 @@ fn bundles_follow_a_contact_plan() {
     earth.finish();
 }
 
-/// LTP reports data before a block is whole. A receiver that is killed then has them no more, and its later reports say so.
+/// LTP reports data before a block is complete. A receiver that is killed then no longer has them,
+/// and its later reports say so.
 #[test]
 fn bundles_over_ltp_survive_kills_of_the_receiver() {
     const KILLS: u64 = 25;
@@ -525,7 +533,8 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len() / 2).map(digits).collect()
 }
 
-/// The examples of RFC 9173, appendix A: signed bundles are accepted with their key only, encrypted ones are decrypted to the original.
+/// The examples of RFC 9173, appendix A: signed bundles are accepted with their key only, encrypted
+/// ones are decrypted to the original.
 #[test]
 fn the_examples_of_rfc_9173_are_opened() {
     let examples: serde_json::Value =

@@ -1,5 +1,6 @@
-//! What the log costs the kernel, by its own account (bpf_stats): the mean time of each of the log's programs, and of
-//! the operations of a congestion control, over a million segments.
+//! The cost of the log for the kernel, by the kernel's own account (bpf_stats): the mean time of
+//! each of the log's programs, and of the operations of a congestion control, over a million
+//! segments.
 //!
 //!     cargo bench -p bentpipe-bpf --features bpf
 
@@ -21,7 +22,7 @@ fn main() {
     use bentpipe_bpf::{register, Log, Namespace, Start};
 
     const SEGMENTS: usize = 1_000_000;
-    // `cargo test --benches` only wants to know that it runs.
+    // `cargo test --benches` only checks that it runs.
     if common::skips() || std::env::args().any(|argument| argument == "--test") {
         return;
     }
@@ -49,12 +50,13 @@ fn main() {
                 spent = program.run_time_ns;
             }
         }
-        // The receiver's segments, which are not recorded, included.
+        // Includes the receiver's segments, which are not recorded.
         println!("the log: {:.0} ns per event", spent as f64 / events as f64);
     });
 }
 
-/// The kernel counts the runs of BPF programs and their time while this value is there.
+/// Makes the kernel count the runs of BPF programs and their time until the returned value is
+/// dropped.
 #[cfg(feature = "bpf")]
 fn counting() -> impl Drop {
     struct Counting(String);

@@ -1,10 +1,11 @@
-//! Whether BPF can be used here, found out by trying; only when it cannot, why.
+//! A check whether BPF can be used here, found out by trying; the reason is searched for only if it
+//! cannot.
 
 use std::{fs, io};
 
 use crate::{bpf, objects};
 
-/// Why BPF cannot be used. The text is a sentence with what to do about it.
+/// The reason for which BPF cannot be used. The text is a sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Unavailable {
     /// This build was compiled without BPF.
@@ -30,7 +31,8 @@ pub enum Unavailable {
     /// The kernel is too old.
     #[error("congestion controls by BPF need Linux 6.4, and this is {0}; use a newer kernel")]
     Kernel(String),
-    /// Everything seems right, yet the kernel refuses; a seccomp filter or a security module may be why.
+    /// All conditions hold, but the kernel still refuses; a seccomp filter or a security module may
+    /// be the reason.
     #[error(
         "the kernel refuses BPF though this process has the capabilities: {0} (in a container: allow bpf() in its \
          seccomp profile; with lockdown: see /sys/kernel/security/lockdown)"
@@ -38,8 +40,8 @@ pub enum Unavailable {
     Refused(#[source] io::Error),
 }
 
-/// Whether the kernel takes congestion controls from this process and lets it log connections. Loads one of each for
-/// the answer, which takes some milliseconds, and keeps none.
+/// Checks that the kernel accepts congestion controls from this process and lets it log
+/// connections. For this it loads one of each, which takes some milliseconds, and keeps none.
 pub fn available() -> Result<(), Unavailable> {
     if !bpf::IS_BUILT {
         return Err(Unavailable::NotBuilt);
@@ -47,7 +49,7 @@ pub fn available() -> Result<(), Unavailable> {
     bpf::try_congestion(objects::CONGESTION[0].1).and_then(|()| bpf::try_tracer(objects::LOG)).map_err(reason)
 }
 
-/// Looks for the cause of a refusal.
+/// Returns the cause of a refusal.
 fn reason(refusal: io::Error) -> Unavailable {
     if let Some(missing) = missing_capabilities() {
         return Unavailable::Capabilities(missing);
@@ -64,7 +66,8 @@ fn reason(refusal: io::Error) -> Unavailable {
     }
 }
 
-/// The capabilities that are needed and not there. CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON.
+/// Returns the capabilities that are needed and missing. CAP_SYS_ADMIN includes CAP_BPF and
+/// CAP_PERFMON.
 fn missing_capabilities() -> Option<Vec<&'static str>> {
     const SYS_ADMIN: u64 = 1 << 21;
     const NEEDED: [(&str, u64); 3] =
@@ -77,7 +80,7 @@ fn missing_capabilities() -> Option<Vec<&'static str>> {
     (!missing.is_empty()).then_some(missing)
 }
 
-/// Whether a user namespace's map (user_namespaces(7)) is that of the machine's own.
+/// Returns true if a user namespace's map (user_namespaces(7)) is that of the machine's own.
 fn is_whole_range(map: &str) -> bool {
     map.split_whitespace().eq(["0", "0", "4294967295"])
 }

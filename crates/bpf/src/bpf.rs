@@ -14,36 +14,39 @@ use libbpf_rs::{
 
 use crate::event::RECORD;
 
-/// Whether BPF is built in.
+/// True if BPF is built in.
 pub const IS_BUILT: bool = true;
 
-/// The section of constants that the objects let a loader write.
+/// The section of constants that a loader may write before loading.
 const SETTINGS: &str = ".rodata.settings";
 
-/// The map in which an object counts skipped calls of the kernel (crates/congestion/include/home/guard.h).
+/// The map in which an object counts calls that the kernel skipped
+/// (crates/congestion/include/home/guard.h).
 const SKIPPED: &str = ".bss.skipped";
 
 /// Bytes of a congestion control's name, which is the last member of its structure.
 const NAME: usize = 16;
 
-/// Most records that are taken out of the ring at once.
+/// Largest number of records that are taken out of the ring at once.
 const AT_ONCE: usize = 4096;
 
-/// The program of programs/log.c that is attached to a function of the kernel, which not every kernel allows.
+/// The program of programs/log.c that is attached to a function of the kernel, which not every
+/// kernel allows.
 const CLOSING: &str = "segment_while_closing";
 
-/// A congestion control in the kernel, until dropped: its link is a file descriptor, which goes with the process.
+/// A congestion control in the kernel until it is dropped: its link is a file descriptor, which
+/// ends with the process.
 #[derive(Debug)]
 pub struct CongestionControl {
     _link: Link,
     skipped: MapHandle,
 }
 
-/// The tracing program in the kernel, until dropped.
+/// The tracing program in the kernel until it is dropped.
 #[derive(Debug)]
 pub struct Tracer {
     ring: RingBuffer<'static>,
-    /// What the ring's callback took out of it: records end to end.
+    /// Records that the ring's callback took out of it, end to end.
     taken: Arc<Mutex<Vec<u8>>>,
     _links: Vec<Link>,
     sees_closing: bool,
@@ -61,7 +64,8 @@ pub fn try_tracer(object: &[u8]) -> io::Result<()> {
 }
 
 impl CongestionControl {
-    /// Registers the object's congestion control as `name`, with `settings` as the first words of its constants.
+    /// Registers the object's congestion control as `name`, with `settings` as the first words of
+    /// its constants.
     pub fn register(object: &[u8], name: &str, settings: &[u32]) -> io::Result<CongestionControl> {
         listening(|| {
             let mut open = open(object, name)?;
@@ -72,15 +76,15 @@ impl CongestionControl {
                 .maps_mut()
                 .find(|map| map.map_type() == MapType::StructOps)
                 .expect("BP_VARIANT defines one");
-            // Link and map keep what they need of the object.
+            // Link and map keep the parts of the object that they need.
             let link = control.attach_struct_ops()?;
             let map = loaded.maps().find(|map| map.name() == SKIPPED).expect("guard.h defines it");
             Ok(CongestionControl { _link: link, skipped: MapHandle::try_from(&map)? })
         })
     }
 
-    /// Operations that the kernel skipped and that were repaired, and connections that began without their first
-    /// operation.
+    /// Returns the number of operations that the kernel skipped and that were repaired, and of
+    /// connections that began without their first operation.
     pub fn skipped(&self) -> io::Result<[u64; 2]> {
         listening(|| {
             let value = self.skipped.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY)?;
@@ -91,7 +95,8 @@ impl CongestionControl {
     }
 }
 
-/// Whether this kernel skips BPF programs while its process 1 is the current one: its type says so.
+/// Returns true if this kernel skips BPF programs while its process 1 is the current one, as its
+/// type information shows.
 pub fn skips_programs() -> bool {
     let Ok(types) = Btf::from_vmlinux() else { return false };
     let structure = types.type_by_name::<Struct<'_>>("bpf_prog_aux");
@@ -99,7 +104,8 @@ pub fn skips_programs() -> bool {
 }
 
 impl Tracer {
-    /// Starts to record the connections of `namespaces`, inode number and tag of each, into a ring of `ring_bytes`.
+    /// Starts to record the connections of `namespaces` (inode number and tag of each) into a ring
+    /// of `ring_bytes`.
     pub fn start(object: &[u8], namespaces: &[(u32, u32)], ring_bytes: u32) -> io::Result<Tracer> {
         listening(|| {
             let object = load_tracer(object, namespaces, Some(ring_bytes))?;
@@ -110,7 +116,7 @@ impl Tracer {
             builder.add(&map, move |record| {
                 let mut taken = into.lock().unwrap_or_else(PoisonError::into_inner);
                 taken.extend_from_slice(record);
-                // A negative number ends the reading, after this record.
+                // A negative number ends reading after this record.
                 if taken.len() < AT_ONCE * RECORD {
                     0
                 } else {
@@ -135,14 +141,15 @@ impl Tracer {
         })
     }
 
-    /// Whether segments of connections that are closing are recorded.
+    /// Returns true if segments of connections that are closing are recorded.
     pub fn sees_closing(&self) -> bool {
         self.sees_closing
     }
 
-    /// Waits for records, at most `timeout`, and hands on some of those there are.
+    /// Waits at most `timeout` for records, and passes on some of them.
     pub fn poll(&mut self, timeout: Duration, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        // Waits only when the ring is empty, and then for a wake-up (many records) or the end of the time.
+        // It waits only when the ring is empty, and then for a wake-up (many records) or the end of
+        // the time.
         let full = self.ring.poll_raw(timeout) == -1;
         if !full {
             self.ring.consume_raw();
@@ -155,7 +162,7 @@ impl Tracer {
         Ok(())
     }
 
-    /// Records that the ring had no room for.
+    /// Returns the number of records for which the ring had no room.
     pub fn lost(&self) -> io::Result<u64> {
         listening(|| {
             let map = self.object.maps().find(|map| map.name() == ".bss.lost").expect("log.c defines it");
@@ -170,7 +177,8 @@ fn open(object: &[u8], name: &str) -> libbpf_rs::Result<OpenObject> {
     ObjectBuilder::default().name(name)?.open_memory(object)
 }
 
-/// Loads the tracing program, where the kernel refuses to have it in one of its functions without that part.
+/// Loads the tracing program, without the part that needs one of the kernel's functions if the
+/// kernel refuses that.
 fn load_tracer(
     object: &[u8],
     namespaces: &[(u32, u32)],
@@ -226,13 +234,13 @@ fn rename(object: &mut OpenObject, name: &str) {
 }
 
 thread_local! {
-    /// What libbpf has said to this thread during the present call.
+    /// Messages of libbpf to this thread during the present call.
     static SAID: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Calls libbpf; what it says goes into the error, not to standard error.
+/// Calls libbpf; its messages go into the error, not to standard error.
 fn listening<T>(call: impl FnOnce() -> libbpf_rs::Result<T>) -> io::Result<T> {
-    /// Of what libbpf says, the end tells most.
+    /// Lines of libbpf's messages that are kept; the last ones say most.
     const LINES: usize = 6;
     static LISTEN: Once = Once::new();
     LISTEN.call_once(|| {
@@ -263,7 +271,8 @@ mod tests {
     use super::common::{connection, in_namespace, lose, lose_no_more, skips, transfer, Info};
     use super::*;
 
-    /// Reno whose ssthresh the kernel leaves out twice of three times, as programs/skipping.c has it do.
+    /// Reno, with the kernel skipping ssthresh two of three times, as programs/skipping.c makes it
+    /// do.
     #[test]
     fn what_the_kernel_skips_is_repaired_at_the_next_operation() {
         if skips() {

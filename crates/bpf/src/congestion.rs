@@ -1,8 +1,9 @@
 //! bentpipe's congestion controls in the kernel.
 //!
-//! Each is a BPF object that `scripts/bpf` made of a C file in `congestion/`. Its parameters and the start of a
-//! connection are constants of the object, written before it is loaded, so every registration is a congestion control
-//! of its own, under a name of its own: several sets of parameters, and several emulations, are there at once.
+//! Each is a BPF object that `scripts/bpf` compiled from a C file in `congestion/`. Its parameters
+//! and the start of a connection are constants of the object, written before it is loaded. So every
+//! registration is a congestion control of its own, with its own name, and several sets of
+//! parameters and several emulations can exist at once.
 
 use std::collections::BTreeMap;
 use std::{fs, io};
@@ -12,11 +13,11 @@ use bentpipe_congestion::CongestionError;
 use crate::bpf::CongestionControl;
 use crate::{available, objects, Unavailable};
 
-/// Longest name of a congestion control (Linux' TCP_CA_NAME_MAX, less the zero that ends it).
+/// Longest name of a congestion control (Linux' TCP_CA_NAME_MAX, less the terminating zero).
 const LONGEST_NAME: usize = 15;
 
-/// How a connection starts. What is not given is the kernel's choice: 10 segments (or the route's `initcwnd`), and no
-/// threshold.
+/// The start of a connection. For unset values the kernel decides: 10 segments (or the route's
+/// `initcwnd`), and no threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Start {
     /// Congestion window, in segments: 1 to 1 000 000.
@@ -25,30 +26,30 @@ pub struct Start {
     pub initial_ssthresh: Option<u32>,
 }
 
-/// A congestion control that the kernel has until this value is dropped or the process ends. Connections that use it
-/// keep it to their end; new ones can no longer choose it.
+/// A congestion control that the kernel has until this value is dropped or the process ends.
+/// Connections that use it keep it to their end; new ones can no longer choose it.
 #[derive(Debug)]
 pub struct Registered {
     name: String,
     control: CongestionControl,
 }
 
-/// What the kernel did not run of a congestion control's programs, as far as that was noticed.
+/// Programs of a congestion control that the kernel did not run, as far as noticed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
     /// Operations whose value was computed at the next acknowledgment instead.
     pub repaired: u64,
-    /// Connections that began without parameters and start, for which nothing could be done.
+    /// Connections that began without parameters and start, which cannot be repaired.
     pub begun: u64,
 }
 
-/// Why a congestion control cannot be registered.
+/// The reason for which a congestion control cannot be registered.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no such variant, or its parameters are wrong.
+    /// There is no such variant, or its parameters are invalid.
     #[error(transparent)]
     Choice(#[from] CongestionError),
-    /// The start is not one that a connection can have.
+    /// A connection cannot start like this.
     #[error("{key} is {value} segments; allowed is {min} to {max}")]
     Start {
         /// The field of [`Start`]: `initial_window` or `initial_ssthresh`.
@@ -60,7 +61,7 @@ pub enum Error {
         /// The largest value allowed.
         max: u32,
     },
-    /// The C file is there, its BPF object not.
+    /// The C file exists, but its BPF object does not.
     #[error("congestion/{0}.c has not been compiled for the kernel; run scripts/bpf and build again")]
     NoObject(&'static str),
     /// BPF cannot be used here.
@@ -71,21 +72,22 @@ pub enum Error {
     Refused {
         /// The name under which it was to be registered.
         name: String,
-        /// The kernel's error, with what libbpf said.
+        /// The kernel's error, with libbpf's message.
         source: io::Error,
     },
 }
 
-/// The variants that there are as BPF objects, in alphabetical order.
+/// Returns the variants that exist as BPF objects, in alphabetical order.
 pub fn list() -> impl Iterator<Item = &'static str> {
     objects::CONGESTION.iter().map(|(name, _)| *name)
 }
 
-/// Gives the kernel the congestion control `variant`, with `parameters` in the place of its defaults and with `start`
-/// for every connection that chooses it before it sends data.
+/// Gives the kernel the congestion control `variant`, with `parameters` in place of its defaults
+/// and with `start` for every connection that chooses it before it sends data.
 ///
-/// Every process may then choose it by its [`name`](Registered::name), in every network namespace, with
-/// setsockopt(TCP_CONGESTION), `ip route ... congctl` or the sysctl `net.ipv4.tcp_congestion_control`.
+/// Every process may then choose it by its [`name`](Registered::name), in every network namespace,
+/// with setsockopt(TCP_CONGESTION), `ip route ... congctl` or the sysctl
+/// `net.ipv4.tcp_congestion_control`.
 pub fn register(
     variant: &str,
     parameters: &BTreeMap<String, i64>,
@@ -96,7 +98,8 @@ pub fn register(
     register_object(variant, object, parameters, start)
 }
 
-/// The same for an object that was compiled from source, of the variant that this source is.
+/// Does the same with an object that was compiled from source, of the variant to which this source
+/// belongs.
 pub fn register_object(
     variant: &str,
     object: &[u8],
@@ -107,8 +110,8 @@ pub fn register_object(
     let mut settings = start.settings()?;
     settings.extend(variant.values(parameters)?);
 
-    // A congestion control's name is the machine's, not a namespace's. Another process may take one between the look
-    // and the try, so the kernel's answer decides.
+    // Names of congestion controls belong to the machine, not to a namespace. Another process may
+    // take one between the check and the attempt, so the kernel's answer decides.
     let taken = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     for name in names(variant.name).filter(|name| taken.split_whitespace().all(|other| other != name)) {
         match CongestionControl::register(object, &name, &settings) {
@@ -124,23 +127,25 @@ pub fn register_object(
 }
 
 impl Registered {
-    /// The name by which sockets choose it: `bp_vegas`, or with a number when that is taken, `bp_vegas_2`; at most 15
-    /// characters.
+    /// Returns the name by which sockets choose it: `bp_vegas`, or with a number if that is taken,
+    /// `bp_vegas_2`; at most 15 characters.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the kernel has skipped so far. Only kernels do so for which [`skips_programs`](crate::skips_programs) is true.
+    /// Returns the counts of skipped programs so far. Only kernels for which
+    /// [`skips_programs`](crate::skips_programs) is true skip any.
     ///
     /// # Errors
-    /// The kernel does not let its count be read.
+    /// The kernel does not allow reading its count.
     pub fn skipped(&self) -> io::Result<Skipped> {
         self.control.skipped().map(|[repaired, begun]| Skipped { repaired, begun })
     }
 }
 
 impl Start {
-    /// The first words of the object's settings (crates/congestion/include/home/kernel.h); 0 is "not given".
+    /// Returns the first words of the object's settings (crates/congestion/include/home/kernel.h);
+    /// 0 means "not given".
     fn settings(&self) -> Result<Vec<u32>, Error> {
         let ranges = [
             ("initial_window", self.initial_window, 1, 1_000_000),
@@ -157,7 +162,7 @@ impl Start {
     }
 }
 
-/// The names to try, in order.
+/// Returns the names to try, in order.
 fn names(variant: &'static str) -> impl Iterator<Item = String> {
     (1_u32..).map(move |number| {
         let suffix = if number == 1 { String::new() } else { format!("_{number}") };

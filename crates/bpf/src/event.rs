@@ -1,4 +1,4 @@
-//! What the tracing program records, as programs/log.c writes it.
+//! The records of the tracing program, as programs/log.c writes them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -11,83 +11,89 @@ const AF_INET: u16 = 2;
 /// The event of a connection that a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A segment came while something was unacknowledged; it is not yet acted upon.
+    /// A segment came while something was unacknowledged; it has not been processed yet.
     Ack,
-    /// A segment was sent again, and is counted.
+    /// A segment was retransmitted, and is counted.
     Retransmit,
-    /// `icsk_ca_state` is about to become this: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss. After a time-out that is
-    /// 4, also when it was 4 before; window and threshold are those of the new state already.
+    /// `icsk_ca_state` is about to become this: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+    /// After a time-out it is 4, even if it was 4 before; window and threshold are already those of
+    /// the new state.
     State(u8),
-    /// The connection's own state is about to become this (the kernel's numbers: 1 ESTABLISHED, 2 SYN-SENT, 4
-    /// FIN-WAIT-1, 5 FIN-WAIT-2, 7 CLOSED, 8 CLOSE-WAIT, 9 LAST-ACK, 11 CLOSING, ...).
+    /// The connection's own state is about to become this (the kernel's numbers: 1 ESTABLISHED, 2
+    /// SYN-SENT, 4 FIN-WAIT-1, 5 FIN-WAIT-2, 7 CLOSED, 8 CLOSE-WAIT, 9 LAST-ACK, 11 CLOSING, ...).
     Phase(u8),
 }
 
-/// A connection at the moment at which something happens to it. Names and units are those of Linux' `struct tcp_sock`
+/// A connection at the moment of an event. Names and units are those of Linux' `struct tcp_sock`
 /// and `inet_connection_sock`, except where a unit is in the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Time of the event by CLOCK_MONOTONIC, nanoseconds.
+    /// Time of the event by CLOCK_MONOTONIC, in nanoseconds.
     pub time: u64,
     /// The event of a connection that a record is about.
     pub kind: Kind,
-    /// The socket, by the number that getsockopt(SO_COOKIE) gives; never used twice while the machine is up.
+    /// Number of the socket, as getsockopt(SO_COOKIE) returns it; never reused while the machine is
+    /// up.
     pub socket: u64,
     /// Inode number of the socket's network namespace.
     pub namespace: u32,
-    /// The number that was given for the namespace.
+    /// Tag that was given for the namespace.
     pub tag: u32,
-    /// This end. The port is 0 before the socket has one, and again when it is closed.
+    /// Address and port of this end. The port is 0 before the socket has one, and again when it is
+    /// closed.
     pub local: SocketAddr,
     /// Address and port of the remote end.
     pub remote: SocketAddr,
-    /// The connection's own state, numbered as in [`Kind::Phase`].
+    /// State of the connection, numbered as in [`Kind::Phase`].
     pub phase: u8,
-    /// 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+    /// State of the congestion control: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
     pub ca_state: u8,
     /// Congestion window in segments.
     pub snd_cwnd: u32,
-    /// Slow-start threshold, segments; 0x7fffffff while there is none.
+    /// Slow-start threshold in segments; 0x7fffffff if there is none.
     pub snd_ssthresh: u32,
-    /// Smoothed round-trip time, eighths of a microsecond; 0 before the first sample.
+    /// Smoothed round-trip time in eighths of a microsecond; 0 before the first sample.
     pub srtt_us: u32,
-    /// Mean deviation of the round-trip time, quarters of a microsecond.
+    /// Mean deviation of the round-trip time in quarters of a microsecond.
     pub mdev_us: u32,
-    /// What the time-out adds to the smoothed round-trip time, microseconds: at least the least time-out.
+    /// Difference between the time-out and the smoothed round-trip time in microseconds: at least
+    /// the minimum time-out.
     pub rttvar_us: u32,
-    /// Round-trip time of the segment sent last among those delivered so far, microseconds (`rack.rtt_us`); it also
-    /// takes segments that were sent again, so it is not always a sample of `srtt_us`.
+    /// Round-trip time of the segment sent last among those delivered so far, in microseconds
+    /// (`rack.rtt_us`). It also includes retransmitted segments, so it is not always a sample of
+    /// `srtt_us`.
     pub rtt_us: u32,
-    /// Retransmission time-out, back-off included, microseconds; a multiple of the kernel's tick.
+    /// Retransmission time-out in microseconds, back-off included; a multiple of the kernel's tick.
     pub rto_us: u64,
     /// Segments sent and not cumulatively acknowledged.
     pub packets_out: u32,
-    /// Segments taken to be in the network (Linux' tcp_packets_in_flight).
+    /// Segments considered in the network (Linux' tcp_packets_in_flight).
     pub in_flight: u32,
-    /// The first sequence number that is not acknowledged.
+    /// First sequence number that is not acknowledged.
     pub snd_una: u32,
     /// Next sequence number to be sent.
     pub snd_nxt: u32,
-    /// Sequence number that the application's next byte gets; after the FIN, the one that follows it.
+    /// Sequence number that the application's next byte gets; after the FIN, the number behind it.
     pub write_seq: u32,
-    /// Sequence numbers acknowledged: payload, FIN and, at the end that opened the connection, SYN.
+    /// Number of acknowledged sequence numbers: payload, FIN and, at the end that opened the
+    /// connection, SYN.
     pub bytes_acked: u64,
-    /// Payload sent, what was sent again included.
+    /// Payload sent in bytes, including retransmissions.
     pub bytes_sent: u64,
     /// Payload retransmitted so far, in bytes.
     pub bytes_retrans: u64,
-    /// Segments delivered, by cumulative or selective acknowledgment.
+    /// Number of segments delivered, by cumulative or selective acknowledgment.
     pub delivered: u32,
     /// Number of segments that were ever marked as lost.
     pub lost: u32,
     /// Number of retransmitted segments, SYN included.
     pub total_retrans: u32,
-    /// Time-outs, SYN's included, modulo 2^16; absent before Linux 6.7.
+    /// Number of time-outs, SYN's included, modulo 2^16; absent before Linux 6.7.
     pub total_rto: Option<u32>,
 }
 
 impl Event {
-    /// Reads a record. `tick` is the kernel's, nanoseconds.
+    /// Reads a record. `tick` is the kernel's, in nanoseconds.
     pub(crate) fn read(record: &[u8], tick: u64) -> Event {
         let mut fields = Fields(record);
         let time = fields.u64();
@@ -158,7 +164,7 @@ impl Event {
     }
 }
 
-/// The fields of a record that are still to be read.
+/// The fields of a record that have not been read yet.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {

@@ -1,4 +1,5 @@
-//! The log of the kernel's connections: what the tracing program (programs/log.c) records, read from its ring.
+//! The log of the kernel's connections: the records of the tracing program (programs/log.c), read
+//! from its ring.
 
 use std::io;
 use std::time::Duration;
@@ -9,10 +10,11 @@ use crate::bpf::Tracer;
 use crate::event::RECORD;
 use crate::{available, objects, Event, Unavailable};
 
-/// Bytes of the ring: 100 000 events.
+/// Bytes of the ring, enough for 100 000 events.
 const RING: u32 = 1 << 24;
 
-/// The smallest and the largest ring that can be asked for: a page of every architecture, and what a machine can spare.
+/// Smallest and largest ring that can be requested: a page of every architecture, and what a
+/// machine can spare.
 const RINGS: (u32, u32) = (1 << 16, 1 << 30);
 
 /// A network namespace whose connections are logged.
@@ -31,7 +33,7 @@ pub struct Log {
     tick: u64,
 }
 
-/// Why there is no log.
+/// The reason for which there is no log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// BPF cannot be used here.
@@ -46,12 +48,13 @@ pub enum LogError {
 }
 
 impl Log {
-    /// Starts to log the connections of some network namespaces, at most 4096. Only events from now on are seen.
+    /// Starts to log the connections of some network namespaces, at most 4096. Only events from now
+    /// on are recorded.
     pub fn start(namespaces: &[Namespace]) -> Result<Log, LogError> {
         Log::with_ring(namespaces, RING)
     }
 
-    /// The same with a ring of at least `bytes`: 64 KiB to 1 GiB. An event takes 168 bytes.
+    /// Does the same with a ring of at least `bytes`: 64 KiB to 1 GiB. An event takes 168 bytes.
     pub fn with_ring(namespaces: &[Namespace], bytes: u32) -> Result<Log, LogError> {
         let bytes = bytes.clamp(RINGS.0, RINGS.1).next_power_of_two();
         let namespaces: Vec<_> =
@@ -65,8 +68,9 @@ impl Log {
         }
     }
 
-    /// Hands some of the waiting events to `each`, in the order in which they happened on each processor, and says how
-    /// many. Waits at most `timeout` when there are none: less when many come at once, but not for the first.
+    /// Passes some of the waiting events to `each`, in the order in which they happened on each
+    /// processor, and returns their number. Waits at most `timeout` if there are none: less when
+    /// many come at once, but the first alone does not end the wait.
     pub fn poll(&mut self, timeout: Duration, each: &mut dyn FnMut(&Event)) -> Result<usize, LogError> {
         let mut count = 0;
         let tick = self.tick;
@@ -78,20 +82,22 @@ impl Log {
         Ok(count)
     }
 
-    /// Events that the ring had no room for, as it was not read often enough.
+    /// Returns the number of events for which the ring had no room, because it was not read often
+    /// enough.
     pub fn lost(&self) -> Result<u64, LogError> {
         self.tracer.lost().map_err(LogError::Read)
     }
 
-    /// Whether the kernel shows segments of connections that are closing. Where it lets no program into its functions
-    /// (it needs CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS), acknowledgments that come after a FIN are not in the log.
-    /// A sender that waits until all is acknowledged before it closes loses none.
+    /// Returns true if the kernel shows segments of connections that are closing. If it lets no
+    /// program into its functions (it needs CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS),
+    /// acknowledgments that come after a FIN are not in the log. A sender that waits until
+    /// everything is acknowledged before it closes loses none.
     pub fn sees_closing(&self) -> bool {
         self.tracer.sees_closing()
     }
 }
 
-/// The kernel's tick, nanoseconds: the resolution of its coarse clocks is one.
+/// Returns the kernel's tick in nanoseconds, which is the resolution of its coarse clocks.
 fn tick() -> u64 {
     let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).expect("Linux has this clock");
     u64::try_from(tick.tv_nsec()).expect("less than a second")

@@ -1,25 +1,31 @@
-//! Rows of the simulation's trace `tcp` (crates/transport, tcp/endpoint.rs) from the kernel's events.
+//! Rows of the simulation's trace `tcp` (crates/transport, tcp/endpoint.rs) from the kernel's
+//! events.
 //!
-//! The simulation writes a row after an acknowledgment that found something unacknowledged, and after a time-out, once
-//! the sender has answered it. The kernel's trace points come before: an event shows what the events before it led to.
-//! So a row has its time from one event and its values from the connection's next; the last row of a connection
-//! comes when the connection is closed, at the latest.
+//! The simulation writes a row after an acknowledgment that found something unacknowledged, and
+//! after a time-out, once the sender has responded. The kernel's trace points come before: an event
+//! shows the effects of the events before it. So a row has its time from one event and its values
+//! from the connection's next one. The last row of a connection comes when the connection is
+//! closed, at the latest.
 //!
-//! Meanings that are not the kernel's own words:
-//! - `rtt` is the sample that was taken into `srtt`. The kernel does not keep it, but its estimator
-//!   (srtt + (sample - srtt) / 8, in eighths of a microsecond) is undone exactly. None where neither srtt nor its
-//!   deviation changed.
-//! - `rttvar` is mdev_us / 4, as TCP_INFO has it. (The kernel's own rttvar is held above the least time-out.)
-//! - `acknowledged` and `sent` are payload, without SYN, FIN and what was sent again.
+//! Meanings that differ from the kernel's own fields:
+//! - `rtt` is the sample that went into `srtt`. The kernel does not keep it, but its estimator
+//!   (srtt + (sample - srtt) / 8, in eighths of a microsecond) can be undone exactly. It is absent
+//!   if neither srtt nor its deviation changed.
+//! - `rttvar` is mdev_us / 4, as in TCP_INFO. (The kernel's own rttvar is held above the minimum
+//!   time-out.)
+//! - `acknowledged` and `sent` are payload, without SYN, FIN and retransmissions.
 //! - `retransmissions` and `timeouts` are those after the handshake.
 //!
 //! Deviations:
-//! - When a time-out is what comes next after an acknowledgment, the kernel has already changed window and threshold
-//!   when it says so: the acknowledgment's row has `cwnd`, `ssthresh` and `inflight` from before it.
-//! - Of two time-outs without an acknowledgment between them, the first one's `inflight` lacks what it sent.
-//! - Before Linux 6.7 `timeouts` counts entries into the state Loss, which a receiver that takes back what it has
-//!   selectively acknowledged, or a smaller path MTU, can also cause.
-//! - Acknowledgments that come after the sender's FIN are seen only where [`Log::sees_closing`](crate::Log::sees_closing).
+//! - If a time-out follows an acknowledgment, the kernel has already changed window and threshold
+//!   when it reports the time-out: the acknowledgment's row has `cwnd`, `ssthresh` and `inflight`
+//!   from before it.
+//! - Of two time-outs without an acknowledgment between them, the first one's `inflight` lacks its
+//!   retransmissions.
+//! - Before Linux 6.7 `timeouts` counts entries into the state Loss, which can also be caused by a
+//!   receiver that takes back what it has selectively acknowledged, or by a smaller path MTU.
+//! - Acknowledgments after the sender's FIN are seen only if
+//!   [`Log::sees_closing`](crate::Log::sees_closing) is true.
 
 use std::collections::BTreeMap;
 
@@ -34,44 +40,45 @@ const CLOSED: u8 = 7;
 const LAST_ACK: u8 = 9;
 const CLOSING: u8 = 11;
 
-/// Slow-start threshold of a connection that has none yet, in segments (Linux' TCP_INFINITE_SSTHRESH).
+/// Slow-start threshold of a connection that has none yet, in segments (Linux'
+/// TCP_INFINITE_SSTHRESH).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// A row of the trace, of one connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Time of the row by CLOCK_MONOTONIC, nanoseconds.
+    /// Time of the row by CLOCK_MONOTONIC, in nanoseconds.
     pub time: u64,
     /// The socket, as in [`Event::socket`].
     pub socket: u64,
     /// Congestion window in segments.
     pub cwnd: u32,
-    /// Slow-start threshold, segments; none while infinite.
+    /// Slow-start threshold in segments; `None` while infinite.
     pub ssthresh: Option<u32>,
-    /// Round-trip time sample of this acknowledgment, microseconds.
+    /// Round-trip time sample of this acknowledgment in microseconds.
     pub rtt: Option<u32>,
-    /// Smoothed round-trip time, microseconds; none before the first sample.
+    /// Smoothed round-trip time in microseconds; `None` before the first sample.
     pub srtt: Option<f64>,
-    /// Mean deviation of the round-trip time, microseconds; none before the first sample.
+    /// Mean deviation of the round-trip time in microseconds; `None` before the first sample.
     pub rttvar: Option<f64>,
-    /// Retransmission time-out, back-off included, microseconds.
+    /// Retransmission time-out in microseconds, back-off included.
     pub rto: u64,
-    /// Segments taken to be in the network.
+    /// Segments considered in the network.
     pub inflight: u32,
-    /// Payload acknowledged so far, bytes.
+    /// Payload acknowledged so far, in bytes.
     pub acknowledged: u64,
-    /// Payload sent so far, each byte once.
+    /// Payload sent so far in bytes, each byte counted once.
     pub sent: u64,
-    /// Data segments sent again so far.
+    /// Data segments retransmitted so far.
     pub retransmissions: u32,
     /// Retransmission time-outs so far.
     pub timeouts: u32,
-    /// 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+    /// State of the congestion control: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
     pub ca_state: u8,
 }
 
 impl Row {
-    /// The columns, as the trace names them.
+    /// The columns, with their names in the trace.
     pub const COLUMNS: [&'static str; 12] = [
         "cwnd",
         "ssthresh",
@@ -87,7 +94,7 @@ impl Row {
         "ca_state",
     ];
 
-    /// The values in the units of the trace (seconds, segments, bytes); NaN for null.
+    /// Returns the values in the units of the trace (seconds, segments, bytes); NaN for null.
     pub fn values(&self) -> [f64; 12] {
         const SECOND: f64 = 1e6;
         [
@@ -107,13 +114,13 @@ impl Row {
     }
 }
 
-/// Makes rows of events.
+/// Turns events into rows.
 #[derive(Debug, Default)]
 pub struct Rows {
     connections: BTreeMap<u64, Connection>,
 }
 
-/// What is to be remembered of a connection.
+/// The state of a connection.
 #[derive(Debug, Default)]
 struct Connection {
     /// Retransmissions and time-outs of the handshake.
@@ -130,7 +137,8 @@ impl Rows {
         Rows::default()
     }
 
-    /// Takes the next event, of any connection; gives the row for which it is what was missing.
+    /// Processes the next event, of any connection. Returns the row that it completes, if there is
+    /// one.
     pub fn add(&mut self, event: &Event) -> Option<Row> {
         let connection = self.connections.entry(event.socket).or_default();
         match event.kind {
@@ -153,7 +161,7 @@ impl Rows {
 }
 
 impl Connection {
-    /// The row that waited for `event`, which waits in its place if `waits`.
+    /// Returns the row that waited for `event`; if `waits`, the event's own row waits in its place.
     fn next(&mut self, event: &Event, waits: bool) -> Option<Row> {
         let cause = std::mem::replace(&mut self.waiting, waits.then(|| event.clone()))?;
         Some(self.row(&cause, event))
@@ -183,7 +191,7 @@ impl Connection {
     }
 }
 
-/// The sample that changed the estimator from `before` to `after`, microseconds.
+/// Returns the sample that changed the estimator from `before` to `after`, in microseconds.
 fn sample(before: &Event, after: &Event) -> Option<u32> {
     if (before.srtt_us, before.mdev_us) == (after.srtt_us, after.mdev_us) {
         return None;
@@ -194,12 +202,12 @@ fn sample(before: &Event, after: &Event) -> Option<u32> {
     (after.srtt_us + before.srtt_us / 8).checked_sub(before.srtt_us)
 }
 
-/// Payload sent, each byte once.
+/// Returns the payload sent, each byte counted once.
 fn sent(event: &Event) -> u64 {
     event.bytes_sent.saturating_sub(event.bytes_retrans)
 }
 
-/// Payload sent and not acknowledged.
+/// Returns the payload sent and not acknowledged.
 fn outstanding(event: &Event) -> u64 {
     let numbers = event.snd_nxt.wrapping_sub(event.snd_una);
     let is_fin_sent =
@@ -267,7 +275,7 @@ mod tests {
         assert_eq!((row.time, row.cwnd, row.ssthresh, row.rtt), (1, 11, None, Some(180)));
         assert_eq!((row.srtt, row.rttvar), (Some(110.0), Some(27.5)));
         assert_eq!((row.acknowledged, row.sent), (1000, 3000));
-        // Nothing new: no sample.
+        // Nothing new is acknowledged, so there is no sample.
         assert_eq!(rows.add(&next).unwrap().rtt, None);
         let values = row.values();
         assert!(values[1].is_nan());

@@ -1,16 +1,16 @@
-//! In the place of `bpf.rs` where this crate is built without its feature `bpf`: nothing can be done.
+//! The replacement of `bpf.rs` if this crate is built without its feature `bpf`: every call fails.
 
 use std::io;
 use std::time::Duration;
 
-/// Whether BPF is built in.
+/// False, since BPF is not built in.
 pub const IS_BUILT: bool = false;
 
-/// A congestion control in the kernel: there is none.
+/// A congestion control in the kernel, of which there is none.
 #[derive(Debug)]
 pub enum CongestionControl {}
 
-/// The tracing program in the kernel: there is none.
+/// The tracing program in the kernel, of which there is none.
 #[derive(Debug)]
 pub enum Tracer {}
 

@@ -1,4 +1,4 @@
-//! Congestion controls in the running kernel: chosen, at work, several at once, and gone again.
+//! Congestion controls in the running kernel: chosen, in use, several at once, and removed again.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bentpipe_bpf::{list, register, Start};
 use common::{congestion, connection, in_namespace, skips, transfer, Info};
 
-/// A name that one test has given back, another one may take: they go one by one.
+/// The tests run one at a time, since a name that one has released may be taken by another.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
@@ -41,7 +41,7 @@ fn every_variant_carries_a_transfer_from_the_start_it_was_given() {
             let (mut client, mut server) = connection(registered.name(), None);
             assert_eq!(congestion(&client), registered.name());
             let info = Info::of(&client);
-            // A fixed rate has no window that grows from a start: its window is its parameter.
+            // A fixed rate has no window that grows from the start: its window is its parameter.
             let window = if variant == "fixed_rate" { 10_000 } else { 3 };
             assert_eq!((info.snd_cwnd(), info.snd_ssthresh()), (window, 17), "{variant}");
             transfer(&mut client, &mut server, 2_000_000);
@@ -73,7 +73,8 @@ fn two_of_one_variant_have_their_own_names_parameters_and_starts() {
         return;
     }
     let _turn = turn();
-    // Without slow start the parameters decide: growth by one per round, or none where round-trip times vary.
+    // Without slow start the parameters decide: growth by one per round, or none where round-trip
+    // times vary.
     let start = |window| Start { initial_window: Some(window), initial_ssthresh: Some(2) };
     let eager = parameters(&[("alpha", 65_535), ("beta", 65_535), ("gamma", 65_535)]);
     let eager = register("vegas95", &eager, &start(4)).unwrap();
@@ -96,7 +97,7 @@ fn two_of_one_variant_have_their_own_names_parameters_and_starts() {
     assert!(!is_registered(&name) && is_registered(shy.name()));
 }
 
-/// What the next test kills: registers, says so, and waits.
+/// The process that the next test kills: it registers, reports this, and waits.
 #[test]
 #[ignore = "only run by the test that kills it"]
 fn a_process_that_registers() {
@@ -126,7 +127,7 @@ fn a_killed_process_leaves_nothing() {
     assert!(is_registered(&name));
     child.kill().unwrap();
     child.wait().unwrap();
-    // A worker of the kernel removes what a process had, after it has ended.
+    // A worker of the kernel removes the objects of a process after it has ended.
     for _ in 0..1000 {
         if !is_registered(&name) {
             return;

@@ -1,4 +1,4 @@
-//! The log of the running kernel's connections, held against what the kernel itself says of them (TCP_INFO).
+//! The log of the running kernel's connections, compared with the kernel's own TCP_INFO.
 
 mod common;
 
@@ -33,7 +33,8 @@ fn rows(events: &[Event], socket: u64) -> Vec<Row> {
     events.iter().filter(|event| event.socket == socket).filter_map(|event| rows.add(event)).collect()
 }
 
-/// What TCP_INFO says now and the last row says then: the connection is closed after its last acknowledgment.
+/// Checks TCP_INFO now against the last row from then: the connection is closed after its last
+/// acknowledgment.
 fn assert_agree(row: &Row, info: &Info) {
     assert_eq!(row.cwnd, info.snd_cwnd());
     assert_eq!(row.ssthresh.unwrap_or(0x7fff_ffff), info.snd_ssthresh());
@@ -66,7 +67,7 @@ fn there_is_an_event_for_every_acknowledgment_and_only_for_the_sender() {
         let sender: Vec<_> = events.iter().filter(|event| event.socket == socket).cloned().collect();
         let mut ends = sender.iter().filter(|event| event.kind == Kind::Ack);
         assert!(ends.all(|event| event.local == local && event.remote == remote));
-        // Of all segments that came, one was the SYN-ACK.
+        // One of all segments that came was the SYN-ACK.
         assert_eq!((acks(&sender), acks(&events)), (5000, 5000));
         assert_eq!(info.segs_in(), 5001);
         assert_agree(rows(&sender, socket).last().unwrap(), &info);
@@ -87,7 +88,7 @@ fn losses_time_outs_and_reno_s_answer_are_in_the_rows() {
         transfer(&mut client, &mut server, 3_000_000);
         lose(&server, u32::MAX / 50);
         transfer(&mut client, &mut server, 3_000_000);
-        // Nothing passes until the first time-out.
+        // Nothing gets through until the first time-out.
         lose(&server, u32::MAX);
         let all = log_while(&mut log, &mut client, &mut server);
         let info = Info::of(&client);
@@ -115,7 +116,7 @@ fn losses_time_outs_and_reno_s_answer_are_in_the_rows() {
         let after_a_time_out = rows.windows(2).find(|pair| pair[1].timeouts > pair[0].timeouts).unwrap();
         assert_eq!((after_a_time_out[1].cwnd, after_a_time_out[1].rtt), (1, None));
         assert!(after_a_time_out[1].rto >= 2 * after_a_time_out[0].rto);
-        // Every sample is one that the estimator can have had.
+        // Every sample is possible for the estimator.
         let samples: Vec<_> = rows.iter().filter_map(|row| row.rtt).collect();
         assert!(samples.len() > 100 && samples.iter().all(|&rtt| rtt > 0 && rtt < 10_000_000));
         assert_eq!(log.lost().unwrap(), 0);

@@ -1,4 +1,5 @@
-//! What a call of a congestion control costs, which the simulated sender pays once per acknowledgment.
+//! The cost of a call of a congestion control, which the simulated sender pays once per
+//! acknowledgment.
 
 #![allow(missing_docs, reason = "criterion's macros make functions without documentation")]
 

@@ -90,7 +90,7 @@ static inline void bbr_init(struct bp_tcp *tp, struct bbr_common *common, u32 st
 	bp_set_pacing_rate(tp, bbr_bytes(tp, bp_rate(tp->snd_cwnd, rtt), startup_gain));
 }
 
-/* Whether the sample contains a rate. */
+/* Returns true if the sample contains a rate. */
 static inline bool bbr_has_rate(const struct rate_sample *sample)
 {
 	return sample->delivered >= 0 && sample->interval_us > 0;
@@ -145,7 +145,7 @@ static inline u32 bbr_extra(const struct bbr_common *common)
 	return bp_max(common->extra[0], common->extra[1]);
 }
 
-/* CheckFullBWReached: whether the rate, of a new round trip, is the third that is no quarter above the largest. */
+/* CheckFullBWReached: returns true at the third round trip in a row whose rate is less than 25 % above the largest. */
 static inline bool bbr_is_full(struct bbr_common *common, u32 rate)
 {
 	if (rate >= (u64)common->full_bw + common->full_bw / 4) {
@@ -165,7 +165,7 @@ static inline void bbr_save_cwnd(const struct bp_tcp *tp, struct bbr_common *com
 		common->prior_cwnd = bp_max(common->prior_cwnd, tp->snd_cwnd);
 }
 
-/* Whether the smallest round-trip time is older than so many milliseconds. */
+/* Returns true if the smallest round-trip time is older than so many milliseconds. */
 static inline bool bbr_is_rtt_old(const struct bp_tcp *tp, const struct bbr_common *common, u32 length)
 {
 	return (s32)(bp_jiffies(tp) - (common->min_rtt_stamp + bbr_jiffies(tp, length))) > 0;
@@ -183,7 +183,7 @@ static inline void bbr_update_min_rtt(const struct bp_tcp *tp, struct bbr_common
 	}
 }
 
-/* CheckProbeRTT's begin: whether it is now. */
+/* The first part of CheckProbeRTT: returns true if ProbeRTT begins now. */
 static inline bool bbr_enter_probe_rtt(const struct bp_tcp *tp, struct bbr_common *common, bool is_old)
 {
 	if (!is_old || common->idle_restart || common->state == BBR_PROBE_RTT)
@@ -194,12 +194,12 @@ static inline bool bbr_enter_probe_rtt(const struct bp_tcp *tp, struct bbr_commo
 	return true;
 }
 
-/* HandleProbeRTT: whether a round trip has gone by with no more than `cwnd` in flight. */
+/* HandleProbeRTT: returns true after a round trip with at most `cwnd` in flight. */
 static inline bool bbr_handle_probe_rtt(struct bp_tcp *tp, struct bbr_common *common, u32 cwnd)
 {
 	u32 flight = bp_packets_in_flight(tp);
 
-	/* What is measured now is not the path's rate. */
+	/* A rate measured now is not the path's rate. */
 	tp->app_limited = bp_max(tp->delivered + flight, 1);
 	if (common->done_stamp) {
 		common->probe_rtt_round_done |= common->round_start;
@@ -213,7 +213,7 @@ static inline bool bbr_handle_probe_rtt(struct bp_tcp *tp, struct bbr_common *co
 	return false;
 }
 
-/* CheckProbeRTTDone's end: whether ProbeRTT has lasted; the state that follows is the caller's. */
+/* The last part of CheckProbeRTTDone: returns true if ProbeRTT is over. The caller sets the next state. */
 static inline bool bbr_leave_probe_rtt(struct bp_tcp *tp, struct bbr_common *common)
 {
 	if (!common->done_stamp || (s32)(bp_jiffies(tp) - common->done_stamp) <= 0)
@@ -242,7 +242,7 @@ static inline u32 bbr_grow(const struct bp_tcp *tp, const struct bbr_common *com
 	return bp_max(cwnd, BBR_MIN_PIPE_CWND);
 }
 
-/* HandleRestartFromIdle's begin: whether there is one. */
+/* The first part of HandleRestartFromIdle: returns true if the connection restarts. */
 static inline bool bbr_restart(const struct bp_tcp *tp, struct bbr_common *common, enum tcp_ca_event event)
 {
 	if (event != CA_EVENT_TX_START || !tp->app_limited)

@@ -140,7 +140,7 @@ static inline u32 bp_cube_root(u64 x)
 	return (u32)y;
 }
 
-/* Whether sequence number a comes after b, modulo 2^32 (RFC 9293, section 3.4). */
+/* Returns true if sequence number a comes after b, modulo 2^32 (RFC 9293, section 3.4). */
 static inline bool bp_after(u32 a, u32 b)
 {
 	return (s32)(a - b) > 0;

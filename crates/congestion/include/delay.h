@@ -18,7 +18,7 @@ static inline u32 bp_delay(const struct bp_tcp *tp, const struct ack_sample *sam
 	return sample->rtt_us > 0 ? (u32)sample->rtt_us / 1000 : BP_NO_DELAY;
 }
 
-/* Whether delay a is less than b: clocks may have wrapped between. */
+/* Returns true if delay a is less than b: clocks may have wrapped between. */
 static inline bool bp_delay_less(u32 a, u32 b)
 {
 	return (s32)(a - b) < 0;

@@ -53,7 +53,7 @@ static inline void bp_hystart_begin_round(struct bp_tcp *tp, struct bp_hystart *
 	hystart->samples = 0;
 }
 
-/* For init, and after a time-out, when the path may be another. */
+/* For init, and after a time-out, when the path may have changed. */
 static inline void bp_hystart_reset(struct bp_tcp *tp, struct bp_hystart *hystart, u32 kind)
 {
 	hystart->base_rtt = HYSTART_NO_RTT;

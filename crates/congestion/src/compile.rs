@@ -1,11 +1,13 @@
-//! Compiles congestion controls at run time from C source that a scenario holds: into a shared object for simulated
-//! connections, and with clang into a BPF object for the kernel's.
+//! Compiles congestion controls at run time from C source in a scenario: into a shared object for
+//! simulated connections, and with clang into a BPF object for connections of the kernel.
 //!
-//! The source is written as `docs/congestion-recipe.md` describes; the headers are those with which this program was built.
+//! `docs/congestion-recipe.md` describes the form of the source. The headers are those with which
+//! this program was built.
 //!
-//! **Trust.** Compiled code runs in this process, with the rights of its user, and nothing confines it: it can read and change
-//! whatever the user can. So nothing is compiled before [`allow`] was called, which the command line does for the option
-//! `--allow-code` and Python for `bentpipe.allow_code()`. For the kernel the source is confined by BPF's verifier.
+//! **Trust.** Compiled code runs in this process, with the rights of its user and without
+//! confinement: it can read and change everything that the user can. Nothing is therefore compiled
+//! before a call of [`allow`], which the command line makes for the option `--allow-code` and
+//! Python for `bentpipe.allow_code()`. For the kernel, BPF's verifier confines the source.
 
 use crate::{label, Compiled, HEADERS};
 use std::fs;
@@ -16,20 +18,21 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longest time that a compiler may take: a congestion control takes well under a second.
+/// Time limit of a compiler run. A congestion control takes well under a second.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Longest message of a compiler that is passed on, in lines.
+/// Maximum number of lines of a compiler's message that are passed on.
 const LINES: usize = 12;
 
 static ALLOWED: AtomicBool = AtomicBool::new(false);
 
-/// Whether code of scenarios may be compiled and run from now on, with the rights of this process. Not before this was called.
+/// Allows or forbids compiling and running code of scenarios, with the rights of this process.
+/// Forbidden before the first call.
 pub fn allow(allowed: bool) {
     ALLOWED.store(allowed, Ordering::Relaxed);
     crate::set_compiler(for_simulation);
 }
 
-/// Why code is refused that is not allowed.
+/// Returns the reason for refusing code that is not allowed.
 fn refusal() -> String {
     "is C source, which would run on this machine with your rights; allowed: the name of a congestion control, or any source \
      after `bentpipe --allow-code ...`, in Python bentpipe.allow_code()"
@@ -64,10 +67,10 @@ fn for_simulation(source: &str) -> Result<Compiled, String> {
     Compiled::load(&object, label(source))
 }
 
-/// Compiles a congestion control for the kernel: the bytes of a BPF object.
+/// Compiles a congestion control for the kernel and returns a BPF object.
 ///
 /// # Errors
-/// Code is not allowed, there is no clang, or clang refuses the source.
+/// Returns an error if code is not allowed, if clang is missing, or if clang refuses the source.
 pub fn for_kernel(source: &str) -> Result<Vec<u8>, String> {
     let folder = prepared(source)?;
     let file = format!("{}.c", label(source));
@@ -92,7 +95,7 @@ pub fn for_kernel(source: &str) -> Result<Vec<u8>, String> {
     fs::read(folder.path().join("variant.o")).map_err(|error| format!("its object cannot be read: {error}"))
 }
 
-/// A folder with the source and all headers, which is removed when dropped.
+/// Returns a folder with the source and all headers, which is removed when dropped.
 fn prepared(source: &str) -> Result<Folder, String> {
     if !ALLOWED.load(Ordering::Relaxed) {
         return Err(refusal());
@@ -110,7 +113,7 @@ fn prepared(source: &str) -> Result<Folder, String> {
     Ok(folder)
 }
 
-/// A new folder for the machine's temporary files, of this user alone, which is removed when dropped.
+/// A new folder for temporary files, accessible to this user only, which is removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -149,7 +152,7 @@ fn unwritable(error: std::io::Error) -> String {
     format!("cannot be compiled, as no folder for it can be written: {error}")
 }
 
-/// Runs a compiler to its end, or to the end of patience.
+/// Runs a compiler to its end, or stops it at the time limit.
 #[allow(clippy::disallowed_methods, reason = "a compiler takes real time")]
 fn run(mut command: Command, compiler: &str, instead: &str) -> Result<(), String> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -1,13 +1,14 @@
 //! The interface between a TCP endpoint and its congestion control: the operations of Linux'
-//! `tcp_congestion_ops` (include/net/tcp.h), called when Linux calls them, on the part of the connection's
-//! state that Linux exposes to a congestion control.
+//! `tcp_congestion_ops` (include/net/tcp.h), called at the same points as in Linux, on the part of
+//! the connection's state that Linux exposes to a congestion control.
 //!
-//! The variants themselves are C files (`crates/congestion/variants`, one source with two homes: this engine and, as BPF
-//! struct_ops, the kernel). They are written against [`State`], whose layout is shared with C; its fields
-//! therefore have Linux' names and units.
+//! The variants are C files (`crates/congestion/variants`), compiled from one source for this
+//! engine and, as BPF struct_ops, for the kernel. They are written against [`State`], whose layout
+//! is shared with C, so its fields have the names and units of Linux.
 
-/// The congestion control's view of a connection. The endpoint keeps its live values here, so that nothing is
-/// copied for a call. Names and units are those of Linux' `struct tcp_sock` and `inet_connection_sock`.
+/// The congestion control's view of a connection. The endpoint keeps its live values here, so a
+/// call copies nothing. Names and units are those of Linux' `struct tcp_sock` and
+/// `inet_connection_sock`.
 #[repr(C)]
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -25,69 +26,74 @@ pub struct State {
     pub prior_ssthresh: u32,
     /// Sequence number of the first unacknowledged byte.
     pub snd_una: u32,
-    /// Next byte to be sent.
+    /// Sequence number of the next byte to be sent.
     pub snd_nxt: u32,
     /// Bytes of payload in a full segment.
     pub mss_cache: u32,
     /// Segments sent and not cumulatively acknowledged.
     pub packets_out: u32,
-    /// Of these, selectively acknowledged (or, without SACK, counted by duplicate ACKs).
+    /// Of `packets_out`, the segments acknowledged selectively (without SACK, counted by duplicate
+    /// ACKs).
     pub sacked_out: u32,
-    /// Of these, considered lost.
+    /// Of `packets_out`, the segments considered lost.
     pub lost_out: u32,
-    /// Of these, retransmitted and not yet acknowledged.
+    /// Of `packets_out`, the segments retransmitted and not yet acknowledged.
     pub retrans_out: u32,
-    /// Largest number of segments in flight in the last window, by which to test whether cwnd is the limit.
+    /// Maximum number of segments in flight in the last window, which shows if cwnd limits sending.
     pub max_packets_out: u32,
     /// Segments delivered to the receiver so far, the SYN included.
     pub delivered: u32,
-    /// Of these, with congestion experienced (ECN).
+    /// Of `delivered`, the segments with congestion experienced (ECN).
     pub delivered_ce: u32,
-    /// Segments marked lost so far, counted each time that they were.
+    /// Segments marked lost so far; a segment counts each time it is marked.
     pub lost: u32,
-    /// Smoothed round-trip time, eighths of a microsecond (`srtt_us >> 3` is in microseconds); 0 before the first.
+    /// Smoothed round-trip time, eighths of a microsecond (`srtt_us >> 3` is in microseconds); 0
+    /// before the first.
     pub srtt_us: u32,
     /// Mean deviation of the round-trip time, quarters of a microsecond.
     pub mdev_us: u32,
-    /// Smallest round-trip time seen in the filter's window, microseconds; `u32::MAX` before the first.
+    /// Smallest round-trip time seen in the filter's window, microseconds; `u32::MAX` before the
+    /// first.
     pub rtt_min_us: u32,
-    /// One of the `CA_` constants.
+    /// State of loss recovery, one of the `CA_` constants.
     pub ca_state: u32,
-    /// 1 if the congestion window limited sending in the last window (Linux' flag of that name, kept by
-    /// `tcp_cwnd_validate`). Linux' addition in slow start (`tcp_is_cwnd_limited`: also while cwnd is below
-    /// twice `max_packets_out`) is made in the variants' header.
+    /// 1 if the congestion window limited sending in the last window (Linux' flag of the same name,
+    /// maintained by `tcp_cwnd_validate`). The variants' header adds the rule of slow start
+    /// (`tcp_is_cwnd_limited`: also while cwnd is below twice `max_packets_out`).
     pub is_cwnd_limited: u32,
-    /// Non-zero while the connection is limited by its application (`delivered` at which that ends).
+    /// Non-zero while the application limits the connection: the value of `delivered` at which the
+    /// limit ends.
     pub app_limited: u32,
-    /// Timestamp of the other end in the latest segment (RFC 7323's TSval), milliseconds of its clock; 0 if
-    /// none.
+    /// Timestamp of the other end in the latest segment (RFC 7323's TSval), milliseconds of its
+    /// clock; 0 if none.
     pub rcv_tsval: u32,
-    /// Our timestamp that it echoes (TSecr), milliseconds of our clock; 0 if none.
+    /// Our timestamp, echoed by the other end (TSecr), milliseconds of our clock; 0 if none.
     pub rcv_tsecr: u32,
-    /// The period of the host's clock of jiffies, microseconds; 0 if it counts none.
+    /// Period of the host's jiffies, microseconds; 0 if the host has none.
     pub jiffy_us: u32,
-    /// The present time, microseconds.
+    /// Present time, microseconds.
     pub tcp_mstamp: u64,
-    /// The present time, nanoseconds.
+    /// Present time, nanoseconds.
     pub tcp_clock_cache: u64,
-    /// When pacing lets the next segment leave, nanoseconds; a time in the past if at once. Unused without pacing.
+    /// Time at which pacing permits the next segment, nanoseconds; in the past if it may leave now.
+    /// Unused without pacing.
     pub tcp_wstamp_ns: u64,
-    /// When data was last sent, microseconds. (Linux has it in jiffies.)
+    /// Time of the last transmission of data, microseconds (jiffies in Linux).
     pub lsndtime: u64,
     /// Pacing rate, bytes per second; `u64::MAX` for none.
     pub sk_pacing_rate: u64,
     /// Upper bound of the pacing rate, bytes per second.
     pub sk_max_pacing_rate: u64,
-    /// One of the `PACING_` constants.
+    /// State of pacing, one of the `PACING_` constants.
     pub sk_pacing_status: u32,
     /// Random bits for algorithms that need them, refreshed by the endpoint before each call of
     /// `cong_control`.
     pub random: u32,
-    /// The variant's own state, as in Linux: 104 bytes, cleared when the variant is set. Not used by the
-    /// endpoint.
+    /// The variant's own state, as in Linux: 104 bytes, cleared when the variant is set. The
+    /// endpoint does not use it.
     pub icsk_ca_priv: [u64; 13],
-    /// The variant's parameters in the order of their declaration, written when the variant is set. (In the
-    /// kernel they are constants of the loaded object.) Not used by the endpoint.
+    /// The variant's parameters in the order of declaration, written when the variant is set. In
+    /// the kernel they are constants of the loaded object. The endpoint does not use them.
     pub parameters: [u32; MAX_PARAMETERS],
 }
 
@@ -99,33 +105,33 @@ pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// State of normal operation, without losses (Linux' TCP_CA_Open).
 pub const CA_OPEN: u32 = 0;
-/// Duplicate acknowledgments or SACKs have arrived.
+/// State after duplicate acknowledgments or SACKs (Linux' TCP_CA_Disorder).
 pub const CA_DISORDER: u32 = 1;
-/// The window is being reduced for ECN or local congestion.
+/// State of a window reduction for ECN or local congestion (Linux' TCP_CA_CWR).
 pub const CA_CWR: u32 = 2;
 /// State of fast recovery (Linux' TCP_CA_Recovery).
 pub const CA_RECOVERY: u32 = 3;
-/// Recovery after a retransmission time-out.
+/// State after a retransmission time-out (Linux' TCP_CA_Loss).
 pub const CA_LOSS: u32 = 4;
 
 /// Segments are not paced (Linux' SK_PACING_NONE).
 pub const PACING_NONE: u32 = 0;
-/// The congestion control asked for pacing.
+/// Pacing requested by the congestion control (Linux' SK_PACING_NEEDED).
 pub const PACING_NEEDED: u32 = 1;
-/// Paced regardless of the congestion control (Linux' SK_PACING_FQ).
+/// Pacing independent of the congestion control (Linux' SK_PACING_FQ).
 pub const PACING_PACED: u32 = 2;
 
 /// Events of `cwnd_event` (Linux' enum tcp_ca_event).
 #[repr(u32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// First transmission when nothing was in flight.
+    /// First transmission with nothing in flight.
     TxStart = 0,
-    /// Congestion window restart after idle.
+    /// Restart of the congestion window after an idle time.
     CwndRestart = 1,
-    /// End of window reduction.
+    /// End of a window reduction.
     CompleteCwr = 2,
-    /// A retransmission time-out has expired.
+    /// Expiry of the retransmission timer.
     Loss = 3,
 }
 
@@ -135,7 +141,8 @@ pub enum Event {
 pub struct AckSample {
     /// Segments newly acknowledged, cumulatively or selectively.
     pub pkts_acked: u32,
-    /// Round-trip time of the most recently sent of them, microseconds; -1 if unknown (Karn).
+    /// Round-trip time of the most recently sent of these segments, microseconds; -1 if unknown
+    /// (Karn).
     pub rtt_us: i32,
     /// Segments in flight before this acknowledgment.
     pub in_flight: u32,
@@ -147,13 +154,14 @@ pub struct AckSample {
 pub struct RateSample {
     /// Start of the acknowledged segment's window, microseconds.
     pub prior_mstamp: u64,
-    /// `delivered` at that time.
+    /// Value of `delivered` at that time.
     pub prior_delivered: u32,
-    /// Segments delivered over the interval; -1 if the sample is not valid.
+    /// Segments delivered during the interval; -1 if the sample is invalid.
     pub delivered: i32,
-    /// Length of the interval, microseconds; -1 if the sample is not valid.
+    /// Length of the interval, microseconds; -1 if the sample is invalid.
     pub interval_us: i64,
-    /// Round-trip time of the last acknowledged segment that was not retransmitted, microseconds; -1 for none.
+    /// Round-trip time of the last acknowledged segment that was not retransmitted, microseconds;
+    /// -1 for none.
     pub rtt_us: i64,
     /// Segments newly marked lost by this acknowledgment.
     pub losses: i32,
@@ -165,34 +173,36 @@ pub struct RateSample {
     pub is_app_limited: u32,
     /// 1 if the acknowledged segment was a retransmission.
     pub is_retrans: u32,
-    /// 1 if the receiver is likely to have delayed this acknowledgment.
+    /// 1 if the receiver probably delayed this acknowledgment.
     pub is_ack_delayed: u32,
 }
 
 /// A congestion control of one connection. Each operation is called as in Linux:
 ///
-/// - `init` when the connection is established (`tcp_init_congestion_control`). It clears the variant's own
-///   state and sets its parameters, so it comes before all others, also after a change of variant;
-/// - `ssthresh` on entering recovery, CWR or loss (`tcp_init_cwnd_reduction`, `tcp_enter_loss`): returns the
-///   new slow-start threshold in segments;
-/// - `cong_avoid` for an acknowledgment that advanced, if [`has_cong_control`](Self::has_cong_control) is
-///   false and cwnd may rise in the present state (`tcp_cong_control`, `tcp_may_raise_cwnd`): `ack` is the
-///   acknowledged sequence number, `acked` the number of newly acknowledged segments;
-/// - `cong_control` instead, for every acknowledgment, if the variant has it;
+/// - `init` when the connection is established (`tcp_init_congestion_control`). It clears the
+///   variant's own state and sets its parameters, so it precedes all other operations, also after a
+///   change of the variant;
+/// - `ssthresh` on entering recovery, CWR or loss (`tcp_init_cwnd_reduction`, `tcp_enter_loss`):
+///   returns the new slow-start threshold in segments;
+/// - `cong_avoid` for an acknowledgment of new data, if
+///   [`has_cong_control`](Self::has_cong_control) is false and cwnd may rise in the present state
+///   (`tcp_cong_control`, `tcp_may_raise_cwnd`): `ack` is the acknowledged sequence number, `acked`
+///   the number of newly acknowledged segments;
+/// - `cong_control` instead, for every acknowledgment, if the variant implements it;
 /// - `set_state` before `ca_state` changes;
-/// - `cwnd_event` at the events named;
-/// - `pkts_acked` for acknowledgments that acknowledged something (`tcp_clean_rtx_queue`);
-/// - `undo_cwnd` when a reduction turns out to have been spurious: returns the window to restore.
+/// - `cwnd_event` at the events of [`Event`];
+/// - `pkts_acked` for acknowledgments that acknowledge segments (`tcp_clean_rtx_queue`);
+/// - `undo_cwnd` when a reduction proves spurious: returns the window to restore.
 pub trait Congestion: Send {
-    /// Name of the variant.
+    /// Returns the name of the variant, for results.
     fn name(&self) -> &str;
     /// Initialises `state` for this variant.
     fn init(&mut self, state: &mut State);
     /// Returns the new slow-start threshold in segments.
     fn ssthresh(&mut self, state: &mut State) -> u32;
-    /// Lets the window grow for `acked` newly acknowledged segments.
+    /// Increases the window for `acked` newly acknowledged segments.
     fn cong_avoid(&mut self, state: &mut State, ack: u32, acked: u32);
-    /// Whether the variant has `cong_control`.
+    /// Returns true if the variant implements `cong_control`.
     fn has_cong_control(&self) -> bool;
     /// Sets window and pacing rate from a rate sample.
     fn cong_control(&mut self, state: &mut State, sample: &RateSample);
@@ -200,7 +210,8 @@ pub trait Congestion: Send {
     fn set_state(&mut self, state: &mut State, new_state: u32);
     /// Informs the variant of an event.
     fn cwnd_event(&mut self, state: &mut State, event: Event);
-    /// Whether the variant has `pkts_acked`, so that no sample is prepared in vain.
+    /// Returns true if the variant implements `pkts_acked`. If not, the endpoint prepares no
+    /// sample.
     fn has_pkts_acked(&self) -> bool;
     /// Informs the variant of newly acknowledged segments.
     fn pkts_acked(&mut self, state: &mut State, sample: &AckSample);

@@ -1,4 +1,4 @@
-/* What the C compiler makes of the structures that Rust and C share, for the test that holds them together. */
+/* The C layout of the structures that Rust and C share, for the test that compares both. */
 #include "bentpipe.h"
 
 struct bp_member {

@@ -1,7 +1,7 @@
-//! bentpipe's congestion controls. Each is one C file of the folder `variants` with two homes: compiled into the
-//! engine, through this crate, and compiled by clang into a BPF struct_ops object for a stock Linux kernel
-//! (`scripts/bpf`). `include/bentpipe.h` describes how a file is written; [`variants`] lists the files found when
-//! this crate was built.
+//! The congestion controls of bentpipe. Each is one C file of the folder `variants`, compiled for
+//! two homes: into the engine, through this crate, and by clang into a BPF struct_ops object for a
+//! stock Linux kernel (`scripts/bpf`). `include/bentpipe.h` describes the form of a file.
+//! [`variants`] lists the files found when this crate was built.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -35,18 +35,18 @@ pub use raw::HEADERS;
 use raw::{Control, RawVariant};
 pub use source::{is_source, label, register, set_compiler, Compiled, Compiler, Maker};
 
-/// A congestion control: one C file.
+/// A congestion control, described by its C file.
 #[derive(Debug)]
 pub struct Variant {
     /// Name of the variant and of its file; `bp_NAME` in the kernel.
     pub name: &'static str,
-    /// One-line description.
+    /// Description of the variant in one line.
     pub about: &'static str,
-    /// The publication that describes it.
+    /// Publication that describes the variant.
     pub source: &'static str,
-    /// Its parameters, in the order of their declaration.
+    /// Parameters of the variant, in the order of declaration.
     pub parameters: Vec<Parameter>,
-    /// The comment at its file's head: equations, constants with their sources, deviations.
+    /// The comment at the head of the file: equations, constants with their sources, deviations.
     pub head: String,
     raw: &'static RawVariant,
 }
@@ -54,63 +54,63 @@ pub struct Variant {
 /// A parameter of a variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Name of the parameter.
+    /// Name of the parameter, as in a scenario.
     pub name: &'static str,
-    /// Value if none is given.
+    /// Default value, used if a scenario gives none.
     pub default: i64,
-    /// Minimum value.
+    /// Minimum allowed value.
     pub min: i64,
-    /// Maximum value.
+    /// Maximum allowed value.
     pub max: i64,
-    /// Unit and meaning.
+    /// Unit and meaning of the parameter.
     pub about: &'static str,
 }
 
-/// An error in the choice of a congestion control.
+/// An error in the selection of a congestion control.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CongestionError {
-    /// No file has this name.
+    /// No variant has the requested name.
     #[error("there is no congestion control {name:?}{}; there are {}", meant(.nearest), .known.join(", "))]
     UnknownVariant {
-        /// The requested name.
+        /// The requested variant name.
         name: String,
         /// The most similar known name, if any.
         nearest: Option<&'static str>,
-        /// All known names.
+        /// Names of all known variants.
         known: Vec<&'static str>,
     },
-    /// C source is not compiled, or not by the compiler.
+    /// The C source is not compiled: it is not allowed, or the compiler refuses it.
     #[error("{name}: {why}")]
     Refused {
-        /// The name that the source gives itself, if any.
+        /// The name of the variant in its source, if any.
         name: String,
-        /// The reason of the refusal, for the user.
+        /// The reason for the refusal, for the user.
         why: String,
     },
     /// The variant has no parameter of this name.
     #[error("{variant} has no parameter {name:?}{}; it has {}", meant(.nearest), list(.known))]
     UnknownParameter {
-        /// The variant.
+        /// The name of the variant.
         variant: String,
-        /// The requested name.
+        /// The requested parameter name.
         name: String,
         /// The most similar known name, if any.
         nearest: Option<&'static str>,
-        /// All known names.
+        /// Names of all parameters of the variant.
         known: Vec<&'static str>,
     },
     /// The value is outside the parameter's range.
     #[error("{variant}'s parameter {parameter} is {value}; allowed is {min} to {max}")]
     OutOfRange {
-        /// The variant.
+        /// The name of the variant.
         variant: &'static str,
-        /// The parameter.
+        /// The name of the parameter.
         parameter: &'static str,
-        /// The given value.
+        /// The given parameter value.
         value: i64,
-        /// The minimum.
+        /// The minimum allowed value.
         min: i64,
-        /// The maximum.
+        /// The maximum allowed value.
         max: i64,
     },
     /// Two parameters contradict each other.
@@ -118,23 +118,24 @@ pub enum CongestionError {
         "{variant}'s parameter {below} is {low} and {above} is {high}; allowed is {below} of at most {above}"
     )]
     WrongOrder {
-        /// The variant.
+        /// The name of the variant.
         variant: &'static str,
-        /// The parameter that is too large.
+        /// The parameter whose value is too large.
         below: &'static str,
-        /// The value of `below`.
+        /// The value of the parameter `below`.
         low: u32,
-        /// The parameter that bounds it.
+        /// The parameter that limits `below`.
         above: &'static str,
-        /// The value of `above`.
+        /// The value of the parameter `above`.
         high: u32,
     },
 }
 
-/// Pairs of a variant's parameters of which the first must not exceed the second: Vegas would shrink and grow at once.
+/// Pairs of parameters of which the first must not exceed the second: otherwise Vegas would shrink
+/// and grow at once.
 const IN_ORDER: [(&str, &str, &str); 2] = [("vegas", "alpha", "beta"), ("vegas95", "alpha", "beta")];
 
-/// All variants, in alphabetical order.
+/// Returns all variants, in alphabetical order.
 pub fn variants() -> &'static [Variant] {
     static VARIANTS: LazyLock<Vec<Variant>> = LazyLock::new(|| {
         raw::variants().into_iter().zip(raw::heads()).map(|(raw, head)| Variant::new(raw, head)).collect()
@@ -142,8 +143,8 @@ pub fn variants() -> &'static [Variant] {
     &VARIANTS
 }
 
-/// Creates a congestion control for one connection: the variant called `name`, with `parameters` instead of
-/// its defaults.
+/// Creates a congestion control for one connection: the variant called `name`, with `parameters` in
+/// place of its defaults.
 pub fn create(
     name: &str,
     parameters: &BTreeMap<String, i64>,
@@ -160,7 +161,7 @@ pub fn create(
     }
 }
 
-/// Returns the variant called `name`, or the one of C source in its place.
+/// Returns the variant called `name`, or the variant of C source given instead of a name.
 pub fn variant(name: &str) -> Result<&'static Variant, CongestionError> {
     if is_source(name) {
         return source::compiled(name);
@@ -179,7 +180,7 @@ impl Variant {
         Variant { name, about, source, parameters, head, raw }
     }
 
-    /// Creates this variant for one connection, with `parameters` instead of its defaults.
+    /// Creates this variant for one connection, with `parameters` in place of its defaults.
     pub fn create(
         &'static self,
         parameters: &BTreeMap<String, i64>,
@@ -191,8 +192,8 @@ impl Variant {
         Ok(Box::new(Control::new(self.name, self.raw, values)))
     }
 
-    /// Returns the values of all parameters in the order of their declaration: the given ones, and the
-    /// defaults of the others.
+    /// Returns the values of all parameters in the order of declaration: the given values, and
+    /// defaults for the others.
     pub fn values(&self, parameters: &BTreeMap<String, i64>) -> Result<Vec<u32>, CongestionError> {
         if let Some(name) = parameters.keys().find(|name| self.parameters.iter().all(|p| p.name != *name)) {
             let known: Vec<_> = self.parameters.iter().map(|parameter| parameter.name).collect();
@@ -227,7 +228,7 @@ impl Variant {
     }
 }
 
-/// The name most similar to `name`, if any is similar.
+/// Returns the name most similar to `name`, if any is similar.
 fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
     const ALIKE: f64 = 0.5;
     known

@@ -1,8 +1,8 @@
-//! The congestion controls of the Linux kernel itself (`net/ipv4/tcp_*.c`). One rule distinguishes them from
-//! ours: `cubic` is crates/congestion/variants/cubic.c, in every home; `linux-cubic` is what the kernel calls cubic. They are
-//! not simulated, and which of them are available depends on the machine.
+//! The congestion controls of the Linux kernel itself (`net/ipv4/tcp_*.c`). Their names have a
+//! prefix: `cubic` is crates/congestion/variants/cubic.c in every home; `linux-cubic` is the
+//! kernel's own cubic. They are not simulated, and their availability depends on the machine.
 
-/// Their names in a scenario, in alphabetical order.
+/// The names in a scenario, in alphabetical order.
 pub const LINUX: &[&str] = &[
     "linux-bbr",
     "linux-bic",
@@ -23,7 +23,7 @@ pub const LINUX: &[&str] = &[
     "linux-yeah",
 ];
 
-/// The kernel's own name for `name`, if that is one of [`LINUX`].
+/// Returns the kernel's own name for `name`; `None` if `name` is not in [`LINUX`].
 pub fn of_linux(name: &str) -> Option<&'static str> {
     LINUX.iter().find(|known| **known == name).and_then(|known| known.strip_prefix("linux-"))
 }

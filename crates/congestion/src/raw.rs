@@ -1,4 +1,5 @@
-//! The C side: the tables that the variants' files define, and calls through them. All unsafe code is here.
+//! The C side: the tables that the variants' files define, and calls through them. All unsafe code
+//! of the crate is here.
 
 use std::ffi::{c_char, CStr};
 use std::path::Path;
@@ -38,23 +39,25 @@ pub struct RawVariant {
     pub undo_cwnd: Option<unsafe extern "C" fn(*mut State) -> u32>,
 }
 
-// SAFETY: a variant's table is a C constant; nothing writes to it or to what it points to.
+// SAFETY: a variant's table is a C constant; nothing writes to it or to the data behind its
+// pointers.
 unsafe impl Sync for RawVariant {}
 
 // SAFETY: as above; a reference to a constant may go to any thread.
 unsafe impl Send for RawVariant {}
 
-/// The tables of all C files, in alphabetical order.
+/// Returns the tables of all C files, in alphabetical order.
 pub fn variants() -> Vec<&'static RawVariant> {
     raw_variants().to_vec()
 }
 
-/// The comments at the heads of the C files, in the same order: equations, constants with their sources, deviations.
+/// Returns the comments at the heads of the C files, in the same order: equations, constants with
+/// their sources, deviations.
 pub fn heads() -> Vec<String> {
     FILES.iter().map(|text| head(text)).collect()
 }
 
-/// The first comment of a C file, without its stars.
+/// Returns the first comment of a C file, without its stars.
 pub fn head(text: &str) -> String {
     let comment = text.split_once("/*").and_then(|(_, rest)| rest.split_once("*/"));
     let lines = comment.map_or("", |(comment, _)| comment).trim_start_matches('\n').trim_end().lines();
@@ -65,13 +68,13 @@ pub fn head(text: &str) -> String {
 }
 
 impl RawVariant {
-    /// Name, description and source.
+    /// Returns name, description and source.
     pub fn description(&'static self) -> (&'static str, &'static str, &'static str) {
         // SAFETY: the three are string literals of the C file.
         unsafe { (text(self.name), text(self.about), text(self.source)) }
     }
 
-    /// The parameters, in the order of their declaration.
+    /// Returns the parameters, in the order of their declaration.
     pub fn parameters(&'static self) -> Vec<Parameter> {
         let Ok(count @ 1..) = usize::try_from(self.parameter_count) else { return Vec::new() };
         // SAFETY: the C file counts its own constant array, and its strings are literals.
@@ -103,19 +106,20 @@ impl Loaded {
 
         let path = CString::new(object.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
         let symbol = CString::new(format!("bp_variant_{name}")).map_err(|error| error.to_string())?;
-        // SAFETY: both are strings that end with a zero byte. Loading runs the object's constructors, which whoever allowed the
-        // source has taken on.
+        // SAFETY: both are strings that end with a zero byte. Loading runs the object's
+        // constructors, which the caller who allowed the source has accepted.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(format!("its object cannot be loaded: {}", said()));
         }
-        // SAFETY: the handle is that of a loaded object, the symbol a string that ends with a zero byte.
+        // SAFETY: the handle is that of a loaded object, the symbol a string that ends with a zero
+        // byte.
         let table = unsafe { libc::dlsym(handle, symbol.as_ptr()) };
         if table.is_null() {
             return Err(format!("its object has no variant: {}", said()));
         }
-        // SAFETY: the headers of this build declare the symbol as a constant of the type that layout.c shows, and the object is
-        // never unloaded.
+        // SAFETY: the headers of this build declare the symbol as a constant of the type that
+        // layout.c shows, and the object is never unloaded.
         let variant = unsafe { &*table.cast::<RawVariant>() };
         if variant.ssthresh.is_none() || variant.undo_cwnd.is_none() {
             return Err("it lacks ssthresh or undo_cwnd, which Linux demands".to_owned());
@@ -126,7 +130,7 @@ impl Loaded {
         Ok(Loaded(variant))
     }
 
-    /// Nothing can be loaded here.
+    /// Returns an error, because nothing can be loaded here.
     #[cfg(not(unix))]
     pub fn open(_object: &Path, _name: &str) -> Result<Loaded, String> {
         Err("this system loads no shared objects".to_owned())
@@ -138,10 +142,11 @@ impl Loaded {
     }
 }
 
-/// What the loader last said.
+/// Returns the last message of the loader.
 #[cfg(unix)]
 fn said() -> String {
-    // SAFETY: the text, if there is one, ends with a zero byte and lives until the next call of the loader on this thread.
+    // SAFETY: the text, if there is one, ends with a zero byte and lives until the next call of the
+    // loader on this thread.
     unsafe {
         let text = libc::dlerror();
         match text.is_null() {
@@ -151,11 +156,11 @@ fn said() -> String {
     }
 }
 
-/// The text of a C string literal.
+/// Returns the text of a C string literal.
 ///
 /// # Safety
 ///
-/// `literal` points to a constant string that ends with a zero byte.
+/// `literal` must point to a constant string that ends with a zero byte.
 unsafe fn text(literal: *const c_char) -> &'static str {
     // SAFETY: the caller's promise.
     unsafe { CStr::from_ptr(literal) }.to_str().expect("the C files are UTF-8")
@@ -178,8 +183,9 @@ impl Control {
     }
 }
 
-// In each call below the pointers come from references that live through it, to structures whose layout C shares
-// (the test of layout.c), and the C files write nowhere but to the connection (BPF's verifier holds them to that).
+// In each call below, the pointers come from references that outlive it, to structures whose layout
+// C shares (tested with layout.c). The C files write only to the connection, which BPF's verifier
+// enforces.
 impl Congestion for Control {
     fn name(&self) -> &str {
         self.name

@@ -1,5 +1,5 @@
-//! Congestion controls from outside of this crate's files: C source that a scenario holds in the place of a name, and those
-//! that a program registers under a name, such as a Python class.
+//! Congestion controls from outside this crate: C source in a scenario in place of a name, and
+//! congestion controls that a program registers under a name, such as a Python class.
 
 use crate::interface::Congestion;
 use crate::{raw, CongestionError, Variant};
@@ -7,53 +7,54 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError, RwLock};
 
-/// How every file registers itself; no name contains it.
+/// The macro with which every file registers itself. No name contains it.
 const REGISTRATION: &str = "BP_VARIANT(";
 
-/// Compiles C source.
+/// A function that compiles C source.
 pub type Compiler = fn(&str) -> Result<Compiled, String>;
 
-/// Makes a congestion control for one connection.
+/// A function that creates a congestion control for one connection.
 pub type Maker = Box<dyn Fn() -> Box<dyn Congestion> + Send + Sync>;
 
 static COMPILER: RwLock<Option<Compiler>> = RwLock::new(None);
 static COMPILED: Mutex<BTreeMap<String, &'static Variant>> = Mutex::new(BTreeMap::new());
 static REGISTERED: RwLock<BTreeMap<String, Maker>> = RwLock::new(BTreeMap::new());
 
-/// A variant whose object has been loaded into this process, where it stays.
+/// A variant whose object is loaded into this process permanently.
 pub struct Compiled(raw::Loaded);
 
 impl Compiled {
     /// Loads the shared object of the variant `name`.
     ///
     /// # Errors
-    /// The object cannot be loaded, or has no such variant.
+    /// Returns an error if the object cannot be loaded or lacks the variant.
     pub fn load(object: &Path, name: &str) -> Result<Compiled, String> {
         raw::Loaded::open(object, name).map(Compiled)
     }
 }
 
-/// From now on source is compiled by `compiler`. Without one it is refused.
+/// Sets the compiler of C source. Without one, source is refused.
 pub fn set_compiler(compiler: Compiler) {
     *COMPILER.write().unwrap_or_else(PoisonError::into_inner) = Some(compiler);
 }
 
-/// Registers a congestion control of another kind under a name that no file has, in the place of an earlier one.
+/// Registers a congestion control under a name that no file has. It replaces an earlier
+/// registration of the same name.
 pub fn register(name: &str, maker: Maker) {
     REGISTERED.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), maker);
 }
 
-/// One for a connection, if its name was registered.
+/// Creates a congestion control for a connection, if its name is registered.
 pub(crate) fn registered(name: &str) -> Option<Box<dyn Congestion>> {
     REGISTERED.read().unwrap_or_else(PoisonError::into_inner).get(name).map(|maker| maker())
 }
 
-/// Whether a scenario's congestion control is C source, not the name of one.
+/// Returns true if a scenario's congestion control is C source instead of a name.
 pub fn is_source(name: &str) -> bool {
     name.contains(REGISTRATION) || name.contains('\n')
 }
 
-/// What to call a congestion control: its name, which source gives itself.
+/// Returns the name of a congestion control: the name itself, or the one that C source defines.
 pub fn label(name: &str) -> &str {
     match name.rsplit_once(REGISTRATION) {
         Some((_, rest)) => rest.split([',', ')']).next().unwrap_or_default().trim(),
@@ -62,7 +63,7 @@ pub fn label(name: &str) -> &str {
     }
 }
 
-/// The variant of C source, compiled once in a process.
+/// Returns the variant of C source, compiled once in a process.
 pub(crate) fn compiled(source: &str) -> Result<&'static Variant, CongestionError> {
     let mut known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(variant) = known.get(source) {
@@ -73,7 +74,7 @@ pub(crate) fn compiled(source: &str) -> Result<&'static Variant, CongestionError
     let compiler =
         compiler.ok_or_else(|| refused("is C source, which this program does not compile".to_owned()))?;
     let Compiled(loaded) = compiler(source).map_err(refused)?;
-    // There are few sources in a process, and connections keep pointers into their objects.
+    // A process has few sources, and connections keep pointers into their objects.
     let variant: &'static Variant = Box::leak(Box::new(Variant::new(loaded.variant(), raw::head(source))));
     known.insert(source.to_owned(), variant);
     Ok(variant)

@@ -1,4 +1,4 @@
-//! Both sides of the C interface agree; names, parameters and errors.
+//! Tests of names, parameters and errors, and of the agreement of both sides of the C interface.
 
 use std::ffi::{c_char, CStr};
 use std::mem::{offset_of, size_of};
@@ -8,7 +8,8 @@ use crate::interface::{AckSample, Event, RateSample, State, CA_RECOVERY, INFINIT
 use super::*;
 use crate::raw::RawParameter;
 
-/// `struct bp_member` of layout.c. The last of an array has no name, and its offset is the structure's size.
+/// `struct bp_member` of layout.c. The last of an array has no name, and its offset is the
+/// structure's size.
 #[repr(C)]
 struct Member {
     name: *const c_char,
@@ -26,15 +27,16 @@ unsafe extern "C" {
     static bp_variant_aimd: RawVariant;
 }
 
-/// The members of a structure as C lays it out: name, offset, size; and the structure's size.
+/// Returns the members of a structure as C lays it out (name, offset, size), and the structure's
+/// size.
 ///
 /// # Safety
 ///
-/// `member` points to one of layout.c's arrays.
+/// `member` must point to one of layout.c's arrays.
 unsafe fn layout_in_c(mut member: *const Member) -> (Vec<(String, usize, usize)>, usize) {
     let mut members = Vec::new();
     loop {
-        // SAFETY: the array goes on until a member without a name.
+        // SAFETY: the array continues until a member without a name.
         let Member { name, offset, size } = unsafe { &*member };
         if name.is_null() {
             return (members, *offset as usize);
@@ -42,7 +44,7 @@ unsafe fn layout_in_c(mut member: *const Member) -> (Vec<(String, usize, usize)>
         // SAFETY: a string literal of layout.c.
         let name = unsafe { CStr::from_ptr(*name) }.to_str().unwrap().to_owned();
         members.push((name, *offset as usize, *size as usize));
-        // SAFETY: not the last yet.
+        // SAFETY: this is not the last member yet.
         member = unsafe { member.add(1) };
     }
 }
@@ -253,12 +255,13 @@ fn errors_name_what_there_is() {
     }
 }
 
-/// The worked example of docs/congestion-recipe.md, as it stands there (build.rs takes it out), does what its test says.
+/// The worked example of docs/congestion-recipe.md, extracted by build.rs, passes its own test.
 mod recipe {
     use crate::interface::State;
     use std::collections::BTreeMap;
 
-    /// What the lines of the page call this crate, with the example in the place of the list of variants.
+    /// The names that the page's lines use from this crate, with the example in place of the list
+    /// of variants.
     mod bentpipe_congestion {
         use super::super::*;
 

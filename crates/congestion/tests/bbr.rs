@@ -1,13 +1,14 @@
-//! BBR, versions 1 and 3, on a path that delivers 1000 segments per second with a round-trip time of 100 ms.
+//! BBR, versions 1 and 3, on a path that delivers 1000 segments per second with a round-trip time
+//! of 100 ms.
 
 use std::collections::BTreeMap;
 
 use bentpipe_congestion::interface::{Congestion, RateSample, State, CA_RECOVERY, INFINITE_SSTHRESH};
 
 const MSS: u32 = 1000;
-/// Bandwidth-delay product.
+/// Bandwidth-delay product in segments.
 const BDP: u32 = 100;
-/// Bytes per second, less the margin of 1 %.
+/// Pacing rate in bytes per second: the path's rate minus the margin of 1 %.
 const RATE: f64 = 990_000.0;
 
 struct Path {
@@ -34,7 +35,8 @@ impl Path {
         Path { control, state }
     }
 
-    /// A round trip in four acknowledgments: what pacing and window let go is delivered, no faster than the path does.
+    /// Simulates a round trip with four acknowledgments: segments permitted by pacing and window
+    /// are delivered, at most at the rate of the path.
     fn round(&mut self, losses: i32) {
         let begin = self.state.delivered;
         let paced = (self.state.sk_pacing_rate as f64 / 0.99 / f64::from(MSS) * 0.1).ceil() as u32;
@@ -82,7 +84,8 @@ fn startup_paces_by_its_gain_from_the_first_round_trip_on() {
     }
 }
 
-/// Linux 6.12 over 10 Mbit/s and 300 ms: full segments of 1460 bytes leave 21.0417 ms apart after a handshake of 600.09 ms.
+/// Linux 6.12 over 10 Mbit/s and 300 ms: full segments of 1460 bytes leave 21.0417 ms apart after a
+/// handshake of 600.09 ms.
 #[test]
 fn the_first_rate_of_version_1_is_that_of_linux_to_the_byte() {
     let mut control = bentpipe_congestion::create("bbr", &BTreeMap::new()).unwrap();
@@ -98,7 +101,8 @@ fn the_first_rate_of_version_1_is_that_of_linux_to_the_byte() {
     assert!((gap - 0.021_041_7).abs() < 5e-8, "{gap}");
 }
 
-/// While the queue drains, what will have been delivered when the next segment may leave is not in the network any more.
+/// While the queue drains, segments that will have been delivered when the next segment may leave
+/// no longer count as in the network.
 #[test]
 fn drain_ends_by_what_will_be_in_the_network_when_the_next_segment_may_leave() {
     let rounds = |wait_ms: u64| {
@@ -109,7 +113,8 @@ fn drain_ends_by_what_will_be_in_the_network_when_the_next_segment_may_leave() {
             rounds += 1;
             assert!(rounds < 20);
         }
-        // Draining: the pipe and 60 segments more are in flight, of which `wait_ms` segments will be delivered.
+        // Draining: the pipe and 60 more segments are in flight, of which `wait_ms` segments will
+        // be delivered.
         path.state.tcp_clock_cache = path.state.tcp_mstamp * 1000;
         path.state.tcp_wstamp_ns = path.state.tcp_clock_cache + wait_ms * 1_000_000;
         path.state.packets_out = BDP + 60;
@@ -141,7 +146,7 @@ fn a_full_pipe_ends_startup_and_the_queue_is_drained() {
         assert!(seen.iter().any(|pacing| (pacing / startup - 1.0).abs() < 0.03), "{name}: {seen:?}");
         let after = seen.iter().rposition(|pacing| (pacing / drain - 1.0).abs() < 0.03);
         assert!(after.is_some_and(|round| (4..14).contains(&round)), "{name}: {seen:?}");
-        // In ProbeBW: never far from the path's rate.
+        // In ProbeBW the rate stays near the path's rate.
         assert!(seen[15..].iter().all(|pacing| (0.7..1.3).contains(pacing)), "{name}: {seen:?}");
     }
 }
@@ -150,11 +155,12 @@ fn a_full_pipe_ends_startup_and_the_queue_is_drained() {
 fn the_window_is_two_products_and_three_quanta() {
     let mut path = Path::new("bbr");
     (0..20).for_each(|_| path.round(0));
-    // Two segments are a quantum; while it probes with 5/4 there are two more, and what acknowledgments bring at once.
+    // Two segments are a quantum. Probing with 5/4 adds two more, and the segments acknowledged at
+    // once.
     let expected = 2 * BDP + 3 * 2;
     let cwnd = path.state.snd_cwnd;
     assert!((expected..expected + BDP).contains(&cwnd), "{cwnd}");
-    // An old round-trip time: four segments for 200 ms.
+    // After an old round-trip time: four segments for 200 ms.
     path.state.tcp_mstamp += 10_000_000;
     path.round(0);
     assert_eq!(path.state.snd_cwnd, 4);

@@ -24,7 +24,7 @@ fn cubic(parameters: &[(&str, i64)]) -> (Box<dyn Congestion>, State) {
     (control, state)
 }
 
-/// A loss in a window of `cwnd`: fast recovery, and back to Open.
+/// Simulates a loss in a window of `cwnd`: fast recovery, and back to Open.
 fn lose(control: &mut dyn Congestion, state: &mut State, cwnd: u32) {
     state.snd_cwnd = cwnd;
     state.prior_cwnd = cwnd;
@@ -38,14 +38,14 @@ fn wait(state: &mut State, seconds: f64) {
     state.tcp_mstamp += (seconds * 1e6).round() as u64;
 }
 
-/// Acknowledges until the window has settled where it is to be at this moment.
+/// Acknowledges until the window has settled at its value for this moment.
 fn settle(control: &mut dyn Congestion, state: &mut State) {
     loop {
         let before = state.snd_cwnd;
         for _ in 0..30 * before {
             let cwnd = state.snd_cwnd;
             control.cong_avoid(state, 0, 1);
-            // The target is found once in a jiffy.
+            // The target is computed once per jiffy.
             state.tcp_mstamp += u64::from(state.snd_cwnd != cwnd);
         }
         if state.snd_cwnd == before {
@@ -78,8 +78,8 @@ fn windows_follow_the_reference_rows_of_rfc_9438() {
         control.cong_avoid(&mut state, 0, 1);
         wait(&mut state, t);
         settle(control.as_mut(), &mut state);
-        // Whole segments, rounded towards W_max; W_max 416 begins at 291 instead of 291.2, which moves K by 5 ms; K
-        // and t are whole milliseconds, of which the slope makes at most so much.
+        // Whole segments, rounded towards W_max. W_max 416 begins at 291 instead of 291.2, which
+        // moves K by 5 ms; K and t are whole milliseconds, and the slope bounds their effect.
         let slope = 3.0 * 0.4 * (t - k).powi(2);
         let (above, slack) = (f64::from(state.snd_cwnd) - value, 0.02 + 0.007 * slope);
         let allowed = if t < k { -slack..1.0 + slack } else { -1.0 - slack..1.0 + slack };
@@ -190,7 +190,8 @@ fn time_in_which_nothing_is_in_flight_does_not_count() {
 
 #[test]
 fn time_is_that_of_the_last_jiffy_and_the_round_trip_time_is_rounded_up_to_jiffies() {
-    // In jiffies of 10 ms, W_cubic(t + RTT) is the same for all times in a jiffy and all round-trip times up to one.
+    // In jiffies of 10 ms, W_cubic(t + RTT) is the same for all times in a jiffy and all round-trip
+    // times up to one.
     let acknowledgments = |start: u64, rtt_us: i32| {
         let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
         (state.jiffy_us, state.tcp_mstamp) = (10_000, 1_000_000_000);
@@ -210,8 +211,9 @@ fn time_is_that_of_the_last_jiffy_and_the_round_trip_time_is_rounded_up_to_jiffi
     assert!(acknowledgments(10_000, 1) < first && acknowledgments(0, 10_001) < first, "{first:?}");
 }
 
-/// Slow start, a round trip at a time: `rtt` gives the round-trip time, in microseconds, of each of a round's samples;
-/// `gap` is the time between acknowledgments. Returns the windows at the rounds' ends.
+/// Simulates slow start round by round. `rtt` gives the round-trip time, in microseconds, of each
+/// of a round's samples; `gap` is the time between acknowledgments. Returns the windows at the ends
+/// of the rounds.
 fn rounds(kind: i64, count: u32, gap: u64, rtt: impl Fn(u32, u32) -> i32) -> (Vec<u32>, State) {
     let (mut control, mut state) = cubic(&[("hystart", kind)]);
     let (mut windows, mut una) = (Vec::new(), 0u32);
@@ -237,14 +239,15 @@ fn rounds(kind: i64, count: u32, gap: u64, rtt: impl Fn(u32, u32) -> i32) -> (Ve
 
 #[test]
 fn hystart_ends_slow_start_when_round_trip_times_rise_by_an_eighth_or_a_train_is_long() {
-    // Acknowledgments 3 ms apart are no train. 100 ms, and from the fifth round on 112 ms: not yet an eighth.
+    // Acknowledgments 3 ms apart are not a train. 100 ms, and from the fifth round on 112 ms: less
+    // than an eighth.
     for (risen, ends) in [(112_000, false), (113_000, true)] {
         let (windows, state) = rounds(1, 7, 3000, |round, _| if round < 4 { 100_000 } else { risen });
         assert_eq!(windows[..4], [20, 40, 80, 160]);
         assert_eq!(state.snd_ssthresh < INFINITE_SSTHRESH, ends, "{windows:?}");
     }
-    // Acknowledgments 1 ms apart: the train of the round of 80 is longer than 50 ms. A round begins with the first
-    // acknowledgment after its end, some later than here.
+    // Acknowledgments 1 ms apart: the train of the round of 80 is longer than 50 ms. A round begins
+    // with the first acknowledgment after its end, some later than here.
     let (windows, state) = rounds(1, 4, 1000, |_, _| 100_000);
     assert_eq!(windows[..3], [20, 40, 80]);
     assert!((128..=136).contains(&state.snd_ssthresh), "{}", state.snd_ssthresh);
@@ -252,7 +255,8 @@ fn hystart_ends_slow_start_when_round_trip_times_rise_by_an_eighth_or_a_train_is
 
 #[test]
 fn hystart_plus_plus_slows_down_for_five_rounds_and_goes_back_when_the_delay_falls() {
-    // RFC 9406: from the round in which the delay rises on a quarter of the growth, and after five rounds avoidance.
+    // RFC 9406: a quarter of the growth from the round in which the delay rises, and avoidance
+    // after five rounds.
     let (windows, state) = rounds(2, 9, 10, |round, _| if round < 3 { 100_000 } else { 120_000 });
     assert_eq!(windows[..3], [20, 40, 80]);
     let growth: Vec<f64> = windows.windows(2).map(|pair| f64::from(pair[1]) / f64::from(pair[0])).collect();

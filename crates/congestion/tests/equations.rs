@@ -1,4 +1,5 @@
-//! Each variant against the equations of its source. CUBIC, Reno and Vegas have files of their own.
+//! Tests of each variant against the equations of its source. CUBIC, Reno and Vegas have separate
+//! files.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +38,8 @@ impl Connection {
         Connection { control, state }
     }
 
-    /// One round trip of `microseconds`: a window is sent and acknowledged segment by segment, evenly spread.
+    /// Simulates one round trip of `microseconds`: a window is sent and acknowledged segment by
+    /// segment, evenly spread.
     fn round(&mut self, microseconds: u32) {
         let window = self.state.snd_cwnd;
         self.state.srtt_us = microseconds * 8;
@@ -60,7 +62,7 @@ impl Connection {
         self.state.snd_cwnd
     }
 
-    /// A loss; returns what is left of the window.
+    /// Applies a loss and returns the reduced window.
     fn lose(&mut self) -> u32 {
         self.state.prior_cwnd = self.state.snd_cwnd;
         self.state.snd_ssthresh = self.control.ssthresh(&mut self.state);
@@ -73,8 +75,8 @@ impl Connection {
     }
 }
 
-/// The window after rounds in each of which every one of the window's acknowledgments adds `a` / window: a little less
-/// than `a` a round, as the window grows under way.
+/// Returns the window after rounds in which every acknowledgment adds `a` / window: slightly less
+/// than `a` per round, because the window grows during the round.
 fn additive(window: f64, a: f64, rounds: u32) -> f64 {
     (0..rounds).fold(window, |window, _| (window * window + 2.0 * a * window).sqrt())
 }
@@ -86,24 +88,25 @@ fn near(value: f64, expected: f64, tolerance: f64) {
 
 #[test]
 fn hybla_grows_per_second_as_a_connection_of_25_ms() {
-    // Congestion avoidance: one segment per 25 ms per 25 ms, so in a round trip of rho x 25 ms rho^2 segments.
+    // Congestion avoidance: one segment per 25 ms per 25 ms, so in a round trip of rho x 25 ms
+    // rho^2 segments.
     for rho in [1u32, 2, 4, 10] {
         let mut hybla = Connection::new("hybla", &[("hoe", 0)], 1000, rho * 25_000);
         let expected = additive(1000.0, f64::from(rho * rho), 5);
         near(f64::from(hybla.rounds(5, rho * 25_000)), expected, 2.0);
     }
-    // Slow start: each acknowledged segment brings 2^rho - 1 more; rho = 2.5 brings 4.657.
+    // Slow start: each acknowledged segment adds 2^rho - 1 more; rho = 2.5 adds 4.657.
     let mut hybla = Connection::new("hybla", &[("hoe", 0)], 10, 62_500);
     hybla.state.snd_ssthresh = INFINITE_SSTHRESH;
     hybla.round(62_500);
     near(f64::from(hybla.state.snd_cwnd), 10.0 + 10.0 * (2f64.powf(2.5) - 1.0), 1.0);
-    // Shorter round-trip times are Reno's.
+    // Shorter round-trip times are treated as Reno's.
     let mut hybla = Connection::new("hybla", &[("hoe", 0)], 100, 5_000);
     near(f64::from(hybla.rounds(3, 5_000)), additive(100.0, 1.0, 3), 1.0);
 }
 
-/// Windows of Linux 6.12's module in virtual time (4 Mbit/s, 20 ms each way; the case `leo-hybla` of parity.py), whose first
-/// smoothed round-trip time is 40.6 ms: rho is 1.5 there.
+/// Windows of Linux 6.12's module in virtual time (4 Mbit/s, 20 ms each way; the case `leo-hybla`
+/// of parity.py), whose first smoothed round-trip time is 40.6 ms: rho is 1.5 there.
 #[test]
 fn hybla_as_linux_counts_in_eighths_and_128ths_for_each_acknowledgment() {
     const LINUX: [u32; 18] = [2, 4, 6, 8, 10, 11, 13, 15, 17, 19, 21, 22, 24, 26, 28, 30, 32, 33];
@@ -117,12 +120,13 @@ fn hybla_as_linux_counts_in_eighths_and_128ths_for_each_acknowledgment() {
         state.snd_cwnd
     };
     assert_eq!(LINUX.map(|_| acknowledge(&mut hybla.state)), LINUX);
-    // Congestion avoidance from 26 to 45 segments took Linux 313 acknowledgments; the first step begins with credit.
+    // Congestion avoidance from 26 to 45 segments took Linux 313 acknowledgments; the first step
+    // begins with credit.
     (hybla.state.snd_cwnd, hybla.state.snd_ssthresh) = (25, 25);
     while acknowledge(&mut hybla.state) < 26 {}
     let acknowledgments = (1..).find(|_| acknowledge(&mut hybla.state) == 45);
     assert!((312..=315).contains(&acknowledgments.unwrap()), "{acknowledgments:?}");
-    // Where rho^2 / W is less than a 128th, rho being 1, the window grows as Reno's.
+    // Where rho^2 / W is less than a 128th, with rho being 1, the window grows as Reno's.
     let mut hybla = Connection::new("hybla", &linux, 200, 20_000);
     near(f64::from(hybla.rounds(3, 20_000)), additive(200.0, 1.0, 3), 1.0);
 }
@@ -164,8 +168,9 @@ fn westwood_of_second_order_filters_what_it_has_filtered() {
         let mut westwood = Connection::new("westwood", &[("order", order)], 80, 80_000);
         westwood.state.is_cwnd_limited = 0;
         westwood.round(80_000);
-        // From 80 segments per round trip to 40: five samples later, each of which ends with the next round's first
-        // acknowledgment, `left` of the distance is left. The first of 40 comes a millisecond later than one of 80 would.
+        // From 80 segments per round trip to 40: five samples later, each of which ends with the
+        // next round's first acknowledgment, `left` of the distance is left. The first of 40 comes
+        // a millisecond later than one of 80 would.
         westwood.state.snd_cwnd = 40;
         westwood.rounds(6, 80_000);
         let first = 80.0 * 80.0 / 81.0;
@@ -175,16 +180,18 @@ fn westwood_of_second_order_filters_what_it_has_filtered() {
 
 #[test]
 fn compound_adds_a_delay_window_while_no_queue_is_seen_and_gives_it_back() {
-    // Equation (3) with wnd: Reno's one and wnd^0.75 / 8 - 1 more each round trip: wnd^0.75 / 8 together.
+    // Equation (3) with wnd: Reno's one plus wnd^0.75 / 8 - 1 more each round trip, together
+    // wnd^0.75 / 8.
     let mut compound = Connection::new("compound", &[], 200, 100_000);
-    // The first round is over with the second's first acknowledgment.
+    // The first round ends with the second's first acknowledgment.
     let mut expected = 201.0f64;
     for _ in 0..9 {
         expected += expected.powf(0.75) / 8.0;
     }
     let grown = compound.rounds(10, 100_000);
     near(f64::from(grown), expected, 3.0);
-    // 30 % of the window queued: more than gamma, so dwnd shrinks by it until Reno's part is left.
+    // 30 % of the window is queued, more than gamma, so dwnd shrinks by it until only Reno's part
+    // remains.
     let before = compound.state.snd_cwnd;
     compound.state.srtt_us = 143_000 * 8;
     let after = compound.rounds(2, 143_000);
@@ -270,7 +277,8 @@ fn htcp_grows_with_the_time_since_the_last_loss() {
     near(f64::from(htcp.state.snd_cwnd), additive(f64::from(before), 126.0, 1), 4.0);
 }
 
-/// The window a round trip later, 11 s after a loss that left 1000 segments: alpha(D) is 126.
+/// Returns the window a round trip later, 11 s after a loss that left 1000 segments: alpha(D) is
+/// 126.
 fn htcp_after_eleven_seconds(parameters: &[(&str, i64)], rtt_us: u32) -> f64 {
     let mut htcp = Connection::new("htcp", parameters, 1000, rtt_us);
     htcp.round(rtt_us);
@@ -307,7 +315,8 @@ fn htcp_counts_time_and_rate_from_the_end_of_a_repair() {
     near(after_repair(&[("from_repair", 1)]), 1005.0, 1.0);
     assert!(after_repair(&[]) > 1400.0);
 
-    // The window falls to a third: what still arrives from before the loss is not taken for the rate after it.
+    // The window falls to a third: segments that still arrive from before the loss do not count for
+    // the rate after it.
     let mut htcp = Connection::new("htcp", &[], 900, 100_000);
     htcp.state.is_cwnd_limited = 0;
     htcp.rounds(3, 100_000);
@@ -366,7 +375,8 @@ fn yeah_is_scalable_with_a_short_queue_and_empties_a_long_one() {
     assert_eq!(yeah.lose(), 700, "an eighth, as nothing is queued");
 }
 
-/// Acknowledges a segment that ends the round, measured as `rtt_us`, when a window of `cwnd` is out.
+/// Acknowledges a segment that ends the round, measured as `rtt_us`, when a window of `cwnd` is
+/// out.
 fn end_round(yeah: &mut Connection, rtt_us: i32) {
     yeah.state.packets_out = yeah.state.snd_cwnd;
     yeah.state.snd_nxt += MSS;
@@ -376,7 +386,8 @@ fn end_round(yeah: &mut Connection, rtt_us: i32) {
     yeah.control.cong_avoid(&mut yeah.state, ack, 1);
 }
 
-/// As Linux 6.12's module over VBDC at 6.99 s (docs/notes/linux-tcp.md): base and round of 618.3 and 1247.7 ms.
+/// As Linux 6.12's module over VBDC at 6.99 s (docs/notes/linux-tcp.md): base and round of 618.3
+/// and 1247.7 ms.
 #[test]
 fn yeah_judges_a_round_with_the_window_that_its_last_acknowledgment_leaves() {
     let mut yeah = Connection::new("yeah", &[("early", 1)], 160, 618_300);
@@ -384,7 +395,8 @@ fn yeah_judges_a_round_with_the_window_that_its_last_acknowledgment_leaves() {
     end_round(&mut yeah, 618_300);
     assert_eq!(yeah.state.snd_cwnd, 161, "nothing is queued");
     yeah.state.snd_cwnd = 160;
-    // Of 160 segments 80.7 are queued, of 161 81.2, which is more than 80; at most half of them go.
+    // Of 160 segments 80.7 are queued, of 161 81.2, which is more than 80; at most half of them are
+    // removed.
     end_round(&mut yeah, 1_247_700);
     assert_eq!((yeah.state.snd_cwnd, yeah.state.snd_ssthresh), (81, 81));
 }
@@ -426,7 +438,8 @@ fn yeah_does_not_take_off_again_what_was_queued_before_the_loss() {
 fn lp_backs_off_when_the_delay_rises_and_again_while_it_infers() {
     let mut lp = Connection::new("lp", &[], 100, 100_000);
     assert_eq!(lp.rounds(3, 100_000), 103, "Reno's increase");
-    // The delay rises above 15 % of its range: half, and a round trip later, as it stays, half again.
+    // The delay rises above 15 % of its range: half, and half again a round trip later, because the
+    // delay stays.
     lp.state.tcp_mstamp += 1;
     lp.round(200_000);
     assert!(lp.state.snd_cwnd <= 52, "{}", lp.state.snd_cwnd);
@@ -438,7 +451,8 @@ fn lp_backs_off_when_the_delay_rises_and_again_while_it_infers() {
 
 #[test]
 fn ledbat_keeps_the_target_and_halves_once_on_loss() {
-    // Without queueing one segment per round trip; with half the target queued half a segment; above it shrinks.
+    // Without queueing one segment per round trip; with half the target queued half a segment;
+    // above it shrinks.
     let mut ledbat = Connection::new("ledbat", &[], 100, 100_000);
     near(f64::from(ledbat.rounds(10, 100_000)), 110.0, 1.0);
     let before = ledbat.state.snd_cwnd;
@@ -460,7 +474,7 @@ fn time_outs_make_those_forget_that_their_sources_say() {
         control.control.set_state(&mut control.state, CA_LOSS);
         control.control.set_state(&mut control.state, CA_OPEN);
         (control.state.snd_cwnd, control.state.snd_ssthresh) = (20, 20);
-        // The new path is longer, which is no queue.
+        // The new path is longer, which is not a queue.
         let grown = control.rounds(8, 300_000) - 20;
         assert!(grown >= 8, "{name} grew by {grown}");
     }

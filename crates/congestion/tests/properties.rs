@@ -1,4 +1,4 @@
-//! Whatever happens to a connection, every variant keeps its window in bounds.
+//! Every variant keeps its window within bounds, for any sequence of events.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ proptest! {
                 .map(|(parameter, most)| (parameter.name.to_owned(), if most { parameter.max } else { parameter.min }))
                 .collect();
             let mut control = match variant.create(&parameters) {
-                // Thresholds of which the lower is the higher are refused, as a test of their own says.
+                // Thresholds in the wrong order are refused, which another test covers.
                 Err(CongestionError::WrongOrder { .. }) => continue,
                 made => made.unwrap(),
             };

@@ -1,4 +1,4 @@
-//! Reno, from RFC 5681.
+//! Tests of Reno against RFC 5681.
 
 use std::collections::BTreeMap;
 

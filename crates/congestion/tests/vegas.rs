@@ -1,4 +1,4 @@
-//! Vegas, from Brakmo and Peterson's paper and what Linux makes of it.
+//! Tests of Vegas against Brakmo and Peterson's paper and the deviations of Linux.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,7 +24,8 @@ fn vegas(cwnd: u32, ssthresh: u32, parameters: &[(&str, i64)]) -> (Box<dyn Conge
     (control, state)
 }
 
-/// One round-trip time: a window is sent and acknowledged, segment by segment, each with this round-trip time.
+/// Simulates one round trip: a window is sent and acknowledged, segment by segment, each with this
+/// round-trip time.
 fn round(control: &mut dyn Congestion, state: &mut State, rtt_us: i32) {
     let window = state.snd_cwnd;
     state.snd_nxt = state.snd_una.wrapping_add(window * MSS);
@@ -37,7 +38,7 @@ fn round(control: &mut dyn Congestion, state: &mut State, rtt_us: i32) {
     }
 }
 
-/// The acknowledgment that ends a round in which three segments had this round-trip time.
+/// Sends the acknowledgment that ends a round in which three segments had this round-trip time.
 fn decide(control: &mut dyn Congestion, state: &mut State, rtt_us: i32) {
     for _ in 0..3 {
         control.pkts_acked(state, &AckSample { pkts_acked: 1, rtt_us, in_flight: state.snd_cwnd });
@@ -48,7 +49,7 @@ fn decide(control: &mut dyn Congestion, state: &mut State, rtt_us: i32) {
     control.cong_avoid(state, ack, 1);
 }
 
-/// A connection in congestion avoidance whose base round-trip time is known.
+/// Returns a connection in congestion avoidance whose base round-trip time is known.
 fn in_avoidance(cwnd: u32, parameters: &[(&str, i64)]) -> (Box<dyn Congestion>, State) {
     let (mut control, mut state) = vegas(cwnd, cwnd / 2, parameters);
     decide(control.as_mut(), &mut state, BASE_RTT_US);
@@ -56,7 +57,8 @@ fn in_avoidance(cwnd: u32, parameters: &[(&str, i64)]) -> (Box<dyn Congestion>, 
     (control, state)
 }
 
-/// The round-trip time at which Diff = cwnd (RTT - BaseRTT) / BaseRTT is `diff` segments and a half.
+/// Returns the round-trip time at which Diff = cwnd (RTT - BaseRTT) / BaseRTT is `diff` segments
+/// and a half.
 fn rtt_for(diff: i32, cwnd: u32) -> i32 {
     BASE_RTT_US + (2 * diff + 1) * BASE_RTT_US / (2 * cwnd as i32)
 }
@@ -111,7 +113,7 @@ fn slow_start_ends_when_more_than_gamma_segments_are_queued() {
         let rtt = rtt_for(diff, 80);
         decide(control.as_mut(), &mut state, rtt);
         if ends {
-            // What fills the path without a queue, cwnd BaseRTT / RTT, and one.
+            // The window that fills the path without a queue, cwnd BaseRTT / RTT, plus one.
             let target = (80 * BASE_RTT_US / rtt) as u32 + 1;
             assert_eq!((state.snd_cwnd, state.snd_ssthresh), (target, target), "gamma {gamma}, Diff {diff}");
         } else {
@@ -130,7 +132,7 @@ fn with_fewer_than_three_samples_in_a_round_the_increase_is_renos() {
     for samples in [2, 3] {
         let before = state.snd_cwnd;
         state.snd_nxt = state.snd_una.wrapping_add(100 * MSS);
-        // Ends the round that is under way; the next one begins here.
+        // Ends the present round; the next one begins here.
         let ack = state.snd_nxt.wrapping_add(1 << 20);
         control.cong_avoid(&mut state, ack, 1);
         state.snd_cwnd = before;
@@ -205,8 +207,9 @@ fn loss_halves_the_window_and_undo_restores_it() {
     assert_eq!(control.undo_cwnd(&mut state), 50);
 }
 
-/// A bottleneck with an unlimited queue: one segment each `service` microseconds, a round-trip time of `base`
-/// without a queue. Returns the backlog in segments at each acknowledgment of the second half of `rounds` rounds.
+/// Simulates a bottleneck with an unlimited queue: one segment each `service` microseconds, a
+/// round-trip time of `base` without a queue. Returns the backlog in segments at each
+/// acknowledgment of the second half of `rounds` rounds.
 fn backlog(base: u64, service: u64, ssthresh: u32, rounds: u64, parameters: &[(&str, i64)]) -> Vec<u64> {
     let (mut control, mut state) = vegas(10, ssthresh, parameters);
     let mut in_flight: VecDeque<(u64, u64)> = VecDeque::new();
@@ -232,8 +235,9 @@ fn backlog(base: u64, service: u64, ssthresh: u32, rounds: u64, parameters: &[(&
     backlogs
 }
 
-/// Starts in avoidance at nine tenths of what the path holds, or in slow start, whose overshoot (about twice what
-/// the path holds) is taken back by one segment each round-trip time and so needs the more rounds.
+/// Starts in avoidance at nine tenths of the path's capacity, or in slow start, whose overshoot
+/// (about twice the capacity) is removed by one segment each round-trip time and so needs more
+/// rounds.
 #[test]
 fn between_alpha_and_beta_segments_stay_queued() {
     let near = |base: u64, service: u64| (9 * base / service / 10) as u32;

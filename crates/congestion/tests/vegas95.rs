@@ -1,4 +1,4 @@
-//! Vegas as published in 1995: what sets it apart from Linux' (vegas.rs).
+//! Tests of Vegas as published in 1995: its differences from Linux' version (vegas.rs).
 
 use std::collections::BTreeMap;
 
@@ -31,8 +31,9 @@ fn vegas95(cwnd: u32, ssthresh: u32, parameters: &[(&str, i64)]) -> (Box<dyn Con
     create("vegas95", cwnd, ssthresh, parameters)
 }
 
-/// One round-trip time: a window is sent and acknowledged, segment by segment, with the round-trip times of `rtt_us`
-/// in turn. The round ends with the first acknowledgment of the next one.
+/// Simulates one round trip: a window is sent and acknowledged, segment by segment, with the
+/// round-trip times of `rtt_us` in turn. The round ends with the first acknowledgment of the next
+/// one.
 fn round(control: &mut dyn Congestion, state: &mut State, rtt_us: &[i32]) {
     let window = state.snd_cwnd as usize;
     state.snd_nxt = state.snd_una.wrapping_add(window as u32 * MSS);
@@ -45,7 +46,7 @@ fn round(control: &mut dyn Congestion, state: &mut State, rtt_us: &[i32]) {
     }
 }
 
-/// A connection in congestion avoidance whose base round-trip time is known.
+/// Returns a connection in congestion avoidance whose base round-trip time is known.
 fn in_avoidance(variant: &str, cwnd: u32, parameters: &[(&str, i64)]) -> (Box<dyn Congestion>, State) {
     let (mut control, mut state) = create(variant, cwnd, cwnd / 2, parameters);
     round(control.as_mut(), &mut state, &[BASE_RTT_US]);
@@ -56,7 +57,8 @@ fn in_avoidance(variant: &str, cwnd: u32, parameters: &[(&str, i64)]) -> (Box<dy
 
 #[test]
 fn a_delay_that_a_part_of_the_window_meets_counts_here_and_not_in_linux() {
-    // Nine in ten segments wait for an assignment; the mean is 1.9 times the base, so Diff is far above beta.
+    // Nine in ten segments wait for an assignment; the mean is 1.9 times the base, so Diff is far
+    // above beta.
     let mut mixed = vec![2 * BASE_RTT_US; 9];
     mixed.insert(0, BASE_RTT_US);
     for (variant, change) in [("vegas95", -1), ("vegas", 1)] {
@@ -83,7 +85,7 @@ fn the_window_grows_below_alpha_stays_to_beta_and_shrinks_above() {
 
 #[test]
 fn the_sample_of_one_segment_can_decide_instead() {
-    // The last sample of a round is that of the segment which ends it, the first of the next window.
+    // The last sample of a round is that of the segment that ends it, the first of the next window.
     let first_is_late = [4 * BASE_RTT_US, BASE_RTT_US, BASE_RTT_US, BASE_RTT_US];
     let first_is_early = [BASE_RTT_US, 4 * BASE_RTT_US, 4 * BASE_RTT_US, 4 * BASE_RTT_US];
     for (rtt_us, change) in [(first_is_late, -1), (first_is_early, 1)] {

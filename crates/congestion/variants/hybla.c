@@ -14,7 +14,7 @@
  *             them, times the smallest round-trip time. `spacing`: segments are spaced by pacing, since a window that
  *             grows by 2^rho would leave in bursts.
  * Constants:  RTT0 25 ms (the paper's). Acknowledgments less than a quarter of a round trip apart are closely spaced.
- *             cwnd at most 65535 segments in slow start, as 2^rho has no bound where Hoe's estimate is off
+ *             cwnd at most 65535 segments in slow start, as 2^rho is unlimited if Hoe's estimate is off
  *             (the limit of the Linux implementation, which its authors made).
  *             Linux' module has hoe = 0, spacing = 0, coarse = 1, per_ack = 1 and from_rho = 1.
  * Deviations: rho follows the smallest round-trip time measured, so that a queue does not speed the window up. The
@@ -71,7 +71,7 @@ static inline void hybla_measure(struct bp_tcp *tp, struct hybla *hybla, u32 rtt
 	hybla->rho = (u32)(rho < HYBLA_MOST_RHO ? rho : HYBLA_MOST_RHO);
 }
 
-/* Hoe's estimate, while ssthresh is not known. Returns whether more acknowledgments are needed for it. */
+/* Hoe's estimate, while ssthresh is not known. Returns true if it needs more acknowledgments. */
 static inline bool hybla_pair(struct bp_tcp *tp, struct hybla *hybla, u32 acked)
 {
 	u32 now = (u32)tp->tcp_mstamp;

@@ -1,8 +1,9 @@
-//! Addresses and ports of nodes and flows, wherever packets have real headers: in captures and on emulated
-//! hosts.
+//! Addresses and ports of nodes and flows, for packets with real headers: in captures and on
+//! emulated hosts.
 //!
-//! IPv4 addresses are taken from 198.18.0.0/15, which RFC 2544 (appendix C.2.2) reserves for measurements of
-//! networks, so that they do not collide with a machine's own; IPv6 addresses have a local prefix (RFC 4193).
+//! IPv4 addresses come from 198.18.0.0/15, which RFC 2544 (appendix C.2.2) reserves for network
+//! measurements, so they do not collide with the machine's own. IPv6 addresses have a unique local
+//! prefix (RFC 4193).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// From here on numbers are of packets that no flow of the scenario is known to have sent.
+    /// The first number for packets that belong to no known flow of the scenario.
     pub const UNKNOWN: u32 = 1 << 31;
 }
 
@@ -22,15 +23,15 @@ pub struct NodeId(pub u16);
 const IPV4: u32 = 0xc612_0000;
 const IPV6: u128 = 0xfd62_656e_7470_0000_0000_0000_0000_0000;
 
-/// Addresses of the nodes of one network. Networks that can reach each other, or are reachable from the same
-/// machine, have different numbers.
+/// The address plan of one network. Networks that can reach each other, or are reachable from the
+/// same machine, have different plan numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Plan {
     number: u8,
 }
 
 impl Plan {
-    /// Number of address plans, and so of networks that can be up at the same time.
+    /// Number of address plans, which limits how many networks can be up at the same time.
     pub const COUNT: u8 = 32;
     /// Maximum number of nodes with addresses in a network that can reach others.
     pub const NODES: u16 = 4093;
@@ -39,22 +40,23 @@ impl Plan {
     /// Length of the IPv6 prefix that the nodes of a network share.
     pub const IPV6_PREFIX: u8 = 64;
 
-    /// The plan with this number; `None` if it is not below [`COUNT`](Self::COUNT).
+    /// Creates the plan with this number; `None` if it is not below [`COUNT`](Self::COUNT).
     pub fn new(number: u8) -> Option<Plan> {
         (number < Plan::COUNT).then_some(Plan { number })
     }
 
-    /// The IPv4 network, without host bits.
+    /// Returns the IPv4 network, without host bits.
     pub fn ipv4_network(self) -> Ipv4Addr {
         Ipv4Addr::from(IPV4 | u32::from(self.number) << 12)
     }
 
-    /// IPv4 address of the machine's own end of the way out, the last of the network.
+    /// Returns the IPv4 address of the machine on the link from the network to the outside: the
+    /// last address of the network.
     pub fn ipv4_outside(self) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(self.ipv4_network()) + 1 + u32::from(Plan::NODES))
     }
 
-    /// IPv4 address of a node: in plan 0, 198.18.0.1 for node 0, and so on upwards.
+    /// Returns the IPv4 address of a node: in plan 0, 198.18.0.1 for node 0, and so on upwards.
     pub fn ipv4(self, node: NodeId) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(self.ipv4_network()) + 1 + u32::from(node.0))
     }
@@ -63,12 +65,13 @@ impl Plan {
         IPV6 | u128::from(self.number) << 64
     }
 
-    /// IPv6 address of a node: in plan 0, fd62:656e:7470::1 for node 0, and so on upwards.
+    /// Returns the IPv6 address of a node: in plan 0, fd62:656e:7470::1 for node 0, and so on
+    /// upwards.
     pub fn ipv6(self, node: NodeId) -> Ipv6Addr {
         Ipv6Addr::from(self.ipv6_network() + 1 + u128::from(node.0))
     }
 
-    /// The node that has an address, if the address is one of this plan.
+    /// Returns the node with an address; `None` if the address is not in this plan.
     #[inline]
     pub fn node(self, address: IpAddr) -> Option<NodeId> {
         let number = match address {
@@ -81,30 +84,30 @@ impl Plan {
     }
 }
 
-/// IPv4 address of a node of a network that cannot reach any other (plan 0).
+/// Returns the IPv4 address of a node of a network that cannot reach any other network (plan 0).
 pub fn ipv4(node: NodeId) -> Ipv4Addr {
     Plan::default().ipv4(node)
 }
 
 const FIRST_PORT: u32 = 49152;
-/// Ports for flows: the dynamic ports (RFC 6335, section 6) except the last, which control messages use in
-/// captures.
+/// Ports for flows: the dynamic ports (RFC 6335, section 6) except the last, which control messages
+/// use in captures.
 const PORTS: u32 = 65535 - FIRST_PORT;
 
-/// Ports of a flow, first at its end with the lower node number: 49152 plus the flow's number at both ends,
-/// and from flow 16383 on a pair that is equally unique.
+/// Returns the ports of a flow, first that at its end with the lower node number: 49152 plus the
+/// flow's number at both ends, and from flow 16383 on a pair that is equally unique.
 pub fn ports(flow: FlowId) -> (u16, u16) {
     let (turn, position) = (flow.0 / PORTS, flow.0 % PORTS);
     let port = |offset: u32| (FIRST_PORT + offset % PORTS) as u16;
     (port(position + turn), port(position))
 }
 
-/// The first of the user ports (RFC 6335, section 6), at which the ports of a flow's further connections
-/// start.
+/// The first of the user ports (RFC 6335, section 6), at which the ports of a flow's further
+/// connections start.
 const FIRST_USER_PORT: u16 = 1024;
 
-/// The port of one of a flow's connections at the end whose port for the first connection, number 0, is
-/// `first`. Further connections have user ports at this end, while the other end keeps its port.
+/// Returns the port of a connection of a flow, at the end whose port for connection 0 is `first`.
+/// Further connections use user ports at this end, while the other end keeps its port.
 pub fn port_of(connection: u16, first: u16) -> u16 {
     match connection.checked_sub(1) {
         None => first,
@@ -112,7 +115,8 @@ pub fn port_of(connection: u16, first: u16) -> u16 {
     }
 }
 
-/// The connection with this port at that end, among the first 48129; the inverse of [`port_of`].
+/// Returns the connection with this port, among the first 48129, at the end whose port for
+/// connection 0 is `first`. The inverse of [`port_of`].
 pub fn connection_of(port: u16, first: u16) -> u16 {
     match port == first {
         true => 0,

@@ -1,37 +1,41 @@
-//! The event queue of a stage in which many things are on their way for some milliseconds each.
+//! The event queue of a stage with many events within the next milliseconds.
 //!
-//! A calendar queue (R. Brown, "Calendar queues", Communications of the ACM 31(10), 1988) with fixed days of two sizes: entries of the
-//! next [`MONTHS`] months are in lists by month, those of the present month in lists by day, and only those of the first day that has
-//! any are in order. Adding and removing an entry then takes the same time however many there are. Lists grow at their ends and are read from
-//! one end to the other, so that what is used of them stays in near caches. What is farther ahead waits in a heap. Equal times come out
-//! in the order of their numbers, and those of one number in the order in which they were added.
+//! A calendar queue (R. Brown, "Calendar queues", Communications of the ACM 31(10), 1988) with
+//! fixed days of two sizes. Entries of the next [`MONTHS`] months are in one list per month.
+//! Entries of the current month are in one list per day. Only the first day that has entries is
+//! sorted. Adding and removing an entry takes constant time, independent of the number of entries.
+//! Lists grow at the end and are read sequentially, so the memory in use stays in the nearest
+//! caches. Later entries wait in a heap. Entries of equal time leave in the order of their numbers,
+//! and entries of equal time and number in the order in which they were added.
 
 use crate::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Time, number and item in one. Time and number together are its [`key`].
+/// Time, number and item packed into one integer. Time and number together are its [`key`].
 type Entry = u128;
 
 /// Binary logarithm of a day in nanoseconds: 8.2 us.
 const DAY: u32 = 13;
 /// Binary logarithm of the number of days in a month, which takes 0.5 ms.
 const MONTH: u32 = 6;
-/// Number of months in the year: 34 ms, longer than light takes between two satellites in low orbits.
+/// Number of months in the year: 34 ms, longer than the propagation delay between two satellites in
+/// low orbits.
 const MONTHS: u64 = 64;
-/// Number of entries up to which a month is put in order as a whole.
+/// Number of entries up to which a month is sorted as a whole.
 const FEW: usize = 8;
 /// Number of entries of today that are moved at once to make room for another.
 const MOVED: usize = 32;
 
-/// An entry of a [`Calendar`]: something that happens at a certain time.
+/// An entry of a [`Calendar`]: an event at a certain time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Due {
-    /// The time at which it happens.
+    /// Time of the event, in the owner's time base.
     pub at: Time,
-    /// Its place among entries of the same time: lower numbers come first.
+    /// Rank among entries of the same time: lower numbers leave first.
     pub number: u32,
-    /// What its owner needs to handle it, such as the place of a packet. It has no effect on the order.
+    /// The owner's reference to the event, such as the index of a packet. It does not affect the
+    /// order.
     pub item: u32,
 }
 
@@ -57,21 +61,22 @@ fn day_of(entry: Entry) -> u64 {
     (entry >> (64 + DAY)) as u64
 }
 
-/// Times with numbers, of which the earliest is known.
+/// A queue of numbered events whose earliest event is always known.
 pub struct Calendar {
-    /// The entries up to the end of day `day`, the earliest one last. Empty only if all days are.
+    /// The entries up to the end of day `day`, the earliest last. Empty only if all days are.
     today: Vec<Entry>,
     day: u64,
     turned: bool,
     /// The month of the last entry that was removed: the first of the year.
     first: u64,
-    /// The later entries of the month of `day`, by the day modulo their number, and a bit for each day that has any.
+    /// The later entries of the month of `day`, by day modulo the number of days, and a bit for
+    /// each day that has entries.
     days: Vec<Vec<Entry>>,
     filled: u64,
-    /// The entries of later months, in the same way.
+    /// The entries of later months, stored in the same way.
     months: Vec<Vec<Entry>>,
     ahead: u64,
-    /// Keys, the count of entries that were here before, and items.
+    /// Entries beyond the year: keys, a count that keeps the order of insertion, and items.
     far: BinaryHeap<Reverse<(u128, u64, u32)>>,
     count: u64,
 }
@@ -94,7 +99,7 @@ impl Default for Calendar {
 }
 
 impl Calendar {
-    /// The entry that comes out next; `None` if the calendar is empty.
+    /// Returns the entry that leaves next; `None` if the calendar is empty.
     #[inline]
     pub fn first(&self) -> Option<Due> {
         match (self.today.last(), self.far.peek()) {
@@ -107,19 +112,20 @@ impl Calendar {
         }
     }
 
-    /// The entries of the first day that has any, from the latest to the earliest.
+    /// Returns the entries of the first day that has entries, from the latest to the earliest.
     #[inline]
     pub fn coming(&self) -> impl DoubleEndedIterator<Item = Due> + ExactSizeIterator + '_ {
         self.today.iter().copied().map(Due::of)
     }
 
-    /// Whether the last removal emptied a day, so that the entries that are [`coming`](Self::coming) now were put in order.
+    /// Returns true if the last removal emptied a day, so that the entries in
+    /// [`coming`](Self::coming) have just been sorted.
     #[inline]
     pub fn has_turned(&self) -> bool {
         self.turned
     }
 
-    /// Adds an entry, in constant time unless it is farther ahead than a year.
+    /// Adds an entry, in constant time unless it is more than a year ahead.
     #[inline]
     pub fn add(&mut self, due: Due) {
         let entry = due.entry();
@@ -137,7 +143,7 @@ impl Calendar {
         }
     }
 
-    /// Adds an entry to those of today.
+    /// Adds an entry to the current day.
     fn join(&mut self, entry: Entry) {
         let mut at = self.today.partition_point(|other| key(*other) > key(entry));
         let end = self.today.last().map_or(0, |first| day_of(*first));
@@ -151,7 +157,7 @@ impl Calendar {
         self.today.insert(at, entry);
     }
 
-    /// Makes today end with an earlier day.
+    /// Ends the current day earlier, at `end`.
     #[cold]
     fn shorten(&mut self, end: u64) {
         let before = std::mem::replace(&mut self.day, end) >> MONTH;
@@ -172,7 +178,7 @@ impl Calendar {
         self.today.drain(..later);
     }
 
-    /// Removes the entry that comes out next, and returns it.
+    /// Removes and returns the entry that leaves next.
     #[inline]
     pub fn pop(&mut self) -> Option<Due> {
         let first = self.first()?;
@@ -191,7 +197,7 @@ impl Calendar {
         Some(first)
     }
 
-    /// Adds an entry of a later day to the list of its day or month.
+    /// Adds an entry to the list of its later day or month.
     #[inline]
     fn put(&mut self, day: u64, entry: Entry) {
         let month = day >> MONTH;
@@ -206,7 +212,7 @@ impl Calendar {
         }
     }
 
-    /// Turns to the next day that has entries.
+    /// Advances to the next day that has entries.
     #[inline]
     fn turn(&mut self) {
         if self.filled == 0 {
@@ -227,7 +233,8 @@ impl Calendar {
         }
     }
 
-    /// Turns to the next month that has entries, and distributes them among its days; a few are all of today.
+    /// Advances to the next month that has entries, and distributes them among its days. A month
+    /// with few entries becomes one day.
     fn turn_month(&mut self) {
         let from = (self.first % MONTHS) as u32;
         let after = self.ahead.rotate_right(from).trailing_zeros();
@@ -253,7 +260,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Spans within days, months, a year, and beyond, of which some are often the same.
+    /// Generates spans within days, months, a year, and beyond; some occur often.
     fn ahead() -> impl Strategy<Value = u64> {
         prop_oneof![
             1 => Just(0),
@@ -276,7 +283,7 @@ mod tests {
             for (item, action) in (0..).zip(actions) {
                 match action {
                     Some((ahead, number, burst)) => {
-                        // Now and then there are many at about the same time.
+                        // Some batches fall on almost the same time.
                         for more in 0..if burst > 55 { burst as u64 } else { 1 } {
                             let due = Due { at: Time::from_nanos(now + ahead + more * 100), number, item };
                             calendar.add(due);

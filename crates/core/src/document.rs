@@ -1,7 +1,7 @@
-//! Values of a scenario that are documents of their own, written as text or as `{ file = "..." }`.
+//! Scenario values that are documents themselves, written as text or as `{ file = "..." }`.
 
-/// Allows `$document`, which has `parse(&str) -> Result<Self, impl Display>` and a field `text`, in a
-/// scenario. `$name` is its name in messages, `$about` describes the text.
+/// Implements reading from a scenario for `$document`, a type with `parse(&str) -> Result<Self,
+/// impl Display>` and a field `text`. `$name` is its name in messages, `$about` describes the text.
 #[macro_export]
 macro_rules! document {
     ($document:ty, $name:literal, $about:literal) => {
@@ -9,7 +9,8 @@ macro_rules! document {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$document, D::Error> {
                 let text = <std::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(deserializer)?;
                 <$document>::parse(&text).map_err(|wrong| {
-                    // One word is hardly the document, but may well be the name of its file.
+                    // A single word is unlikely to be the document, and may be the name of its
+                    // file.
                     let file = !text.is_empty() && !text.contains(char::is_whitespace);
                     serde::de::Error::custom(match file {
                         true => format!("is not {}; allowed: the text itself, or {{ file = {:?} }}", $about, text),

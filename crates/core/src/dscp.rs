@@ -1,4 +1,4 @@
-//! Differentiated services code points, by number or by the name that their RFC gives them.
+//! Differentiated services code points, by number or by the name in their RFC.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserializer, Visitor};
@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A code point, 0 to 63, written in a scenario as `46` or `"ef"`.
+/// A differentiated services code point, 0 to 63, written in a scenario as `46` or `"ef"`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Dscp(u8);
 
-/// Best effort and class selectors (RFC 2474), assured forwarding (RFC 2597: AFxy is class x with drop precedence y), expedited
-/// forwarding (RFC 3246), admitted voice (RFC 5865), lower effort (RFC 8622).
+/// Best effort and class selectors (RFC 2474), assured forwarding (RFC 2597: AFxy is class x with
+/// drop precedence y), expedited forwarding (RFC 3246), admitted voice (RFC 5865), lower effort
+/// (RFC 8622).
 const NAMES: [(&str, u8); 24] = [
     ("be", 0),
     ("le", 1),
@@ -40,12 +41,12 @@ const NAMES: [(&str, u8); 24] = [
 ];
 
 impl Dscp {
-    /// The code point of best effort.
+    /// The code point of best effort, 0.
     pub const BEST_EFFORT: Dscp = Dscp(0);
-    /// The code point of expedited forwarding.
+    /// The code point of expedited forwarding, 46.
     pub const EF: Dscp = Dscp(46);
 
-    /// The code point with this number; `None` above 63.
+    /// Creates the code point with this number; `None` above 63.
     pub const fn new(number: u8) -> Option<Dscp> {
         if number < 64 {
             Some(Dscp(number))
@@ -54,23 +55,24 @@ impl Dscp {
         }
     }
 
-    /// The code point of assured forwarding class 1 to 4 with drop precedence 1 to 3.
+    /// Returns the code point of assured forwarding class 1 to 4 with drop precedence 1 to 3.
     pub const fn af(class: u8, precedence: u8) -> Dscp {
         assert!(class >= 1 && class <= 4 && precedence >= 1 && precedence <= 3, "RFC 2597, section 6");
         Dscp(8 * class + 2 * precedence)
     }
 
-    /// The number of the code point.
+    /// Returns the number of the code point, 0 to 63.
     pub const fn value(self) -> u8 {
         self.0
     }
 
-    /// The name of the code point, if it has one.
+    /// Returns the name of the code point, if it has one.
     pub fn name(self) -> Option<&'static str> {
         NAMES.iter().find(|(_, number)| *number == self.0).map(|(name, _)| *name)
     }
 
-    /// Drop precedence of an assured forwarding code point, from 0 for the lowest to 2; 0 for all others.
+    /// Returns the drop precedence of an assured forwarding code point, from 0 for the lowest to 2;
+    /// 0 for all others.
     pub const fn precedence(self) -> usize {
         match (self.0 >> 3, self.0 & 7) {
             (1..=4, 4) => 1,
@@ -128,7 +130,7 @@ impl<'de> Deserialize<'de> for Dscp {
     }
 }
 
-/// Serializes as the number, like headers and results.
+/// Serializes as the number, as in headers and results.
 impl Serialize for Dscp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u8(self.0)

@@ -1,10 +1,11 @@
-//! The variants of a model folder are listed in one [`kinds!`](crate::kinds), with one line per variant.
+//! Lists of variants: [`kinds!`](crate::kinds) lists the variants of a model folder, one line per
+//! variant.
 
-/// What a variant's `Config` must have beside it: an example of what a scenario says. Tests run every variant of every list
-/// with its sample, so that a new variant meets them all.
+/// An example of a variant's keys, implemented by its `Config`. Tests run every variant of every
+/// list with its sample, so a new variant is tested from the first day.
 pub trait Sample {
-    /// The keys of the variant without its `kind`, as in an inline table of TOML: `packets = 60, min = 10`. Where keys could
-    /// have defaults, it gives some of them other values.
+    /// The keys of the variant without its `kind`, as in an inline table of TOML: `packets = 60,
+    /// min = 10`. Optional keys should have non-default values in the sample.
     const SAMPLE: &'static str;
 }
 
@@ -31,15 +32,18 @@ pub trait Sample {
 /// assert_eq!(App::samples(), [r#"{ kind = "bulk" }"#, r#"{ kind = "cbr", rate = "64 kbit/s" }"#]);
 /// ```
 ///
-/// With a trait after the name, `pub enum App: Workload { ... }`, the enum dereferences to that trait object
-/// of the variant's `Config`: the `Config` is then the variant's factory, and its line in the list is all
-/// there is to add. The schema describes a variant with the doc comment of its `Config`.
+/// With a trait after the name, `pub enum App: Workload { ... }`, the enum dereferences to that
+/// trait object of the variant's `Config`. The `Config` is then the variant's factory, and a line
+/// in the list is all that a new variant needs. The schema describes a variant with the doc comment
+/// of its `Config`.
 ///
-/// With `tables` after the trait, the tables that the variants write ([`Tables`](crate::Tables)) are gathered, too.
+/// With `tables` after the trait, the tables that the variants write ([`Tables`](crate::Tables))
+/// are also collected.
 ///
-/// In a scenario a variant is a table with the key `kind`, or just its name if every key has a default. The
-/// scenario's own deserializer turns both into the enum that serde expects, so that the key path of an error
-/// inside a variant is not lost, as it would be with serde's internally tagged enums.
+/// In a scenario, a variant is a table with the key `kind`, or its name alone if every key has a
+/// default. The scenario's own deserializer turns both forms into the enum that serde expects. It
+/// keeps the key path of an error inside a variant, which serde's internally tagged enums would
+/// lose.
 #[macro_export]
 macro_rules! kinds {
     (
@@ -52,12 +56,13 @@ macro_rules! kinds {
         }
 
         impl $name {
-            /// The traces that variants write as a run goes on, in the order of the list.
+            /// Returns the traces that variants write during a run, in the order of the list.
             pub fn traces() -> impl Iterator<Item = &'static $crate::Table> {
                 [$(<$config as $crate::Tables>::TRACES),+].into_iter().flatten().copied()
             }
 
-            /// The tables that variants write at the end of a run, in the order of the list.
+            /// Returns the tables that variants write at the end of a run, in the order of the
+            /// list.
             pub fn reports() -> impl Iterator<Item = &'static $crate::Table> {
                 [$(<$config as $crate::Tables>::REPORTS),+].into_iter().flatten().copied()
             }
@@ -99,14 +104,15 @@ macro_rules! kinds {
             /// The names of all variants, in the order of the list.
             pub const KINDS: &'static [&'static str] = &[$($tag),+];
 
-            /// A [sample]($crate::Sample) of each variant as an inline table of TOML, in the order of the list.
+            /// Returns one [sample]($crate::Sample) per variant as an inline table of TOML, in the
+            /// order of the list.
             pub fn samples() -> Vec<String> {
                 let keys = [$(<$config as $crate::Sample>::SAMPLE),+];
                 let named = Self::KINDS.iter().zip(keys);
                 named.map(|(kind, keys)| $crate::inline_table(kind, keys)).collect()
             }
 
-            /// The name of this variant.
+            /// Returns the name of this variant.
             pub fn kind(&self) -> &'static str {
                 match self {
                     $($name::$variant(_) => $tag,)+
@@ -137,14 +143,14 @@ macro_rules! kinds {
     };
 }
 
-/// A variant as TOML.
+/// Returns a variant as an inline table of TOML.
 #[doc(hidden)]
 pub fn inline_table(kind: &str, keys: &str) -> String {
     let comma = if keys.is_empty() { "" } else { ", " };
     format!("{{ kind = \"{kind}\"{comma}{keys} }}")
 }
 
-/// Schema transform: a variant may also be given by its name alone.
+/// Changes the schema of a variant so that its name alone is also valid.
 #[doc(hidden)]
 pub fn name_alone(schema: &mut schemars::Schema) {
     let Some(object) = schema.as_object_mut() else { return };

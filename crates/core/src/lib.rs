@@ -1,7 +1,9 @@
-//! The foundation of all bentpipe models.
+//! Times, quantities, random streams, event queues and traces: the foundation of all bentpipe
+//! models.
 //!
-//! Models are sans-I/O and get the time as an argument (`bentpipe_stage::Stage`). Nothing here reads a clock, starts a thread or keeps
-//! global state; `scripts/wasm` proves in CI that the crate and the models build for wasm.
+//! Models are sans-I/O and get the time as an argument (`bentpipe_stage::Stage`). Nothing here
+//! reads a clock, starts a thread or keeps global state; `scripts/wasm` proves in CI that the crate
+//! and the models build for wasm.
 
 pub mod address;
 mod calendar;

@@ -1,12 +1,12 @@
-//! Names of the members of a group, and patterns that select names.
+//! Names of the members of a group, and patterns that match names.
 
 use std::cmp::Ordering;
 
-/// Where the number of a member stands in the name of its group.
+/// The placeholder for a member's number in the name of its group.
 const NUMBER: &str = "{}";
 
-/// The names of `count` members of a group called `name`: the numbers from 1, at `{}` if the name has it, after the name
-/// otherwise.
+/// Returns the names of `count` members of the group `name`. Members are numbered from 1; the
+/// number replaces `{}` in the name, or follows a name without `{}`.
 ///
 /// ```
 /// use bentpipe_core::numbered;
@@ -17,7 +17,7 @@ pub fn numbered(name: &str, count: u64) -> impl Iterator<Item = String> + '_ {
     (1..=count).map(move |number| with_number(name, number))
 }
 
-/// The name of member `number` of a group called `name`.
+/// Returns the name of member `number` of the group `name`.
 pub fn with_number(name: &str, number: u64) -> String {
     match name.contains(NUMBER) {
         true => name.replace(NUMBER, &number.to_string()),
@@ -25,17 +25,17 @@ pub fn with_number(name: &str, number: u64) -> String {
     }
 }
 
-/// Whether a name has a place for the number of a member.
+/// Returns true if a name contains the placeholder for a member's number.
 pub fn has_number(name: &str) -> bool {
     name.contains(NUMBER)
 }
 
-/// Whether a text is a pattern, which may stand for several names: `*` stands for any characters, `?` for one.
+/// Returns true if a text is a pattern: `*` matches any characters, `?` one character.
 pub fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
-/// Whether `pattern` stands for `name`.
+/// Returns true if `pattern` matches `name`.
 ///
 /// ```
 /// use bentpipe_core::matches_pattern;
@@ -45,7 +45,8 @@ pub fn is_pattern(text: &str) -> bool {
 pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut place) = (0, 0);
-    // The last star and where in the name its text ends: a mismatch after it lengthens that text by one character.
+    // The last star and the position in the name at which its match ends. A later mismatch extends
+    // the match by one character.
     let mut star: Option<(usize, usize)> = None;
     while place < name.len() {
         match pattern.get(at) {
@@ -66,7 +67,7 @@ pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|rest| *rest == '*')
 }
 
-/// The order of names in which numbers within them count as numbers: `st2` comes before `st10`.
+/// Compares two names, with the numbers within them compared by value: `st2` comes before `st10`.
 ///
 /// ```
 /// let mut names = ["st10", "gw", "st2", "st1"];
@@ -95,7 +96,7 @@ pub fn natural_order(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Takes the number at the beginning of a text, without leading zeros.
+/// Removes the number at the beginning of a text and returns it without leading zeros.
 fn digits<'a>(text: &mut &'a str) -> &'a str {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, rest) = text.split_at(end);

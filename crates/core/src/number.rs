@@ -1,6 +1,7 @@
 //! Numbers without a unit, as a scenario writes them: `0.01`, `16`.
 //!
-//! Each has its range in its type, refuses what lies outside with the range, and describes itself to the JSON Schema.
+//! The range of a number is part of its type. Parsing refuses a value outside the range, names the
+//! range, and the JSON Schema contains it.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserializer, Visitor};
@@ -18,13 +19,13 @@ impl Fraction {
         (0.0..=1.0).contains(&value).then_some(Fraction(value))
     }
 
-    /// A fraction of the given number of thousandths, for constants.
+    /// Creates a fraction of this many thousandths, for constants.
     pub const fn thousandths(value: u32) -> Fraction {
         assert!(value <= 1000, "a fraction is at most 1");
         Fraction(value as f64 / 1000.0)
     }
 
-    /// The value of the fraction.
+    /// Returns the value of the fraction, 0 to 1.
     #[inline]
     pub const fn value(self) -> f64 {
         self.0
@@ -42,14 +43,15 @@ impl<const MIN: u64, const MAX: u64> Count<MIN, MAX> {
         Count(value)
     }
 
-    /// The value of the number.
+    /// Returns the value of the number.
     #[inline]
     pub const fn value(self) -> u64 {
         self.0
     }
 }
 
-/// A dimensionless real number in a range given in thousandths (so that the range can be part of the type).
+/// A dimensionless real number in a range given in thousandths, so that the range can be part of
+/// the type.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub struct Real<const MIN: i64, const MAX: i64>(f64);
 
@@ -69,7 +71,7 @@ impl<const MIN: i64, const MAX: i64> Real<MIN, MAX> {
         Real(value)
     }
 
-    /// The value of the number.
+    /// Returns the value of the number.
     #[inline]
     pub const fn value(self) -> f64 {
         self.0

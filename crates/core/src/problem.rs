@@ -1,19 +1,19 @@
-//! The problems that a configuration's own checks find, by key path: ranges that depend on other keys,
-//! references to names that do not exist. The scenario loader adds file and line.
+//! Problems found by a configuration's own checks, by key path: ranges that depend on other keys,
+//! references to missing names. The scenario loader adds file and line.
 
-/// Collects problems under the key path of the part that is being checked.
+/// The problems found so far, and the key path of the part being checked.
 #[derive(Default, Debug)]
 pub struct Problems {
     path: Vec<String>,
     found: Vec<Problem>,
 }
 
-/// One problem of a configuration.
+/// One problem of a configuration, with its key path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Key path from the root of the scenario, such as `network.sat.return.rate`.
     pub path: Vec<String>,
-    /// What is wrong, with the value, and what is allowed.
+    /// Message: the fault, the value, and the allowed values.
     pub message: String,
 }
 
@@ -34,18 +34,18 @@ impl Problems {
         self.found.push(Problem { path, message: message.into() });
     }
 
-    /// Adds a problem that was found separately: its path is relative to the part being checked.
+    /// Adds a problem found elsewhere. Its path is relative to the part being checked.
     pub fn adopt(&mut self, problem: Problem) {
         let path = [self.path.clone(), problem.path].concat();
         self.found.push(Problem { path, ..problem });
     }
 
-    /// The number of problems found so far.
+    /// Returns the number of problems found so far.
     pub fn count(&self) -> usize {
         self.found.len()
     }
 
-    /// The problems in the order in which they were found.
+    /// Returns the problems in the order in which they were found.
     pub fn into_vec(self) -> Vec<Problem> {
         self.found
     }

@@ -1,4 +1,5 @@
-//! Quantities with units, as a scenario writes them: `"2048 kbit/s"`, `"250 ms"`, `"1.5 MB"`, `"35786 km"`.
+//! Quantities with units, as a scenario writes them: `"2048 kbit/s"`, `"250 ms"`, `"1.5 MB"`,
+//! `"35786 km"`.
 //!
 //! Each parses strictly and reports what is allowed, prints in its shortest exact form, and describes itself
 //! to the JSON Schema, where `units` lists its units with their sizes. Values without a unit are
@@ -61,7 +62,7 @@ pub trait Quantity: Sized {
     /// Parses a number and a unit.
     ///
     /// # Errors
-    /// What is wrong with the text, the text itself, and what is allowed.
+    /// Returns an error that names the fault, the text and the allowed values.
     fn parse(text: &str) -> Result<Self, QuantityError> {
         let problem = |fault: String| QuantityError {
             message: format!(
@@ -100,12 +101,12 @@ pub trait Quantity: Sized {
         Ok(value.in_unit(unit))
     }
 
-    /// The same value, which was written in this unit.
+    /// Returns the same value, marked as written in this unit.
     fn in_unit(self, _unit: &str) -> Self {
         self
     }
 
-    /// The shortest exact text: in the largest unit in which the value has at most three decimals.
+    /// Returns the shortest exact text: in the largest unit that needs at most three decimals.
     fn text(&self) -> String {
         shortest(self.to_base(), Self::UNITS)
     }
@@ -130,7 +131,8 @@ fn sizes(units: &'static [Units]) -> impl Iterator<Item = (&'static str, f64)> {
     units.iter().flat_map(|units| units.sizes).copied()
 }
 
-/// Units as people write them: the spelling in lower case, the factor to the unit that was meant, and that unit.
+/// Common misspellings of units: the spelling in lower case, the factor to the intended unit, and
+/// that unit.
 const SPELLINGS: &[(&str, f64, &str)] = &[
     ("bps", 1.0, "bit/s"),
     ("kbps", 1.0, "kbit/s"),
@@ -191,7 +193,7 @@ fn meant(unit: &str, units: &[&'static str]) -> Option<(f64, &'static str)> {
     })
 }
 
-/// The error of a text that is not a quantity of the expected kind.
+/// The error for a text that is not a valid quantity of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuantityError {
     message: String,
@@ -293,19 +295,19 @@ macro_rules! quantity {
 pub struct Rate(u64);
 
 impl Rate {
-    /// A rate of `bits_per_second`, which must not be zero.
+    /// Creates a rate of `bits_per_second`, which must not be zero.
     pub const fn from_bits_per_second(bits_per_second: u64) -> Rate {
         assert!(bits_per_second > 0, "a rate is greater than zero");
         Rate(bits_per_second)
     }
 
-    /// The rate in bit/s.
+    /// Returns the rate in bit/s.
     #[inline]
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// The time that `bytes` take at this rate, rounded down to the nanosecond.
+    /// Returns the time that `bytes` take at this rate, rounded down to the nanosecond.
     #[inline]
     pub const fn span_of(self, bytes: u64) -> Span {
         // 64-bit division is several times faster than 128-bit and sufficient up to 2.3 GB.
@@ -316,7 +318,7 @@ impl Rate {
         }
     }
 
-    /// The number of whole bytes that pass in `span`.
+    /// Returns the number of whole bytes that pass in `span`.
     #[inline]
     pub const fn bytes_in(self, span: Span) -> u64 {
         (self.0 as u128 * span.as_nanos() as u128 / 8_000_000_000) as u64
@@ -336,7 +338,8 @@ impl Quantity for Rate {
     }
 }
 
-/// The rate of a channel: a data rate, or a symbol rate in baud, which counts as the rate at one bit per symbol.
+/// The rate of a channel: a data rate, or a symbol rate in baud, which counts as the rate at one
+/// bit per symbol.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ChannelRate {
     rate: Rate,
@@ -344,7 +347,7 @@ pub struct ChannelRate {
 }
 
 impl ChannelRate {
-    /// True if it was given in baud.
+    /// Returns true if the rate was given in baud.
     pub const fn is_symbol_rate(self) -> bool {
         self.symbols
     }
@@ -386,17 +389,18 @@ impl Quantity for ChannelRate {
     }
 }
 
-/// A data rate in bit/s that may be zero: a guaranteed or offered rate, as opposed to that of a transmitter.
+/// A data rate in bit/s that may be zero, such as a guaranteed or offered rate. A transmitter's
+/// rate is a [`Rate`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct RateOrZero(u64);
 
 impl RateOrZero {
-    /// A rate of `bits_per_second`.
+    /// Creates a rate of `bits_per_second`.
     pub const fn from_bits_per_second(bits_per_second: u64) -> RateOrZero {
         RateOrZero(bits_per_second)
     }
 
-    /// The rate in bit/s.
+    /// Returns the rate in bit/s.
     #[inline]
     pub const fn bits_per_second(self) -> u64 {
         self.0
@@ -439,7 +443,7 @@ impl Quantity for Span {
         self.as_nanos() as f64
     }
     fn text(&self) -> String {
-        // Everyday spans are most readable in seconds: "400 s", not "6.667 min".
+        // Spans of everyday length are most readable in seconds: "400 s", not "6.667 min".
         let nanos = self.as_nanos();
         let (size, unit) = match nanos {
             0 => return "0 s".to_owned(),
@@ -457,12 +461,12 @@ impl Quantity for Span {
 pub struct Size(u64);
 
 impl Size {
-    /// A size of `bytes` bytes.
+    /// Creates a size of `bytes` bytes.
     pub const fn from_bytes(bytes: u64) -> Size {
         Size(bytes)
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     #[inline]
     pub const fn bytes(self) -> u64 {
         self.0
@@ -492,7 +496,8 @@ impl Quantity for Size {
     fn to_base(&self) -> f64 {
         self.0 as f64
     }
-    /// The shortest exact text with at most three decimals: "75 kB", not "73.242 KiB", but "64 KiB".
+    /// Returns the shortest exact text with at most three decimals: "75 kB" rather than "73.242
+    /// KiB", but "64 KiB".
     fn text(&self) -> String {
         let base = self.to_base();
         let texts = sizes(Self::UNITS).filter_map(|(name, size)| {
@@ -500,7 +505,7 @@ impl Quantity for Size {
             let exact = rounded >= 1.0 && (rounded * size).round() == base;
             exact.then(|| format!("{rounded} {name}"))
         });
-        // Of equally short ones, the one with the larger unit.
+        // Of equally short texts, the one with the larger unit wins.
         texts
             .reduce(|best, next| if next.len() <= best.len() { next } else { best })
             .unwrap_or_else(|| format!("{base} B"))
@@ -512,12 +517,12 @@ impl Quantity for Size {
 pub struct Distance(f64);
 
 impl Distance {
-    /// A distance of `metres` metres.
+    /// Creates a distance of `metres` metres.
     pub const fn from_metres(metres: f64) -> Distance {
         Distance(metres)
     }
 
-    /// The distance in metres.
+    /// Returns the distance in metres.
     pub const fn metres(self) -> f64 {
         self.0
     }
@@ -549,12 +554,12 @@ impl Quantity for Distance {
 pub struct Speed(f64);
 
 impl Speed {
-    /// A speed of `value` metres per second.
+    /// Creates a speed of `value` metres per second.
     pub const fn from_metres_per_second(value: f64) -> Speed {
         Speed(value)
     }
 
-    /// The speed in metres per second.
+    /// Returns the speed in metres per second.
     pub const fn metres_per_second(self) -> f64 {
         self.0
     }
@@ -582,17 +587,17 @@ impl Quantity for Speed {
 pub struct Angle(f64);
 
 impl Angle {
-    /// An angle of `degrees` degrees.
+    /// Creates an angle of `degrees` degrees.
     pub const fn from_degrees(degrees: f64) -> Angle {
         Angle(degrees)
     }
 
-    /// The angle in degrees.
+    /// Returns the angle in degrees.
     pub const fn degrees(self) -> f64 {
         self.0
     }
 
-    /// The angle in radians.
+    /// Returns the angle in radians.
     pub const fn radians(self) -> f64 {
         self.0.to_radians()
     }
@@ -620,7 +625,7 @@ impl Quantity for Angle {
 pub struct Frequency(f64);
 
 impl Frequency {
-    /// The frequency in Hz, the symbol rate in baud.
+    /// Returns the frequency in Hz, or the symbol rate in baud.
     pub const fn hertz(self) -> f64 {
         self.0
     }
@@ -736,8 +741,8 @@ mod tests {
             prop_assert_eq!(Rate::parse(&Quantity::text(&rate)).unwrap(), rate);
             let span = Span::from_nanos(nanos);
             let back = Span::parse(&Quantity::text(&span)).unwrap();
-            // Text passes through f64 and is rounded twice, to 2^-53 of the value each time: exact to the nanosecond below
-            // 2^51 ns, which is 26 days.
+            // Text passes through f64 and is rounded twice, to 2^-53 of the value each time: exact
+            // to the nanosecond below 2^51 ns, which is 26 days.
             prop_assert!(back.as_nanos().abs_diff(nanos) <= nanos >> 51);
         }
     }

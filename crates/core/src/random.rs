@@ -1,5 +1,5 @@
-//! Named random streams: a stage's draws depend on (seed, run, its name) and on nothing else, so that adding
-//! a stage to a scenario changes no other stage's draws.
+//! Named random streams. A stage's draws depend only on seed, run number and the stage's name, so
+//! adding a stage to a scenario does not change the draws of other stages.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,12 +18,13 @@ pub struct Streams {
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Streams {
-    /// Streams for replication number `run` under `seed`.
+    /// Creates the streams for replication number `run` under `seed`.
     pub const fn new(seed: u64, run: u64) -> Streams {
         Streams { seed, run }
     }
 
-    /// The stream that belongs to `name`. Equal arguments give equal streams on every machine.
+    /// Returns the stream that belongs to `name`. Equal arguments give equal streams on every
+    /// machine.
     pub fn stream(&self, name: &str) -> Stream {
         let mut state = [0u8; 32];
         for (half, chunk) in state.chunks_mut(16).enumerate() {

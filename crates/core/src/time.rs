@@ -16,28 +16,28 @@ pub struct Span(u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than any time that a run reaches (584 years).
+    /// The latest time (584 years), later than any run reaches.
     pub const MAX: Time = Time(u64::MAX);
 
-    /// The time `nanoseconds` after the start.
+    /// Creates the time `nanoseconds` after the start.
     #[inline]
     pub const fn from_nanos(nanoseconds: u64) -> Time {
         Time(nanoseconds)
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the start, for results only: models compute in integers.
+    /// Returns the seconds since the start, for results only: models compute in integers.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOSECONDS as f64
     }
 
-    /// The span from `earlier` to this time; zero if `earlier` is not earlier.
+    /// Returns the span from `earlier` to this time; zero if `earlier` is later.
     #[inline]
     pub const fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -47,59 +47,59 @@ impl Time {
 impl Span {
     /// A span of zero length.
     pub const ZERO: Span = Span(0);
-    /// Longer than any run.
+    /// The longest span (584 years), longer than any run.
     pub const MAX: Span = Span(u64::MAX);
 
-    /// A span of `nanoseconds`.
+    /// Creates a span of `nanoseconds`.
     #[inline]
     pub const fn from_nanos(nanoseconds: u64) -> Span {
         Span(nanoseconds)
     }
 
-    /// A span of `microseconds`.
+    /// Creates a span of `microseconds`.
     #[inline]
     pub const fn from_micros(microseconds: u64) -> Span {
         Span(microseconds * 1_000)
     }
 
-    /// A span of `milliseconds`.
+    /// Creates a span of `milliseconds`.
     #[inline]
     pub const fn from_millis(milliseconds: u64) -> Span {
         Span(milliseconds * 1_000_000)
     }
 
-    /// A span of `seconds`.
+    /// Creates a span of `seconds`.
     #[inline]
     pub const fn from_secs(seconds: u64) -> Span {
         Span(seconds * NANOSECONDS)
     }
 
-    /// A span of `seconds` rounded to the nanosecond; negative and NaN become zero, too long becomes
-    /// [`Span::MAX`].
+    /// Creates a span of `seconds`, rounded to the nanosecond. Negative values and NaN become zero;
+    /// too long a span becomes [`Span::MAX`].
     #[inline]
     pub fn from_secs_f64(seconds: f64) -> Span {
         Span((seconds * NANOSECONDS as f64).round() as u64)
     }
 
-    /// The span in nanoseconds.
+    /// Returns the span in nanoseconds.
     #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Whole microseconds, rounded down.
+    /// Returns the whole microseconds, rounded down.
     #[inline]
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// Seconds, for results only: models compute in integers.
+    /// Returns the seconds, for results only: models compute in integers.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOSECONDS as f64
     }
 
-    /// The part by which this span exceeds `other`, or zero.
+    /// Returns the amount by which this span exceeds `other`, or zero.
     #[inline]
     pub const fn saturating_sub(self, other: Span) -> Span {
         Span(self.0.saturating_sub(other.0))
@@ -171,7 +171,7 @@ impl Div<u64> for Span {
 
 impl Div for Span {
     type Output = u64;
-    /// The number of whole times that `other` fits.
+    /// Returns the number of whole `other` in this span.
     #[inline]
     fn div(self, other: Span) -> u64 {
         self.0 / other.0

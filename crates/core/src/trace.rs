@@ -1,8 +1,9 @@
-//! Traces and reports: tables whose columns are described once, next to the model that fills them.
+//! Traces and reports: tables whose columns are described once, next to the model that writes them.
 //!
-//! A [`Table`] is a constant. The scenario's builder opens a [`Probe`] on it for one entity (a flow, a link, a
-//! terminal) and hands it to the stage as `Option<Probe>`; rows go through the stage's outbox to a
-//! [`Sink`] in batches. Reference pages and Parquet schemas are generated from the tables.
+//! A [`Table`] is a constant. The scenario's builder opens a [`Probe`] on it for one entity (a
+//! flow, a link, a terminal) and passes it to the stage as `Option<Probe>`. Rows go through the
+//! stage's outbox to a [`Sink`] in batches. Reference pages and Parquet schemas are generated from
+//! the tables.
 
 mod watch;
 
@@ -18,19 +19,19 @@ pub struct Column {
     pub name: &'static str,
     /// Unit: `s`, `bytes`, `bit/s`, `packets`, `segments`, `slots`, ... or `1` if dimensionless.
     pub unit: &'static str,
-    /// Whether values are whole numbers (stored as 64-bit integers).
+    /// True if values are whole numbers (stored as 64-bit integers).
     pub whole: bool,
     /// Description of the value, for the reference.
     pub about: &'static str,
 }
 
 impl Column {
-    /// A column of whole numbers.
+    /// Creates a column of whole numbers.
     pub const fn whole(name: &'static str, unit: &'static str, about: &'static str) -> Column {
         Column { name, unit, whole: true, about }
     }
 
-    /// A column of real numbers; NaN stands for "no value" and becomes null.
+    /// Creates a column of real numbers; NaN means "no value" and becomes null.
     pub const fn real(name: &'static str, unit: &'static str, about: &'static str) -> Column {
         Column { name, unit, whole: false, about }
     }
@@ -39,21 +40,22 @@ impl Column {
 /// A kind of row that a model writes, either during the run (a trace) or at its end (a report).
 #[derive(PartialEq, Debug)]
 pub struct Table {
-    /// Name of the table: of the file `traces/NAME.parquet`, or of the report.
+    /// Name of the table, as in the file `traces/NAME.parquet` or in the report.
     pub name: &'static str,
-    /// What an entity is: `flow`, `link`, `terminal`, ...
+    /// Noun for the entity of a row: `flow`, `link`, `terminal`, ...
     pub entity: &'static str,
-    /// When a row is written.
+    /// Description of the table and of the moments at which rows are written.
     pub about: &'static str,
     /// Value columns; `time` and the entity's name come before them.
     pub columns: &'static [Column],
 }
 
-/// The tables that a model writes, said beside its `Config`. [`kinds`](crate::kinds) gathers those of a list.
+/// The tables that a model writes, listed next to its `Config`. [`kinds`](crate::kinds) collects
+/// those of all variants.
 pub trait Tables {
-    /// Written as a run goes on.
+    /// Traces: tables written during a run.
     const TRACES: &'static [&'static Table] = &[];
-    /// Written at the end.
+    /// Reports: tables written at the end of a run.
     const REPORTS: &'static [&'static Table] = &[];
 }
 
@@ -66,15 +68,16 @@ pub struct Probe {
 
 /// Receives batches of rows.
 pub trait Sink: Send {
-    /// Takes rows of `table` with their values, row by row (`table.columns.len()` each). `entities` are the
-    /// names to which the rows' indices refer.
+    /// Receives rows of `table` with their values, row by row (`table.columns.len()` each). The
+    /// rows' indices refer to the names in `entities`.
     fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>);
 
-    /// Called when the first probe on `table` is opened, so that a table without rows is known too.
+    /// Called when the first probe on `table` is opened, so that the sink also knows tables that
+    /// remain empty.
     fn open(&mut self, _table: &'static Table) {}
 
-    /// Returns emptied buffers of an earlier batch for reuse: a fresh megabyte costs a page fault every 4
-    /// KiB.
+    /// Returns emptied buffers of an earlier batch for reuse: a fresh megabyte costs a page fault
+    /// every 4 KiB.
     fn recycled(&mut self) -> Option<(Vec<Row>, Vec<f64>)> {
         None
     }
@@ -95,7 +98,8 @@ struct Buffer {
     values: Vec<f64>,
 }
 
-/// Collects the rows of all probes and hands them to a [`Sink`] in batches, so that memory stays bounded.
+/// Collects the rows of all probes and hands them to a [`Sink`] in batches, so that memory stays
+/// bounded.
 #[derive(Default)]
 pub struct Recorder {
     buffers: Vec<Buffer>,
@@ -106,7 +110,8 @@ pub struct Recorder {
     watch: Option<Watch>,
 }
 
-/// Number of rows in a batch: large enough to make a batch cheap, small enough for the second-level cache.
+/// Number of rows in a batch: large enough to make a batch cheap, small enough for the second-level
+/// cache.
 const BATCH: usize = 2048;
 
 impl Recorder {
@@ -139,12 +144,12 @@ impl Recorder {
         Probe { table: index as u16, entity }
     }
 
-    /// Names of the entities, by index.
+    /// Returns the names of the entities, by index.
     pub fn entities(&self) -> &[String] {
         &self.entities
     }
 
-    /// The tables on which probes were opened, in that order.
+    /// Returns the tables on which probes were opened, in that order.
     pub fn tables(&self) -> Vec<&'static Table> {
         self.buffers.iter().map(|buffer| buffer.table).collect()
     }
@@ -161,13 +166,14 @@ impl Recorder {
         }
     }
 
-    /// Keeps rows for [`look`](Self::look) from now on: of each entity in each table at most one per `spacing`.
+    /// Starts to keep rows for [`look`](Self::look): at most one per `spacing` for each entity of a
+    /// table.
     pub fn watch(&mut self, spacing: Span) {
         self.watch = Some(Watch::new(spacing));
     }
 
-    /// Returns the rows that a watcher has not seen yet; none unless [`watch`](Self::watch) was called. What the sink gets
-    /// does not depend on it.
+    /// Returns the rows since the last call; none unless [`watch`](Self::watch) was called. The
+    /// rows that reach the sink do not depend on it.
     pub fn look(&mut self) -> Seen {
         let Some(watch) = &mut self.watch else { return Seen::default() };
         for (index, buffer) in self.buffers.iter().enumerate() {
@@ -176,7 +182,7 @@ impl Recorder {
         watch.take()
     }
 
-    /// Hands over the remaining rows; to be called at the end of a run.
+    /// Passes the remaining rows to the sink, at the end of a run.
     pub fn flush(&mut self) {
         for index in 0..self.buffers.len() {
             if !self.buffers[index].rows.is_empty() {
@@ -185,7 +191,7 @@ impl Recorder {
         }
     }
 
-    /// Flushes and returns the sink, to be closed.
+    /// Flushes and returns the sink, for the caller to close.
     pub fn finish(&mut self) -> Option<Box<dyn Sink>> {
         self.flush();
         self.sink.take()
@@ -216,7 +222,7 @@ impl Recorder {
 #[derive(Default)]
 pub struct Report {
     rows: Vec<(&'static Table, String, Vec<f64>)>,
-    /// By table and entity: the place of the first of its rows.
+    /// The index of the first row of each table and entity.
     places: BTreeMap<&'static str, BTreeMap<String, usize>>,
 }
 
@@ -228,12 +234,13 @@ impl Report {
         self.rows.push((table, entity.to_owned(), values.to_vec()));
     }
 
-    /// All rows in the order in which they were written: table, entity, values.
+    /// Returns all rows in the order of writing: table, entity, values.
     pub fn rows(&self) -> &[(&'static Table, String, Vec<f64>)] {
         &self.rows
     }
 
-    /// A single value, by table name, entity and column; `None` if there is no such row or the value is NaN.
+    /// Returns a single value by table, entity and column; `None` if there is no such row or the
+    /// value is NaN.
     pub fn value(&self, table: &str, entity: &str, column: &str) -> Option<f64> {
         let place = self.places.get(table)?.get(entity)?;
         let (table, _, values) = &self.rows[*place];

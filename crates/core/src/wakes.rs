@@ -1,31 +1,33 @@
-//! The event queue: one pending wake per stage, in a winner tree. A stage of many parts can keep one of its own.
+//! The event queue: one pending wake per stage, in a winner tree. A stage with many parts can use
+//! one internally.
 //!
-//! One entry per waiting stage, rather than one per packet in flight, keeps it so small that it stays in the
-//! first-level cache. Each inner node holds the earlier of its two children, so a change walks from its leaf
-//! towards the root over a fixed path, without the branches that a heap mispredicts. Equal times come out in
-//! the order of the stages' numbers.
+//! With one entry per waiting stage instead of one per packet in flight, the queue fits into the
+//! first-level cache. Each inner node holds the earlier of its two children, so a change walks from
+//! its leaf towards the root over a fixed path. That path has no mispredicted branches, unlike that
+//! of a heap. Wakes of equal time leave in the order of the stages' numbers.
 
 use crate::Time;
 
-/// Time and stage in one number, so that two entries compare without a branch.
+/// Time and stage packed into one number, so that two entries compare without a branch.
 type Entry = u128;
 
 const NONE: Entry = Entry::MAX;
 
 /// Pending wakes of stages, which are numbered from 0.
 pub struct Wakes {
-    /// The wake of each stage; `Time::MAX` for none. Most calls find it unchanged and end here.
+    /// The wake of each stage; `Time::MAX` for none. Most calls leave it unchanged and end here.
     wakes: Vec<Time>,
-    /// The root is node 1, the children of i are 2 i and 2 i + 1; the upper half are leaves.
+    /// The nodes: the root is node 1, the children of i are 2 i and 2 i + 1, and the upper half are
+    /// leaves.
     tree: Vec<Entry>,
-    /// The leaf of each stage, assigned when it first waits: many stages never do.
+    /// The leaf of each stage, assigned at its first wake: many stages never have one.
     leaves: Vec<u32>,
     /// Number of assigned leaves.
     taken: usize,
 }
 
-/// Number of nodes above which a change stops where it makes no difference: a branch that is often mispredicted costs less
-/// than the nodes above it that are not in the first-level cache.
+/// Number of nodes above which an update stops as soon as it has no effect. In larger trees, a
+/// branch that is often mispredicted costs less than nodes outside the first-level cache.
 const LARGE: usize = 512;
 
 /// The leaf of a stage that has never waited.
@@ -37,14 +39,14 @@ impl Wakes {
         Wakes { wakes: vec![Time::MAX; stages], tree: vec![NONE; 4], leaves: vec![NOWHERE; stages], taken: 0 }
     }
 
-    /// The earliest wake and its stage.
+    /// Returns the earliest wake and its stage.
     #[inline]
     pub fn first(&self) -> Option<(Time, u32)> {
         let first = self.tree[1];
         (first != NONE).then(|| (Time::from_nanos((first >> 32) as u64), first as u32))
     }
 
-    /// The earliest wake of the stages other than `stage`; `Time::MAX` if none of them waits.
+    /// Returns the earliest wake of the stages other than `stage`; `Time::MAX` if there is none.
     pub fn others(&self, stage: u32) -> Time {
         let mut first = NONE;
         let mut at = match self.leaves[stage as usize] {
@@ -58,7 +60,7 @@ impl Wakes {
             first = first.min(self.tree[at ^ 1]);
             at /= 2;
         }
-        // Of no entry this is the last time.
+        // For an empty entry this is `Time::MAX`.
         Time::from_nanos((first >> 32) as u64)
     }
 
@@ -123,7 +125,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// Changes of the wakes of some stages, after each has had one at time 25.
+    /// Applies changes to the wakes of some stages, after each has had one at time 25, and compares
+    /// with a model.
     fn agree(stages: u32, changes: Vec<(u32, Option<u64>)>) -> Result<(), TestCaseError> {
         let mut wakes = Wakes::new(stages as usize);
         let mut times = vec![None; stages as usize];

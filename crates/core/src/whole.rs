@@ -1,12 +1,12 @@
-//! Large values in queues.
+//! A wrapper for large values in queues, which avoids partial moves.
 
 use std::cell::Cell;
 
-/// A value that is moved in one piece.
+/// A value that the compiler moves in one piece.
 ///
-/// A queue returns a value inside an `Option`, whose `None` the compiler encodes in a spare value of some
-/// field. It therefore moves that field separately, and at the next move the loads across both wait for the
-/// stores: some 5 ns per packet and queue. This wrapper has no spare values.
+/// A queue returns a value inside an `Option`, and the compiler encodes its `None` in a spare value
+/// of some field. It then moves that field separately, and at the next move the loads across both
+/// wait for the stores: about 5 ns per packet and queue. This wrapper has no spare values.
 pub struct Whole<T>(Cell<T>);
 
 impl<T> Whole<T> {
@@ -33,7 +33,7 @@ impl<T> Whole<T> {
         seen
     }
 
-    /// The value, in place.
+    /// Returns a mutable reference to the value.
     #[inline]
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut()

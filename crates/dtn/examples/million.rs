@@ -1,4 +1,5 @@
-//! A million bundles of 1 kB over three hops with contact graph routing: `cargo run --release --example million`.
+//! A million bundles of 1 kB over three hops with contact graph routing: `cargo run --release
+//! --example million`.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::{read, Node};
@@ -8,7 +9,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 fn main() {
-    // A relay in orbit is seen for ten minutes in each hour, over one of two ground stations in turn.
+    // A relay in orbit is visible for ten minutes in each hour, over one of two ground stations in
+    // turn.
     let mut text = String::from("src,dst,start,end,rate_bps,owlt_s\n");
     for hour in 0..200 {
         let (start, station) = (hour * 3600, 3 + hour % 2);

@@ -1,30 +1,33 @@
-//! The length of bundles on the wire (BPv7, RFC 9171), for simulations: payloads have no content there.
+//! The length of bundles on the wire (BPv7, RFC 9171), for simulations: payloads have no content
+//! there.
 //!
-//! A bundle is an indefinite array of a primary block and canonical blocks in CBOR. Nodes have `ipn` endpoints, the primary block
-//! a CRC-32, and the payload block a CRC-32 as well: what agents send by default.
+//! A bundle is an indefinite array of a primary block and canonical blocks in CBOR. Nodes have
+//! `ipn` endpoints, and the primary block and the payload block each have a CRC-32, as agents send
+//! by default.
 
 use bentpipe_core::{Span, Time};
 
-/// What a bundle's length depends on.
+/// The values on which a bundle's length depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Number of the source node.
     pub source: u64,
     /// Number of the destination node.
     pub destination: u64,
-    /// When it was created.
+    /// Creation time of the bundle.
     pub created: Time,
-    /// Its place among the bundles of that time.
+    /// Position among the bundles of that time.
     pub sequence: u64,
-    /// How long it is worth anything.
+    /// Lifetime of the bundle.
     pub lifetime: Span,
 }
 
-/// Milliseconds from the epoch of bundles (2000) to 2024, when simulated bundles are created: it decides over the length of a time.
+/// Milliseconds from the epoch of bundles (2000) to 2024, when simulated bundles are created; the
+/// encoded length of a time depends on it.
 const SINCE_2000: u64 = 757_382_400_000;
 
 impl Header {
-    /// Length in bytes of the bundle with so much payload.
+    /// Returns the length in bytes of the bundle with a payload of `payload` bytes.
     pub fn length(&self, payload: u64) -> u64 {
         let milliseconds = SINCE_2000 + self.created.as_nanos() / 1_000_000;
         let lifetime = self.lifetime.as_nanos() / 1_000_000;
@@ -34,12 +37,12 @@ impl Header {
         let primary = primary + 1 + integer(milliseconds) + integer(self.sequence) + integer(lifetime) + 5;
         // Type, number, flags, CRC type, the payload as a byte string, CRC.
         let canonical = 1 + 1 + 1 + 1 + 1 + integer(payload) + payload + 5;
-        // The bounds of the array.
+        // The start and the end of the array.
         2 + primary + canonical
     }
 }
 
-/// Length of a whole number, or of the head of a string, in CBOR (RFC 8949, section 3).
+/// Returns the length of a whole number, or of the head of a string, in CBOR (RFC 8949, section 3).
 pub const fn integer(value: u64) -> u64 {
     match value {
         0..=23 => 1,
@@ -80,7 +83,8 @@ mod tests {
             sequence: 0,
             lifetime: Span::from_secs(3600),
         };
-        // 2 + (1 3 flags, version and type, three endpoints of 5, timestamp 11, lifetime 5, CRC 5) + (5, head 1, CRC 5).
+        // 2 + (1 3 flags, version and type, three endpoints of 5, timestamp 11, lifetime 5, CRC 5)
+        // + (5, head 1, CRC 5).
         assert_eq!(header.length(10), 2 + (4 + 15 + 11 + 5 + 5) + (5 + 1 + 10 + 5));
     }
 }

@@ -1,4 +1,4 @@
-//! Data that are bytes in a real agent, and only a length in a simulation.
+//! Data that is bytes in a real agent, and only a length in a simulation.
 
 use bytes::Bytes;
 use std::ops::Range;
@@ -6,14 +6,14 @@ use std::ops::Range;
 /// A piece of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chunk {
-    /// So many bytes of no content.
+    /// A number of bytes without content.
     Zeros(u64),
     /// Real bytes.
     Bytes(Bytes),
 }
 
 impl Chunk {
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         match self {
             Chunk::Zeros(length) => *length,
@@ -21,15 +21,15 @@ impl Chunk {
         }
     }
 
-    /// Whether it has no bytes.
+    /// Returns true if there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A part of it.
+    /// Returns a part of the data.
     ///
     /// # Panics
-    /// If the range is not within it.
+    /// If the range is not within the data.
     pub fn part(&self, range: Range<u64>) -> Chunk {
         match self {
             Chunk::Zeros(length) => {
@@ -40,7 +40,7 @@ impl Chunk {
         }
     }
 
-    /// Appends it; data without content are zeros.
+    /// Appends the data; data without content becomes zeros.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Chunk::Zeros(length) => out.resize(out.len() + *length as usize, 0),

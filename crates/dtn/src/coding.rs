@@ -1,20 +1,24 @@
 //! Channel coding of space links (CCSDS 131.0-B) as the probability that a frame cannot be decoded.
 //!
-//! The channel is either a binary one with a bit error rate p before decoding, or additive white Gaussian noise with coherent BPSK at
-//! Eb/N0 (per bit of information). Per code:
+//! The channel is either a binary one with a bit error rate p before decoding, or additive white
+//! Gaussian noise with coherent BPSK at Eb/N0 (per bit of information). Per code:
 //!
 //! - none: 1 - (1 - p)^n;
-//! - Reed-Solomon (255, 255 - 2t) over bytes, I codewords a frame, interleaved: s = 1 - (1 - p)^8, a codeword fails with
-//!   P(Binomial(255, s) > t), a frame with 1 - (1 - c)^I;
+//! - Reed-Solomon (255, 255 - 2t) over bytes, I codewords a frame, interleaved: s = 1 - (1 - p)^8,
+//!   a codeword fails with P(Binomial(255, s) > t), a frame with 1 - (1 - c)^I;
 //! - BCH(63, 56) of telecommand: a block fails with more than one error;
-//! - convolutional, K = 7, rate 1/2, Viterbi decoding: the union bound P_b <= sum c_d P_d over the first terms of the
-//!   weight spectrum (Odenwald 1970, as in Proakis): c = 36, 0, 211, 0, 1404, 0, 11633 for d = 10 to 16; P_d = Q(sqrt(2 d R Eb/N0)) with soft
-//!   decisions, and by the binomial sum with hard ones. At low Eb/N0 the bound exceeds 1/2, where it is cut;
-//! - concatenated: Reed-Solomon over bits with the error rate behind the Viterbi decoder, ideal interleaving. Errors behind a Viterbi decoder come in bursts, so
-//!   fewer bytes are wrong than independent errors would spoil: the result is pessimistic;
-//! - turbo and LDPC: the normal approximation of the best code of that length and rate (Polyanskiy, Poor, Verdu 2010, equation 296),
-//!   Q((n C - k + log2(n) / 2) / sqrt(n V)), at an Eb/N0 that is lower by a loss of the real code and decoder. **The loss is an assumption**, 0.7 dB by
-//!   default: tables of real decoders were not at hand. On a binary channel C and V are those of the binary symmetric channel.
+//! - convolutional, K = 7, rate 1/2, Viterbi decoding: the union bound P_b <= sum c_d P_d over the
+//!   first terms of the weight spectrum (Odenwald 1970, as in Proakis): c = 36, 0, 211, 0, 1404, 0,
+//!   11633 for d = 10 to 16; P_d = Q(sqrt(2 d R Eb/N0)) with soft decisions, and by the binomial
+//!   sum with hard ones. At low Eb/N0 the bound exceeds 1/2, where it is cut;
+//! - concatenated: Reed-Solomon over bits with the error rate behind the Viterbi decoder, ideal
+//!   interleaving. Errors behind a Viterbi decoder come in bursts, so fewer bytes are wrong than
+//!   with independent errors: the result is pessimistic;
+//! - turbo and LDPC: the normal approximation of the best code of that length and rate (Polyanskiy,
+//!   Poor, Verdu 2010, equation 296), Q((n C - k + log2(n) / 2) / sqrt(n V)), at an Eb/N0 that is
+//!   lower by a loss of the real code and decoder. **The loss is an assumption**, 0.7 dB by
+//!   default: tables of real decoders were not at hand. On a binary channel C and V are those of
+//!   the binary symmetric channel.
 
 /// A code.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -45,7 +49,7 @@ pub enum Code {
         information: u32,
         /// Rate of the code.
         rate: f64,
-        /// What it loses against the best code, in dB.
+        /// Loss against the best code, in dB.
         loss_db: f64,
     },
 }
@@ -55,7 +59,7 @@ pub enum Code {
 pub enum Channel {
     /// Bits are wrong independently with this probability.
     Binary(f64),
-    /// Energy of an information bit over noise density, in dB, coherent BPSK.
+    /// Ratio of the energy of an information bit to the noise density in dB, with coherent BPSK.
     EbN0(f64),
 }
 
@@ -63,7 +67,7 @@ pub enum Channel {
 pub const CODEWORD: u32 = 255;
 
 impl Code {
-    /// Bits sent for each bit of information.
+    /// Returns the number of bits sent for each bit of information.
     pub fn expansion(&self) -> f64 {
         let reed_solomon = |t: u32| f64::from(CODEWORD) / f64::from(CODEWORD - 2 * t);
         match *self {
@@ -77,7 +81,7 @@ impl Code {
         }
     }
 
-    /// Probability that a frame of `bytes` bytes of information is not decoded.
+    /// Returns the probability that a frame of `bytes` bytes of information is not decoded.
     pub fn frame_error(&self, bytes: u32, channel: Channel) -> f64 {
         let bits = f64::from(bytes) * 8.0;
         // Each coded bit has the energy of an information bit divided by the expansion.
@@ -101,7 +105,7 @@ impl Code {
     }
 }
 
-/// Bit error rate of coherent BPSK at a linear Es/N0: 0.5 erfc(sqrt(Es/N0)).
+/// Returns the bit error rate of coherent BPSK at a linear Es/N0: 0.5 erfc(sqrt(Es/N0)).
 pub fn bpsk(es_n0: f64) -> f64 {
     q((2.0 * es_n0).sqrt())
 }
@@ -110,7 +114,8 @@ fn linear(db: f64) -> f64 {
     10f64.powf(db / 10.0)
 }
 
-/// The probability that any of `count` independent events of probability p occurs, exact for small p.
+/// Returns the probability that any of `count` independent events of probability p occurs, exact
+/// for small p.
 fn any(p: f64, count: f64) -> f64 {
     -(count * (-p.min(1.0)).ln_1p()).exp_m1()
 }
@@ -119,7 +124,8 @@ fn frame_of_codewords(p: f64, t: u32, interleave: u32) -> f64 {
     any(above(CODEWORD, any(p, 8.0), t), f64::from(interleave))
 }
 
-/// P(Binomial(n, p) > t), summed from the smallest term so that small probabilities are exact.
+/// Returns P(Binomial(n, p) > t), summed from the smallest term so that small probabilities are
+/// exact.
 pub fn above(n: u32, p: f64, t: u32) -> f64 {
     if p <= 0.0 {
         return 0.0;
@@ -141,12 +147,14 @@ pub fn above(n: u32, p: f64, t: u32) -> f64 {
     terms.iter().sum::<f64>().min(1.0)
 }
 
-/// Bit error rate behind a Viterbi decoder by the union bound; `expansion` coded bits share the energy of an information bit.
+/// Returns the bit error rate behind a Viterbi decoder by the union bound; `expansion` coded bits
+/// share the energy of an information bit.
 fn viterbi(channel: Channel, expansion: f64) -> f64 {
     const SPECTRUM: [(u32, f64); 4] = [(10, 36.0), (12, 211.0), (14, 1404.0), (16, 11_633.0)];
     let pairwise = |d: u32| match channel {
         Channel::EbN0(db) => q((2.0 * f64::from(d) * linear(db) / expansion).sqrt()),
-        // Hard decisions: more than half of the d bits are wrong, or half of them and the coin falls so.
+        // Hard decisions: more than half of the d bits are wrong, or exactly half of them and the
+        // random choice is wrong.
         Channel::Binary(p) => above(d, p, d / 2) + 0.5 * (above(d, p, d / 2 - 1) - above(d, p, d / 2)),
     };
     SPECTRUM.iter().map(|(d, weight)| weight * pairwise(*d)).sum::<f64>().min(0.5)
@@ -164,7 +172,7 @@ fn near_best(information: f64, rate: f64, loss_db: f64, channel: Channel) -> f64
     q((n * capacity - information + 0.5 * n.log2()) / (n * dispersion).sqrt())
 }
 
-/// Capacity and dispersion of the binary symmetric channel, in bits.
+/// Returns capacity and dispersion of the binary symmetric channel, in bits.
 fn symmetric(p: f64) -> (f64, f64) {
     if p <= 0.0 || p >= 1.0 {
         return (1.0, 0.0);
@@ -173,8 +181,8 @@ fn symmetric(p: f64) -> (f64, f64) {
     (1.0 - entropy, p * (1.0 - p) * ((1.0 - p) / p).log2().powi(2))
 }
 
-/// Capacity and dispersion of BPSK over Gaussian noise at a linear Es/N0, in bits: mean and variance of the information density
-/// 1 - log2(1 + exp(-2 y x / sigma^2)) by Simpson's rule.
+/// Returns capacity and dispersion of BPSK over Gaussian noise at a linear Es/N0, in bits: mean and
+/// variance of the information density 1 - log2(1 + exp(-2 y x / sigma^2)) by Simpson's rule.
 fn gaussian(es_n0: f64) -> (f64, f64) {
     let variance = 1.0 / (2.0 * es_n0);
     let deviation = variance.sqrt();
@@ -199,12 +207,13 @@ fn gaussian(es_n0: f64) -> (f64, f64) {
     (mean, (square - mean * mean).max(0.0))
 }
 
-/// The tail of the normal distribution, Q(x) = 0.5 erfc(x / sqrt 2).
+/// Returns the tail of the normal distribution, Q(x) = 0.5 erfc(x / sqrt 2).
 pub fn q(x: f64) -> f64 {
     0.5 * erfc(x / std::f64::consts::SQRT_2)
 }
 
-/// The complementary error function: its series near zero, its continued fraction (Abramowitz and Stegun 7.1.5, 7.1.14) elsewhere.
+/// Returns the complementary error function: its series near zero, its continued fraction
+/// (Abramowitz and Stegun 7.1.5, 7.1.14) elsewhere.
 fn erfc(x: f64) -> f64 {
     if x < 0.0 {
         return 2.0 - erfc(-x);
@@ -266,7 +275,8 @@ mod tests {
     fn codes_improve_and_longer_ones_are_steeper() {
         let at = |code: Code, db: f64| code.frame_error(1115, Channel::EbN0(db));
         let concatenated = Code::Concatenated { t: 16, interleave: 5 };
-        // The convolutional code reaches 1e-5 at 4.2 dB (Proakis, figure 8-2-21 shows 4.2 to 4.5 dB).
+        // The convolutional code reaches 1e-5 at 4.2 dB (Proakis, figure 8-2-21 shows 4.2 to 4.5
+        // dB).
         let ber = |db: f64| viterbi(Channel::EbN0(db), 2.0);
         assert!(ber(4.0) > 1e-5 && ber(4.5) < 1e-5, "{} {}", ber(4.0), ber(4.5));
         assert!(at(concatenated, 3.5) < at(Code::Convolutional, 3.5));

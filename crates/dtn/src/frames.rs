@@ -1,9 +1,10 @@
-//! Transfer frames of space links: their sizes, and what fits into them.
+//! Transfer frames of space links: their sizes, and their room for data.
 //!
-//! TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B), TC (232.0-B) and Proximity-1 (211.0-B). A long-haul link sends frames of one length without a
-//! pause: idle frames when there is nothing to send. Packets are put into space packets or encapsulation packets and those
-//! behind each other into the frames' data fields, across their bounds. Sizes are those of the standards' overviews in `tests/authorities/dtn`, which were not read
-//! in the original.
+//! TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B), TC (232.0-B) and Proximity-1 (211.0-B). A
+//! long-haul link sends frames of one length without a pause, and idle frames when there is nothing
+//! to send. Packets are wrapped in space packets or encapsulation packets, which fill the data
+//! fields one after the other and may cross the boundaries of frames. Sizes come from the overviews
+//! of the standards in `tests/authorities/dtn`; the originals were not read.
 
 use crate::coding::{Code, CODEWORD};
 
@@ -14,7 +15,8 @@ pub enum Kind {
     Tm,
     /// Advanced orbiting systems.
     Aos,
-    /// Unified space data link protocol, with the full primary header and a frame count of two bytes.
+    /// Unified space data link protocol, with the full primary header and a frame count of two
+    /// bytes.
     Uslp,
     /// Telecommand.
     Tc,
@@ -25,11 +27,11 @@ pub enum Kind {
 /// A frame's layout.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Frame {
-    /// Its kind.
+    /// Kind of the frame.
     pub kind: Kind,
-    /// Its length in bytes, header and trailer included.
+    /// Length of the frame in bytes, header and trailer included.
     pub length: u32,
-    /// Whether it carries an operational control field of 4 bytes (TM, AOS, USLP).
+    /// True if the frame has an operational control field of 4 bytes (TM, AOS, USLP).
     pub control_field: bool,
     /// Bytes of an insert zone (AOS, USLP).
     pub insert: u32,
@@ -41,17 +43,18 @@ pub const SPACE_PACKET: u32 = 6;
 pub const ENCAPSULATION: u32 = 4;
 
 impl Kind {
-    /// Bytes of the header.
+    /// Returns the bytes of the header.
     pub fn header(self) -> u32 {
         match self {
             Kind::Tm | Kind::Aos => 6,
-            // 7 bytes with a count of none; two more for the count, and one of the data field's header.
+            // 7 bytes with a count of none, two more for the count, and one of the data field's
+            // header.
             Kind::Uslp => 10,
             Kind::Tc | Kind::Proximity1 => 5,
         }
     }
 
-    /// Bytes of the error control field.
+    /// Returns the bytes of the error control field.
     pub fn check(self) -> u32 {
         match self {
             Kind::Proximity1 => 4,
@@ -59,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// The longest frame in bytes.
+    /// Returns the longest frame in bytes.
     pub fn longest(self) -> u32 {
         match self {
             Kind::Tm | Kind::Proximity1 | Kind::Aos => 2048,
@@ -68,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// Bytes of the attached sync marker.
+    /// Returns the bytes of the attached sync marker.
     pub fn marker(self) -> u32 {
         match self {
             Kind::Tm | Kind::Aos | Kind::Uslp => 4,
@@ -80,7 +83,7 @@ impl Kind {
 }
 
 impl Frame {
-    /// Bytes for packets.
+    /// Returns the bytes of the data field.
     pub fn data(&self) -> u32 {
         // Proximity-1's CRC is outside of the frame.
         let check = if self.kind == Kind::Proximity1 { 0 } else { self.kind.check() };
@@ -88,7 +91,7 @@ impl Frame {
         self.length.saturating_sub(self.kind.header() + check + control + self.insert)
     }
 
-    /// Bytes that are sent for a frame: sync marker, code and frame.
+    /// Returns the bytes that are sent for a frame: sync marker, code and frame.
     pub fn sent(&self, code: &Code) -> u32 {
         let marker = self.kind.marker();
         match (*code, self.kind) {
@@ -104,7 +107,7 @@ impl Frame {
             }
             (Code::NearBest { rate, .. }, kind) => {
                 let check = if kind == Kind::Proximity1 { kind.check() } else { 0 };
-                // Their sync markers are as long as the code's rate is low.
+                // The lower the code's rate, the longer is the sync marker.
                 (f64::from(marker + self.length + check) / rate).ceil() as u32
             }
             (Code::None, Kind::Proximity1) => marker + self.length + self.kind.check(),
@@ -112,7 +115,7 @@ impl Frame {
         }
     }
 
-    /// Why a code cannot carry the frame, if so.
+    /// Returns the reason for which a code cannot carry the frame, if there is one.
     pub fn refuses(&self, code: &Code) -> Option<String> {
         let Frame { kind, length, .. } = *self;
         if length > kind.longest() || self.data() == 0 {

@@ -1,4 +1,4 @@
-//! Sets of whole numbers as disjoint ranges: which bytes of a block or of a bundle are there.
+//! Sets of whole numbers as disjoint ranges, for the bytes of a block or bundle that have arrived.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Adds a range; returns how many of its numbers are new.
+    /// Adds a range; returns the number of new elements.
     pub fn add(&mut self, range: Range<u64>) -> u64 {
         if range.is_empty() {
             return 0;
@@ -45,13 +45,13 @@ impl Ranges {
         }
     }
 
-    /// Whether every number of a range is in the set.
+    /// Returns true if every number of a range is in the set.
     pub fn contains(&self, range: &Range<u64>) -> bool {
         range.is_empty()
             || self.ends.range(..=range.start).next_back().is_some_and(|(_, end)| *end >= range.end)
     }
 
-    /// The parts of a range that are in the set.
+    /// Returns the parts of a range that are in the set.
     pub fn within(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let first = self.ends.range(..=range.start).next_back().map_or(range.start, |(start, _)| *start);
         let parts = self.ends.range(first..range.end.max(first));
@@ -60,7 +60,7 @@ impl Ranges {
             .filter(|part| part.start < part.end)
     }
 
-    /// The parts of a range that are not in the set.
+    /// Returns the parts of a range that are not in the set.
     pub fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
         let mut missing = Vec::new();
         let mut from = range.start;
@@ -76,7 +76,7 @@ impl Ranges {
         missing
     }
 
-    /// The number of numbers in the set.
+    /// Returns the number of numbers in the set.
     pub fn count(&self) -> u64 {
         self.ends.iter().map(|(start, end)| end - start).sum()
     }

@@ -1,4 +1,5 @@
-//! Self-delimiting numeric values (RFC 6256): big-endian groups of seven bits, the highest bit of every byte but the last is set.
+//! Self-delimiting numeric values (RFC 6256): big-endian groups of seven bits, with the highest bit
+//! set in every byte but the last.
 
 /// Bytes of the longest value, 64 bits.
 pub const LONGEST: usize = 10;
@@ -12,7 +13,7 @@ pub fn write(value: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// The bytes that a value takes.
+/// Returns the number of bytes of a value.
 pub const fn length(value: u64) -> usize {
     let bits = 64 - value.leading_zeros() as usize;
     if bits == 0 {
@@ -22,7 +23,8 @@ pub const fn length(value: u64) -> usize {
     }
 }
 
-/// Reads a value at the beginning of `bytes` and removes it. None if it is cut off, longer than [`LONGEST`], or above 64 bits.
+/// Reads a value at the beginning of `bytes` and removes it. Returns `None` if it is cut off,
+/// longer than [`LONGEST`], or above 64 bits.
 pub fn read(bytes: &mut &[u8]) -> Option<u64> {
     let mut value: u64 = 0;
     for (index, byte) in bytes.iter().take(LONGEST).enumerate() {

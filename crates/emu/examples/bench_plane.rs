@@ -1,4 +1,5 @@
-//! The data plane for `benchmarks/run.py`, which describes the protocol: one measurement, one line of JSON.
+//! The data plane for `benchmarks/run.py`, which describes the protocol: one measurement, one line
+//! of JSON.
 //!
 //! `bench_plane rate|release|delay|idle|geo|tcp|deep [--KEY VALUE]...`
 
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What every measurement says of the engine.
+/// Returns the engine's numbers, common to all measurements, together with `more`.
 fn said(ran: &mut Ran, more: Value) -> Value {
     let us = |span: bentpipe_core::Span| span.as_nanos() as f64 * 1e-3;
     let (lateness, wakeups, readings) = (ran.bridge.lateness(), ran.bridge.wakeups(), ran.bridge.readings());
@@ -99,8 +100,8 @@ fn peak_rss() -> u64 {
     line.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// `--size 64 --rate 300000` packets per second through one link; without a rate, as many as there is time for.
-/// `--terminals 1`: up a DVB-RCS return link.
+/// Measures `--size 64 --rate 300000` packets per second through one link; without a rate, as many
+/// as possible. `--terminals 1`: through a DVB-RCS return link.
 fn rate(options: &Options) -> Outcome {
     let size = options.number("size", 64.0) as usize;
     let asked = options.0.get("rate").map(|_| options.number("rate", 0.0));
@@ -111,7 +112,7 @@ fn rate(options: &Options) -> Outcome {
         Rig::start(&one_link(100_000_000_000, 0), "a", "b", 1500)?
     };
     if star {
-        // Capacity is granted to who has asked for it: the first second is for that.
+        // Capacity is granted on request: the first second is for that.
         let warm = Offer { size, rate: Some(1000.0), duration: Duration::from_secs(2), delay: 2_000_000_000 };
         offer(&rig, 0, warm)?;
     }
@@ -119,7 +120,7 @@ fn rate(options: &Options) -> Outcome {
     let found = offer(&rig, 0, wanted)?;
     let mut ran = rig.stop()?;
     let lost = found.sent - found.received.min(found.sent);
-    // Handed to the receiving host, whether its program took them in time or not.
+    // Packets handed to the receiving host, even if its program did not read them in time.
     let carried = ran.bridge.lateness().count() as f64 / found.seconds;
     let received = found.received;
     let more = json!({
@@ -128,7 +129,8 @@ fn rate(options: &Options) -> Outcome {
     Ok(said(&mut ran, more))
 }
 
-/// The network of examples/dvb-rcs-upload.toml at a rate at which the engine and not the link is what counts.
+/// Returns the network of examples/dvb-rcs-upload.toml at a rate at which the engine is the limit,
+/// not the link.
 fn return_link() -> bentpipe_engine::scenario::Scenario {
     scenario(json!({
         "name": "return link", "duration": "1 s", "record": {"traces": []},
@@ -149,11 +151,12 @@ fn return_link() -> bentpipe_engine::scenario::Scenario {
     }))
 }
 
-/// How late packets leave at `--rate` packets per second of 1500 bytes; `--busy 1` with the other cores occupied.
+/// Measures the release error at `--rate` packets per second of 1500 bytes; `--busy 1` with the
+/// other cores occupied.
 fn release(options: &Options) -> Outcome {
     let rate = options.number("rate", 10_000.0);
     let size = options.number("size", 1500.0) as usize;
-    // The link, a little faster than what it is offered, spaces the packets evenly.
+    // The link is slightly faster than its load, so it spaces the packets evenly.
     let bits = (rate * size as f64 * 8.0 * 1.05) as u64;
     let rig = Rig::start(&one_link(bits, 50_000_000), "a", "b", 1500)?;
     let over = AtomicBool::new(false);
@@ -180,7 +183,8 @@ fn release(options: &Options) -> Outcome {
     Ok(said(&mut ran, json!({"sent": found.sent, "lost": lost, "rate": found.rate()})))
 }
 
-/// What the emulation adds to a way of no length: half of a round trip of UDP between two programs.
+/// Measures the delay that the emulation adds to a path of zero length: half of a round trip of UDP
+/// between two programs.
 fn delay(options: &Options) -> Outcome {
     let rig = Rig::start(&one_link(100_000_000_000, 0), "a", "b", 1500)?;
     let pause = Duration::from_micros(options.number("pause", 200.0) as u64);
@@ -191,7 +195,8 @@ fn delay(options: &Options) -> Outcome {
     Ok(said(&mut rig.stop()?, more))
 }
 
-/// CPU time of the engine's thread: idle, or with `--rate` bits per second over a satellite of 250 ms.
+/// Measures the CPU time of the engine's thread: idle, or with `--rate` bits per second over a
+/// satellite of 250 ms.
 fn cpu(options: &Options) -> Outcome {
     let bits = options.number("rate", 0.0);
     let rig = Rig::start(&one_link(2_000_000, 250_000_000), "a", "b", 1500)?;
@@ -209,8 +214,8 @@ fn cpu(options: &Options) -> Outcome {
     Ok(said(&mut rig.stop()?, json!({})))
 }
 
-/// One flow of the kernel's TCP, reno, over a link of `--rate` bits per second and 250 ms each way; what it carries in
-/// the last `--seconds` of a run `--warm` seconds longer. `--mtu 1500`.
+/// Measures one flow of the kernel's TCP, reno, over a link of `--rate` bits per second and 250 ms
+/// each way, in the last `--seconds` of a run that is `--warm` seconds longer. `--mtu 1500`.
 fn tcp(options: &Options) -> Outcome {
     let bits = options.number("rate", 1e9);
     let mtu = options.number("mtu", 1500.0) as u32;
@@ -220,7 +225,7 @@ fn tcp(options: &Options) -> Outcome {
     for namespace in rig.namespaces() {
         for (name, value) in [
             ("net.ipv4.tcp_congestion_control", "reno".to_owned()),
-            // Twice, since the kernel counts its own structures too.
+            // Doubled, because the kernel also counts its own structures.
             ("net.ipv4.tcp_rmem", format!("4096 {0} {0}", (2 * window).min(0x7fff_ffff))),
             ("net.ipv4.tcp_wmem", format!("4096 {0} {0}", (2 * window).min(0x7fff_ffff))),
         ] {
@@ -268,7 +273,7 @@ fn tcp(options: &Options) -> Outcome {
     Ok(said(&mut rig.stop()?, more))
 }
 
-/// `--delay 20` seconds each way at 100 kbit/s: every packet must come out.
+/// Checks that every packet arrives over `--delay 20` seconds each way at 100 kbit/s.
 fn deep(options: &Options) -> Outcome {
     let delay = options.number("delay", 5.0);
     let rig = Rig::start(&one_link(100_000, (delay * 1e9) as u64), "a", "b", 1500)?;

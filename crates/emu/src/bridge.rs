@@ -1,5 +1,5 @@
-//! The engine between real hosts: one thread that takes packets in, lets the network do what is due, and hands packets
-//! out on time.
+//! The engine between real hosts: one thread that reads packets, runs the network up to the present
+//! time, and writes packets on time.
 
 use crate::clock::attendance::{Attendance, Counts};
 use crate::clock::lateness::Lateness;
@@ -29,39 +29,40 @@ mod put_off;
 
 use put_off::PutOff;
 
-/// Packets taken from one port before the others get their turn.
+/// Number of packets taken from one port before the others get their turn.
 const TURN: usize = 64;
-/// Longest packet of the network layer.
+/// Maximum size of a packet at the network layer.
 const LONGEST: usize = 65_536;
-/// Number of the event that requests have arrived.
+/// Event number of arriving requests.
 const REQUEST: u64 = u64::MAX - 1;
 
-/// What a thread asks of the one that runs the engine.
+/// A request of another thread to the engine's thread.
 type Request = Box<dyn FnOnce(&mut Bridge, Time) + Send>;
 
-/// A real host, its port, and what has passed it.
+/// A real host, its port, and its counters.
 struct Attachment {
     host: Host,
     port: Box<dyn Port>,
-    /// Whether it is a part of the network outside of the models, where no packet begins or ends.
+    /// True if the host is a part of the network outside of the models, where no packet begins or
+    /// ends.
     relays: bool,
-    /// Its packets come and go by the ring.
+    /// True if the host's packets go through the ring.
     by_ring: bool,
-    /// Packets that the host sent into the network.
+    /// Number of packets that the host sent into the network.
     entered: u32,
-    /// Packets for which the host had no room.
+    /// Number of packets for which the host had no room.
     refused: u64,
-    /// When nothing was seen to wait there.
+    /// Time at which the port was last found empty.
     empty: Time,
-    /// A turn ended before all that waited was taken.
+    /// True if a turn ended before all waiting packets were taken.
     backlogged: bool,
-    /// The host has got something and not yet had its turn to answer.
+    /// True if the host has received a packet and not yet had its turn to answer.
     answers: bool,
-    /// By how much packets reached the host too late.
+    /// Release error of the packets for this host.
     lateness: Lateness,
-    /// Answers by which the delay of the path was last estimated, and that delay in one direction.
+    /// Number of answers in the last estimate of the path's delay, and that delay in one direction.
     measured: (u64, Span),
-    /// What of that length the delays of the network had no room for, at each estimate.
+    /// Excess of the path's delay over the delays of the network, at each estimate.
     remaining: Lateness,
 }
 
@@ -90,7 +91,8 @@ pub struct Bridge {
     clock: Clock,
     attachments: Vec<Attachment>,
     plan: Plan,
-    /// Index of the attachment to the rest of the world, which is the last. It takes what comes to its gate for no node.
+    /// Index of the attachment to the outside world, which is the last. It takes the packets at its
+    /// gate that are for no node.
     outlet: Option<usize>,
     wait: Wait,
     event: Arc<EventFd>,
@@ -98,48 +100,49 @@ pub struct Bridge {
     pool: Pool,
     observer: Option<Box<dyn Observer>>,
     inbox: Box<[u8]>,
-    /// When the ports were last looked at.
+    /// Time of the last look at the ports.
     looked: Time,
     stopping: bool,
-    /// Attachments whose hosts have received something that they may have answered at once, in virtual time.
+    /// Attachments whose hosts have received packets that they may have answered at once, in
+    /// virtual time.
     answering: Vec<usize>,
     put_off: Option<PutOff>,
     readings: Lateness,
-    /// What the kernel had counted for the thread when [`run`](Self::run) began and when it ended.
+    /// The kernel's counters of the thread at the beginning and at the end of [`run`](Self::run).
     began: Counts,
     ended: Option<Counts>,
     strays: u64,
-    /// RTP streams among what came out of the network.
+    /// RTP streams among the packets that left the network.
     streams: Recogniser,
 }
 
-/// Reaches a [`Bridge`] from other threads.
+/// A handle to a [`Bridge`] for other threads.
 #[derive(Clone)]
 pub struct Handle {
     requests: mpsc::Sender<Request>,
     event: Arc<EventFd>,
 }
 
-/// The engine has ended and takes no more requests.
+/// The error of a request to an engine that has ended.
 #[derive(Debug, thiserror::Error)]
 #[error("the emulation has ended")]
 pub struct Ended;
 
 impl Handle {
-    /// Queues `task` for the engine's thread, which runs it as soon as it has done what is due.
+    /// Queues `task` for the engine's thread, which runs it after the work that is due.
     ///
     /// # Errors
-    /// It has ended.
+    /// Returns an error if the engine has ended.
     pub fn post(&self, task: impl FnOnce(&mut Bridge, Time) + Send + 'static) -> Result<(), Ended> {
         self.requests.send(Box::new(task)).map_err(|_| Ended)?;
         let _ = self.event.write(1);
         Ok(())
     }
 
-    /// The same, and waits for its answer.
+    /// Runs `task` in the engine's thread and waits for its result.
     ///
     /// # Errors
-    /// It has ended.
+    /// Returns an error if the engine has ended.
     pub fn ask<R: Send + 'static>(
         &self,
         task: impl FnOnce(&mut Bridge, Time) -> R + Send + 'static,
@@ -151,10 +154,11 @@ impl Handle {
         answered.recv().map_err(|_| Ended)
     }
 
-    /// The same for an engine that may have reached its end meanwhile, so that nobody would answer.
+    /// Runs `task` as [`ask`](Self::ask) does, for an engine that may end in the meantime without
+    /// answering.
     ///
     /// # Errors
-    /// It has ended, or has not answered within `patience`.
+    /// Returns an error if the engine has ended, or has not answered within `patience`.
     pub fn ask_within<R: Send + 'static>(
         &self,
         patience: Duration,
@@ -169,11 +173,11 @@ impl Handle {
 }
 
 impl Bridge {
-    /// A bridge between `network` and its hosts, each with its port. What is for no node leaves at the host with the number
-    /// in `outlet` by the port there.
+    /// Creates a bridge between `network` and its hosts, each with its port. Packets for no node
+    /// leave at the host with the number in `outlet` by the port there.
     ///
     /// # Errors
-    /// No file descriptors are left.
+    /// Returns an error if there are no more file descriptors.
     pub fn new(
         network: Network,
         clock: Clock,
@@ -228,7 +232,7 @@ impl Bridge {
     /// Runs until `end`, or until [`stop`](Self::stop).
     ///
     /// # Errors
-    /// A port broke.
+    /// Returns an error if a port fails.
     pub fn run(&mut self, end: Option<Time>) -> io::Result<()> {
         self.began = Counts::now();
         let outcome = self.work(end);
@@ -284,14 +288,14 @@ impl Bridge {
         self.stopping = true;
     }
 
-    /// Answers what was still asked after the end.
+    /// Answers the requests that are pending after the end.
     pub fn settle(&mut self) {
         while let Ok(request) = self.requests.try_recv() {
             request(self, self.clock.now());
         }
     }
 
-    /// Does all that is due; returns the time.
+    /// Performs all work that is due. Returns the time.
     #[inline]
     fn advance(&mut self) -> io::Result<Time> {
         let now = self.clock.now();
@@ -310,7 +314,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// Notes that a host may have answered at once what it got.
+    /// Records that a host may have answered a packet at once.
     #[inline]
     fn will_answer(&mut self, number: usize) {
         if !std::mem::replace(&mut self.attachments[number].answers, true) {
@@ -318,7 +322,8 @@ impl Bridge {
         }
     }
 
-    /// Takes back the buffers of packets that the ring has written, and what it has discarded, both at `now`.
+    /// Takes back the buffers of packets that the ring has written, and the bytes that it has
+    /// discarded, both at `now`.
     #[inline]
     fn take_written(&mut self, now: Time) {
         let Some(ring) = self.wait.ring() else { return };
@@ -335,8 +340,8 @@ impl Bridge {
         }
     }
 
-    /// Takes what hosts have answered at once to what they got. Where time stands still that saves waiting for it, and asking
-    /// what time it is then: a kernel's TCP answers before the packet's write returns.
+    /// Takes the packets with which hosts have answered at once. In virtual time this saves a wait
+    /// and a query of the clock: a kernel's TCP answers before the packet's write returns.
     fn take_answers(&mut self) -> io::Result<()> {
         while let Some(number) = self.answering.pop() {
             self.attachments[number].answers = false;
@@ -370,7 +375,8 @@ impl Bridge {
         self.follow(number)
     }
 
-    /// Shortens the delays at a host by what the path to it takes, when that has been measured again.
+    /// Shortens the delays at a host by the delay of the path to it, if that has been measured
+    /// again.
     #[inline]
     fn follow(&mut self, number: usize) -> io::Result<()> {
         let attachment = &self.attachments[number];
@@ -383,7 +389,7 @@ impl Bridge {
         let now = self.advance()?;
         let mut room = if self.attachments[number].host.stages.is_empty() { Span::ZERO } else { one_way };
         for stage in self.attachments[number].host.stages.clone() {
-            // A link may have a machine of its own at either end.
+            // A link may have its own machine at either end.
             let at_it = self.attachments.iter().filter(|attachment| attachment.host.stages.contains(&stage));
             let all = at_it.fold(Span::ZERO, |all, attachment| all + attachment.measured.1);
             let could = self.network.hasten(now, stage, all);
@@ -404,7 +410,7 @@ impl Bridge {
             node => node,
         });
         let (Some(headers), Some(destination)) = (headers, destination) else {
-            // A host's neighbour discovery and the like: for nobody in the network.
+            // Neighbour discovery of a host and similar packets: for nobody in the network.
             self.strays += 1;
             return Ok(());
         };
@@ -434,7 +440,7 @@ impl Bridge {
         self.hand_out()
     }
 
-    /// Hands the hosts what the network has let go.
+    /// Writes the packets that the network has released to the hosts.
     #[inline]
     fn hand_out(&mut self) -> io::Result<()> {
         while let Some(leaving) = self.network.out().next_leaving() {
@@ -479,7 +485,8 @@ impl Bridge {
                 if question.is_some() || matches!(look, Look::Discard(_)) {
                     let least = self.network.least_delay(&self.attachments[number].host.stages);
                     let packet_alone = !self.network.out().is_any_leaving();
-                    // A program that hears of the end of a connection acts on what the observer has seen of it until then.
+                    // A program that learns of the end of a connection uses the observer's data up
+                    // to then.
                     let ends = frame::begins_or_ends(&buffer[..packet.size as usize]);
                     if packet_alone && !ends && least > Span::ZERO {
                         let (flow, asked) = (packet.flow, question.is_some());
@@ -515,7 +522,7 @@ impl Bridge {
                 if taken {
                     self.pool.put(buffer);
                 } else {
-                    // Its queue is a part of the network, which drops packets for a reason.
+                    // Its queue is a part of the network, which drops packets with a reason.
                     let gate = attachment.host.gate;
                     self.network.drop_at(gate, Packet { body: Body::Frame(buffer), ..packet }, FULL);
                 }
@@ -536,64 +543,67 @@ impl Bridge {
         self.clock.now()
     }
 
-    /// The network, for what its stages and its outbox have to say.
+    /// Returns the network, for queries of its stages and its outbox.
     pub fn network(&mut self) -> &mut Network {
         &mut self.network
     }
 
-    /// The RTP streams of any program that have come out of the network so far.
+    /// Returns the RTP streams of any program among the packets that have left the network so far.
     pub fn streams(&self) -> &Recogniser {
         &self.streams
     }
 
-    /// Takes the RTP streams of any program that came out of the network so far.
+    /// Takes the RTP streams of any program among the packets that have left the network so far.
     pub fn take_streams(&mut self) -> Recogniser {
         std::mem::take(&mut self.streams)
     }
 
-    /// Returns how late packets reached their hosts.
+    /// Returns the release errors of all packets.
     pub fn lateness(&self) -> Lateness {
         let mut all = Lateness::default();
         self.attachments.iter().for_each(|attachment| all.merge(&attachment.lateness));
         all
     }
 
-    /// How late packets reached each host, by node.
+    /// Returns the release errors of each host's packets, by node.
     pub fn lateness_by_host(&self) -> impl Iterator<Item = (&Host, &Lateness)> {
         self.attachments.iter().map(|attachment| (&attachment.host, &attachment.lateness))
     }
 
-    /// The hosts on other machines: what is known of the path to each, and how much of its delay the delays of the network had no
-    /// room for.
+    /// Returns the hosts on other machines, with the measurements of the path to each, and the
+    /// excess of its delay over the delays of the network.
     pub fn paths(&self) -> impl Iterator<Item = (&Host, &Path, &Lateness)> {
         self.attachments
             .iter()
             .filter_map(|attachment| Some((&attachment.host, attachment.port.path()?, &attachment.remaining)))
     }
 
-    /// How long packets from hosts may have lain in the kernel before the engine took them, at most. The time to wake
-    /// a thread that sleeps is not in it, see [`wakeups`](Self::wakeups).
+    /// Returns upper bounds of the time that packets from hosts waited in the kernel before the
+    /// engine read them. The time to wake a sleeping thread is not included; see
+    /// [`wakeups`](Self::wakeups).
     pub fn readings(&self) -> &Lateness {
         &self.readings
     }
 
-    /// What the engine's thread got of the machine. Until it has ended, ask in its thread.
+    /// Returns the processor time and competition of the engine's thread. Call it in that thread
+    /// until the thread has ended.
     pub fn attendance(&self) -> Attendance {
         Attendance::between(&self.began, &self.ended.unwrap_or_else(Counts::now))
     }
 
-    /// How late the thread was woken by its timer.
+    /// Returns the lateness of the thread's wake-ups by its timer.
     pub fn wakeups(&self) -> &Lateness {
         self.wait.wakeups()
     }
 
-    /// Packets lost between the hosts and the engine, which no model dropped: in the kernel's queues, and where a host
-    /// had no room.
+    /// Returns the number of packets lost between the hosts and the engine without a model: in the
+    /// kernel's queues, and where a host had no room.
     pub fn lost(&self) -> u64 {
         self.attachments.iter().map(|attachment| attachment.port.lost() + attachment.refused).sum()
     }
 
-    /// Packets that were for nobody in the network: multicast, unknown addresses, no IP.
+    /// Returns the number of packets for nobody in the network: multicast, unknown addresses,
+    /// protocols other than IP.
     pub fn strays(&self) -> u64 {
         self.strays
     }

@@ -28,37 +28,37 @@ use std::time::Duration;
 
 /// The outcome of a run.
 pub struct Emulated {
-    /// What the stages and the flows reported.
+    /// The reports of the stages and the flows.
     pub report: Report,
-    /// Numbers of packets created, consumed and dropped.
+    /// The packets created, consumed and dropped.
     pub totals: Totals,
-    /// Whether the run reached its end; it was interrupted otherwise.
+    /// True if the run reached its end, false if it was interrupted.
     pub complete: bool,
-    /// Events, real time and processor time of the run.
+    /// Number of events, real time and processor time of the run.
     pub cost: Cost,
-    /// What it imposed, and whether its results can be used.
+    /// Accuracy of the emulation, and the verdict on its results.
     pub fidelity: Fidelity,
 }
 
-/// Why a run has no results.
+/// The error of a run without results.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The folder cannot be made or written.
+    /// The folder cannot be created or written.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// This machine does not give what is needed.
+    /// This machine lacks a required feature.
     #[error(transparent)]
     Trouble(#[from] Trouble),
-    /// A congestion control is not to be had.
+    /// A congestion control is unavailable.
     #[error(transparent)]
     Variant(#[from] Unknown),
-    /// Two flows want different things of one host.
+    /// Two flows need different settings of one host.
     #[error(transparent)]
     Settings(#[from] Disagreement),
-    /// The kernel's Wi-Fi cannot run a network.
+    /// The kernel's Wi-Fi cannot run a network of the scenario.
     #[error(transparent)]
     Wifi(#[from] refused::Refused),
-    /// The scenario names programs, and nobody allowed them.
+    /// The scenario names programs, which are not allowed.
     #[error("the scenario would run these programs, which --allow-commands allows:{}", listed(.0))]
     NotAllowed(Vec<Planned>),
 }
@@ -70,25 +70,27 @@ fn listed(planned: &[Planned]) -> String {
     planned.iter().map(line).collect()
 }
 
-/// Ethernet's largest packet, which hosts have when no flow wants a larger one.
+/// Ethernet's maximum packet size, used unless a flow needs more.
 const MTU: u32 = 1500;
 
-/// Longest time between two reports of progress.
+/// Maximum time between two reports of progress.
 pub(crate) const PROGRESS: Duration = Duration::from_millis(100);
-/// Reports of progress in a run in virtual time, where each costs more than the time between them, and the longest time between two, as a
-/// run learns by them that it is to stop.
+/// Number of progress reports in a run in virtual time, where each costs more than the time between
+/// them; and the maximum time between two, because they also stop a run.
 const STEPS: u32 = 200;
 const LONGEST_STEP: Duration = Duration::from_secs(10);
 
-/// Time for the threads to begin, also on a machine with other work; until then nothing is sent.
+/// Time for the threads to start, also on a busy machine; nothing is sent before.
 pub(crate) const LEAD: Span = Span::from_millis(50);
 
-/// Emulates `scenario`, whose resolved text is `text`, into the folder `out`, which may hold an earlier run. `progress`
-/// is told the fraction done about ten times a second and stops the run by breaking.
+/// Emulates `scenario`, whose resolved text is `text`, into the folder `out`, which may contain an
+/// earlier run. Calls `progress` with the completed fraction about ten times a second; it stops the
+/// run by breaking.
 ///
 /// # Errors
-/// The machine does not give what is needed, or the folder cannot be made or written. What was written before stays
-/// readable and is marked incomplete; hosts, interfaces and congestion controls are gone in any case.
+/// Returns an error if the machine lacks a required feature, or if the folder cannot be created or
+/// written. Data written before remains readable and is marked incomplete. Hosts, interfaces and
+/// congestion controls are removed in any case.
 pub fn emulate(
     scenario: &Scenario,
     text: &str,
@@ -99,10 +101,10 @@ pub fn emulate(
     emulate_on(Timing::Real, scenario, text, out, options, &mut OnlyProgress(progress))
 }
 
-/// The same for a run that `follow` watches and may change.
+/// Emulates as [`emulate`] does, with an observer that may change the scenario.
 ///
 /// # Errors
-/// As for [`emulate`].
+/// Returns errors as [`emulate`] does.
 pub fn emulate_followed(
     scenario: &Scenario,
     text: &str,
@@ -113,7 +115,7 @@ pub fn emulate_followed(
     emulate_on(Timing::Real, scenario, text, out, options, follow)
 }
 
-/// The same on a machine with this timing.
+/// Emulates as [`emulate_followed`] does, on a machine with this timing.
 pub(crate) fn emulate_on(
     timing: Timing,
     scenario: &Scenario,
@@ -185,10 +187,10 @@ pub(crate) fn emulate_on(
     conclude(scenario, run, live, Ended { reached, end, cpu, ran, commands, memory, skipped, changes })
 }
 
-/// How long an engine that was asked for something is waited for; at the end of the run nobody answers.
+/// Maximum wait for an answer of the engine. At the end of the run nobody answers.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A run whose engine is in a thread of its own.
+/// A run whose engine has its own thread.
 struct Alive<'a> {
     handle: &'a Handle,
     changes: Vec<Made>,
@@ -213,7 +215,8 @@ impl Running for Alive<'_> {
     }
 }
 
-/// Runs the flows in a thread of their own until `end`, or until `look`, which is told the fraction done, wants them to stop.
+/// Runs the flows in a separate thread until `end`, or until `look`, which gets the completed
+/// fraction, stops them.
 fn run_flows(
     traffic: Traffic,
     live: &Live,
@@ -244,22 +247,22 @@ fn run_flows(
     })
 }
 
-/// What a run has come to when its flows have ended.
+/// The state of a run whose flows have ended.
 struct Ended {
     reached: Time,
-    /// Time at which the run ends if nothing stops it.
+    /// Time at which the run ends if it is not interrupted.
     end: Time,
-    /// Processor seconds that the process had used before.
+    /// Processor seconds that the process had used before the run.
     cpu: f64,
     ran: Ran,
     commands: Done,
     memory: tcp_memory::Watch,
     skipped: Programs,
-    /// Changes made by hand.
+    /// The changes that were made by hand.
     changes: Vec<Made>,
 }
 
-/// Ends the network, reports, and closes the folder.
+/// Ends the network, writes the reports, and closes the folder.
 fn conclude(scenario: &Scenario, mut run: Run, mut live: Live, ended: Ended) -> Result<Emulated, Error> {
     let Ended { reached, end, cpu, mut ran, commands, memory, skipped, changes } = ended;
     let scheduling = live.scheduling();
@@ -305,7 +308,7 @@ fn conclude(scenario: &Scenario, mut run: Run, mut live: Live, ended: Ended) -> 
     Ok(Emulated { report, totals, complete, cost, fidelity })
 }
 
-/// Bytes of the largest packet of the flows whose transports limit it.
+/// Returns the size of the largest packet of the flows whose transports limit it, in bytes.
 fn largest_packet(scenario: &Scenario) -> u32 {
     let largest = traffic::flows(scenario).filter_map(|(_, flow)| flow.transport.largest_packet());
     largest.map(|(bytes, _)| bytes as u32).max().unwrap_or(0)
@@ -337,7 +340,7 @@ fn settings(
     Ok(settings)
 }
 
-/// Seconds of processor time that this process has used.
+/// Returns the processor time of this process in seconds.
 pub(crate) fn processor_time() -> f64 {
     let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF);
     usage.map_or(f64::NAN, |usage| {
@@ -346,7 +349,7 @@ pub(crate) fn processor_time() -> f64 {
     })
 }
 
-/// A capture whose time zero is earlier than the run's.
+/// A capture whose time zero is earlier than that of the run.
 struct Shifted {
     capture: Box<dyn Capture>,
     shift: Span,

@@ -1,26 +1,26 @@
-//! Why an emulation cannot be had: what was being done, what the machine said, and what would help.
+//! Errors of setting up an emulation: the attempted step, the system's error, and a remedy.
 
 use std::io;
 
-/// Something that this machine does not give.
+/// A feature or permission that this machine does not provide.
 #[derive(Debug, thiserror::Error)]
 #[error("{doing}: {cause}{}", remedy.map(|remedy| format!("; {remedy}")).unwrap_or_default())]
 pub struct Error {
-    /// What was being done, as "making a network namespace".
+    /// The attempted step, such as "making a network namespace".
     pub doing: String,
     /// The error that the operating system returned.
     #[source]
     pub cause: io::Error,
-    /// What would help, if that is known.
+    /// The remedy, if one is known.
     pub remedy: Option<&'static str>,
 }
 
-/// Adds to an error of the system what was being done.
+/// Adds the attempted step to an error of the system.
 pub trait Doing<T> {
-    /// Puts `doing`, the description of the attempt, in front of the error.
+    /// Converts the error of a system call, with `doing`, the attempted step.
     ///
     /// # Errors
-    /// The call failed.
+    /// Returns an error if the call failed.
     fn doing(self, doing: impl Into<String>) -> Result<T, Error>;
 }
 

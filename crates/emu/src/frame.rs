@@ -1,12 +1,13 @@
-//! Real packets as the engine sees them: what it needs of an IPv4 (RFC 791) or IPv6 (RFC 8200) header, and what models
-//! change in it, the code point of an edge (RFC 2474) and congestion experienced (RFC 3168).
+//! Real packets as the engine sees them: the fields of an IPv4 (RFC 791) or IPv6 (RFC 8200) header
+//! that it needs, and those that models change, the code point (RFC 2474) and congestion
+//! experienced (RFC 3168).
 
 use bentpipe_core::FlowId;
 use bentpipe_stage::Ecn;
 use bentpipe_wire::TCP;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
-/// What the headers of a packet say.
+/// The headers of a packet, as far as the engine needs them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Headers {
     /// Destination address of the packet.
@@ -15,8 +16,8 @@ pub struct Headers {
     pub dscp: u8,
     /// Explicit congestion notification field (RFC 3168).
     pub ecn: Ecn,
-    /// What the packets of one connection, and hardly any others, have in common. Never the number of a scenario's flow:
-    /// its highest bit is set.
+    /// Identifier shared by the packets of one connection, and by hardly any others. It is never
+    /// the number of a scenario's flow: its highest bit is set.
     pub flow: FlowId,
 }
 
@@ -29,7 +30,7 @@ fn ecn(bits: u8) -> Ecn {
     }
 }
 
-/// Mixes the words that tell connections apart (the finaliser of SplitMix64).
+/// Mixes the words that distinguish connections (the finaliser of SplitMix64).
 fn flow(words: [u64; 3]) -> FlowId {
     let mut mixed = 0u64;
     for word in words {
@@ -45,27 +46,30 @@ fn both(source: Ipv4Addr, destination: Ipv4Addr) -> u64 {
     u64::from(u32::from(source)) << 32 | u64::from(u32::from(destination))
 }
 
-/// What [`parse`] gives the packets from `source` to `destination` of a TCP connection.
+/// Returns the identifier that [`parse`] gives to packets from `source` to `destination` of a TCP
+/// connection.
 pub fn tcp_flow(source: SocketAddrV4, destination: SocketAddrV4) -> FlowId {
     let addresses = both(*source.ip(), *destination.ip());
     let ports = u64::from(source.port()) << 16 | u64::from(destination.port());
     flow([addresses, ports, TCP.into()])
 }
 
-/// Whether a packet of TCP has data.
+/// Returns true if a TCP packet contains data.
 pub fn has_data(packet: &[u8]) -> bool {
     let tcp = bentpipe_wire::read(packet).filter(|headers| headers.protocol == TCP);
     tcp.and_then(|headers| headers.payload(packet)).is_some_and(|data| !data.is_empty())
 }
 
-/// Whether a packet of TCP begins or ends a connection, or a direction of it: SYN, FIN or RST.
+/// Returns true if a TCP packet begins or ends a connection, or one of its directions: SYN, FIN or
+/// RST.
 pub fn begins_or_ends(packet: &[u8]) -> bool {
     const SYN_FIN_RST: u8 = 0b111;
     let tcp = bentpipe_wire::read(packet).filter(|headers| headers.protocol == TCP && !headers.fragment);
     tcp.and_then(|headers| packet.get(headers.begin + 13)).is_some_and(|flags| flags & SYN_FIN_RST != 0)
 }
 
-/// Reads the headers of `packet`; `None` if it is not a packet of IPv4 or IPv6, see [`bentpipe_wire`].
+/// Reads the headers of `packet`; `None` if it is not a packet of IPv4 or IPv6, see
+/// [`bentpipe_wire`].
 #[inline]
 pub fn parse(packet: &[u8]) -> Option<Headers> {
     let headers = bentpipe_wire::read(packet)?;
@@ -90,7 +94,7 @@ pub fn parse(packet: &[u8]) -> Option<Headers> {
     })
 }
 
-/// Gives a packet this code point and congestion notification, with its header's checksum.
+/// Sets code point and congestion notification of a packet, and updates its header's checksum.
 #[inline]
 pub fn mark(packet: &mut [u8], dscp: u8, ecn: Ecn) {
     bentpipe_wire::set_traffic_class(packet, dscp << 2 | ecn as u8);
@@ -102,7 +106,7 @@ mod tests {
     use bentpipe_wire::checksum;
     use std::net::Ipv6Addr;
 
-    /// The header of RFC 1071's kind: a valid IPv4 header with DSCP 46 and ECT(0), then ports 49152 and 80.
+    /// Returns the example of a valid IPv4 header with DSCP 46 and ECT(0), then ports 49152 and 80.
     fn ipv4() -> Vec<u8> {
         let mut packet =
             vec![0x45, 0xba, 0, 40, 0, 7, 0x40, 0, 64, 6, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2, 0xc0, 0, 0, 80];
@@ -125,7 +129,7 @@ mod tests {
         assert_ne!(parse(&other).unwrap().flow, headers.flow);
         assert_eq!(parse(&packet[..19]), None);
         assert_eq!(parse(&[0x15; 60]), None);
-        // Fragments of one datagram belong together, whether they have the ports or not.
+        // Fragments of one datagram belong together, with or without the ports.
         let (mut first, mut second) = (packet.clone(), packet);
         first[6] = 0x20;
         second[7] = 5;
@@ -151,7 +155,7 @@ mod tests {
         let mut packet = ipv4();
         packet[32] = 5 << 4;
         assert!(!has_data(&packet));
-        // Padding of Ethernet is no data.
+        // Padding of Ethernet is not data.
         packet.push(0);
         assert!(!has_data(&packet));
         packet[3] += 1;

@@ -1,8 +1,9 @@
-//! A whole run on the real clock without any privilege: engine thread, ports and clock are those of an emulation, and the
-//! hosts are models in a second thread, behind ports in memory.
+//! A whole run on the real clock without any privilege. Engine thread, ports and clock are those of
+//! an emulation; the hosts are models in a second thread, behind ports in memory.
 //!
-//! Packets cross the ports as bytes, like any host's: a network header, by which the engine knows where they go, and the
-//! number under which the sending host keeps the rest. There are no traces of flows.
+//! Packets cross the ports as bytes, as those of any host do: a network header, from which the
+//! engine knows their destination, and the number under which the sending host keeps the rest.
+//! There are no traces of flows.
 
 use crate::bridge::{Bridge, Handle};
 use crate::clock::wait::Wait;
@@ -28,18 +29,18 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 
-/// Bytes of a packet that are its own: IPv4 header, ports, number.
+/// Bytes with which each packet crosses a port: IPv4 header, ports, number.
 const HEAD: usize = 28;
-/// Number of the event that the run is to end.
+/// Number of the event that ends the run.
 const STOP: u64 = u64::MAX - 1;
 
-/// Emulates `scenario` as [`emulate`](crate::emulate()) does, with models for hosts.
+/// Emulates `scenario` as [`emulate`](crate::emulate()) does, with models as hosts.
 ///
 /// # Errors
-/// The folder cannot be made or written, or no file descriptor or thread is left.
+/// The folder cannot be created or written to, or there is no file descriptor or thread left.
 ///
 /// # Panics
-/// When [`Scenario::check_simulated`] has something to say.
+/// If [`Scenario::check_simulated`] returns an error.
 pub fn emulate_in_memory(
     scenario: &Scenario,
     text: &str,
@@ -91,8 +92,8 @@ pub fn emulate_in_memory(
     Ok(Emulated { report, totals, complete, cost, fidelity })
 }
 
-/// Runs engine and hosts, each in a thread of its own, until `end`, or until `look`, which is told the fraction done, wants
-/// them to stop. Returns when they did.
+/// Runs engine and hosts, each in a thread of its own, until `end`, or until `look`, which gets the
+/// completed fraction, asks for a stop. Returns the time at which they stopped.
 fn run_both(
     bridge: &mut Bridge,
     ends: &mut Ends,
@@ -143,7 +144,7 @@ struct Ends {
     stages: BTreeMap<(FlowId, NodeId), StageId>,
     hosts: Vec<Host>,
     peers: Vec<Peer>,
-    /// What has been sent and has not arrived, with what was lost, by number.
+    /// Packets that have been sent and have not arrived, including lost ones, by number.
     flying: BTreeMap<u32, Packet>,
     next: u32,
 }
@@ -175,7 +176,7 @@ impl Ends {
         }
     }
 
-    /// Takes what has come to a host.
+    /// Passes the packets that have come to a host to its models.
     fn take_in(&mut self, number: usize, clock: Clock, end: Time) {
         while let Some(bytes) = self.peers[number].receive() {
             let now = clock.now().min(end);
@@ -193,7 +194,7 @@ impl Ends {
         }
     }
 
-    /// Sends what the ends have let go.
+    /// Sends the packets that the ends have released.
     fn hand_out(&mut self) {
         while let Some(leaving) = self.network.out().next_leaving() {
             let packet = leaving.packet;
@@ -205,7 +206,8 @@ impl Ends {
     }
 }
 
-/// A packet as the engine sees it: its network header, the ports, and in the place of what follows them its number.
+/// Returns a packet as the engine sees it: its network header, the ports, and the packet's number
+/// in place of the rest.
 fn bytes(packet: &Packet, number: u32) -> Vec<u8> {
     let plan = Plan::default();
     let mut bytes = vec![0; HEAD.max(packet.size as usize)];

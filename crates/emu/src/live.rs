@@ -1,5 +1,5 @@
-//! A network that lives on this machine: a namespace for each host, an interface in each, and the engine's thread between
-//! them. All of it ends with this process.
+//! A running network on this machine: a namespace and an interface for each host, and the engine's
+//! thread between them. All of it ends with this process.
 
 use crate::bridge::{Bridge, Ended, Handle};
 use crate::clock::{Clock, Scheduling, Timing};
@@ -23,11 +23,12 @@ use std::thread::{self, JoinHandle};
 /// Name of the interface that a host has to the network.
 pub const INTERFACE: &str = "sat0";
 
-/// What keeps a host's IPv6 from talking to nobody: there are no routers to ask for, which the kernel would do at random
-/// moments for ever, and none to hear of groups (MLD), which it repeats after random times. In virtual time each such
-/// moment is one at which the guest's clock is set anew, and all later ones are rounded otherwise. The link-local address is the
-/// interface's ([`tun`]), since the kernel's own is settled only up to two seconds later; whereupon Chromium gives up the page
-/// that it is loading (ERR_NETWORK_CHANGED).
+/// Settings that stop a host's IPv6 from sending packets of its own. There are no routers to ask
+/// for, which the kernel would do at random moments forever, and none that listen to reports of
+/// groups (MLD), which it repeats after random times. In virtual time each such moment is one at
+/// which the guest's clock is set, which changes the rounding of all later ones. The interface gets
+/// its link-local address from [`tun`], since the kernel's own becomes usable only up to two
+/// seconds later, upon which Chromium aborts the page that it is loading (ERR_NETWORK_CHANGED).
 const QUIET: [(&str, &str); 4] = [
     ("net.ipv6.conf.default.addr_gen_mode", "1"),
     ("net.ipv6.conf.default.router_solicitations", "0"),
@@ -35,7 +36,7 @@ const QUIET: [(&str, &str); 4] = [
     ("net.ipv6.conf.default.mldv2_unsolicited_report_interval", "1"),
 ];
 
-/// What a network that stays up is made of.
+/// The configuration of a running network.
 pub struct Setup<'a> {
     /// The network. Its flows with model endpoints run in it.
     pub scenario: &'a Scenario,
@@ -45,16 +46,18 @@ pub struct Setup<'a> {
     pub hosts: &'a [String],
     /// Receives the rows of the traces.
     pub recorder: Recorder,
-    /// Receives the captured packets, if any are captured.
+    /// Receives the captured packets, if there is a capture.
     pub capture: Option<Box<dyn Capture>>,
     /// Largest packet of the hosts' interfaces in bytes.
     pub mtu: u32,
-    /// The host behind which the machine's own network begins, and the name for the machine's rules about it.
+    /// Node behind which the machine's own network begins, and a name for the machine's rules about
+    /// it.
     pub internet: Option<(&'a str, &'a str)>,
-    /// The clock on which networks with `stack = "linux"` get radios of this kernel; without one the model runs.
+    /// The clock on which networks with `stack = "linux"` get radios of this kernel. If absent, the
+    /// model runs.
     pub radios: Option<Timing>,
-    /// Hosts that are on other machines, with the machine's address and the UDP port of the tunnel, a different one for
-    /// each.
+    /// Hosts on other machines, each with the machine's address and the UDP port of its tunnel; the
+    /// ports differ.
     pub elsewhere: &'a [(String, SocketAddr)],
 }
 
@@ -73,7 +76,7 @@ pub struct LiveHost {
     pub ipv6: Ipv6Addr,
 }
 
-/// A host of a living network on another machine.
+/// A host of a running network on another machine.
 #[derive(Debug)]
 pub struct Elsewhere {
     /// Name of the host's node.
@@ -84,11 +87,11 @@ pub struct Elsewhere {
     pub ipv4: Ipv4Addr,
     /// IPv6 address of the host.
     pub ipv6: Ipv6Addr,
-    /// The commands that join it, to be run there by root.
+    /// The commands that join the host to the network, to be run there by root.
     pub join: Vec<String>,
 }
 
-/// A network that is ready to live: the hosts are there, and nothing moves yet.
+/// A network that is ready to run: the hosts exist, and time has not begun.
 pub struct Prepared {
     network: Network,
     hosts: Vec<LiveHost>,
@@ -121,10 +124,10 @@ impl Prepared {
     /// Creates the hosts' namespaces and interfaces.
     ///
     /// # Errors
-    /// The machine does not give what is needed.
+    /// The machine lacks something that an emulation needs.
     ///
     /// # Panics
-    /// When `hosts` or `internet` name no node of the scenario.
+    /// If `hosts` or `internet` name no node of the scenario.
     pub fn new(setup: Setup<'_>) -> Result<Prepared, Error> {
         Need::of(setup.scenario).check()?;
         let (seed, run) = setup.seed;
@@ -153,7 +156,7 @@ impl Prepared {
                 continue;
             }
             let namespace = Namespace::new().doing(format!("making the namespace of host {}", host.name))?;
-            // It may have no IPv6.
+            // The kernel may have no IPv6.
             for (name, value) in QUIET {
                 let _ = namespace.set_sysctl(name, value);
             }
@@ -167,7 +170,7 @@ impl Prepared {
             };
             let port = Tun::new(&namespace, &config)
                 .doing(format!("making the TUN interface of host {}", host.name))?;
-            // Without privileges, too, a host may ping.
+            // A host may use ping without privileges.
             let own = nix::unistd::getegid();
             for groups in ["0 2147483647".to_owned(), format!("{own} {own}")] {
                 if namespace.set_sysctl("net.ipv4.ping_group_range", &groups).is_ok() {
@@ -204,17 +207,18 @@ impl Prepared {
         &self.hosts
     }
 
-    /// The hosts of other machines, which can join when time has begun.
+    /// Returns the hosts on other machines, which can join when time has begun.
     pub fn elsewhere(&self) -> &[Elsewhere] {
         &self.elsewhere
     }
 
-    /// The hosts, and the network to open traces on.
+    /// Returns the hosts, and the network to open traces on.
     pub fn parts(&mut self) -> (&[LiveHost], &mut Network) {
         (&self.hosts, &mut self.network)
     }
 
-    /// Lets time begin, until `end` or until it is finished.
+    /// Starts the clock and runs the network until `end`, or until it is finished if there is no
+    /// end.
     ///
     /// # Errors
     /// No thread or file descriptor is left.
@@ -247,7 +251,7 @@ impl Prepared {
     }
 }
 
-/// The tunnel to a host on another machine.
+/// Creates the tunnel to a host on another machine.
 fn connect(host: &Host, machine: SocketAddr, plan: Plan, mtu: u32) -> Result<(Elsewhere, Tunnel), Error> {
     let (ipv4, ipv6) = (plan.ipv4(host.node), plan.ipv6(host.node));
     let config = tunnel::Config { machine, node: host.node, ipv4, ipv6, prober: plan.ipv4_outside(), mtu };
@@ -267,7 +271,7 @@ impl Live {
         &self.elsewhere
     }
 
-    /// The host of a node, if it is on this machine.
+    /// Returns the host of a node, if it is on this machine.
     pub fn host(&self, name: &str) -> Option<&LiveHost> {
         self.hosts.iter().find(|host| host.name == name)
     }
@@ -282,25 +286,26 @@ impl Live {
         self.clock
     }
 
-    /// Returns how the engine's thread is scheduled.
+    /// Returns the scheduling class of the engine's thread.
     pub fn scheduling(&self) -> Scheduling {
         self.scheduling
     }
 
-    /// Takes the radios of this kernel, for what they have to say at the end.
+    /// Takes the radios of this kernel, which know their statistics at the end.
     pub fn take_radios(&mut self) -> Option<Radios> {
         self.radios.take()
     }
 
-    /// The outlet to the machine's own network.
+    /// Returns the outlet to the machine's own network.
     pub fn internet(&self) -> Option<&Internet> {
         self.internet.as_ref()
     }
 
-    /// Ends the engine and returns it, for what it has to say; hosts and interfaces are gone when it is dropped.
+    /// Ends the engine and returns it for its statistics. Hosts and interfaces are removed when it
+    /// is dropped.
     ///
     /// # Errors
-    /// A port broke while it ran.
+    /// A port failed during the run.
     pub fn finish(mut self) -> Result<Bridge, Error> {
         let _ = self.handle.post(|bridge, _| bridge.stop());
         let engine = self.engine.take().expect("a network is finished once");

@@ -1,25 +1,28 @@
-//! How long the path to a host on another machine takes, from probes that are answered there.
+//! The delay of the path to a host on another machine, estimated from probes that the host answers.
 //!
-//! **Estimate.** The round trip is the least of the last [`WINDOW`] answers, so that queues on the path and slow programs at
-//! its ends do not count, smoothed by a quarter of the difference per answer. Half of it is taken for the one-way delay.
-//! With ten probes a second a path that becomes longer is followed within 2 s, one that becomes shorter within 1 s.
+//! **Estimate.** The round trip is the smallest of the last [`WINDOW`] answers, so that queues on
+//! the path and slow programs at its ends do not count, smoothed by a quarter of the difference per
+//! answer. Half of it is the one-way delay. With ten probes a second, a path that becomes longer is
+//! followed within 2 s, and one that becomes shorter within 1 s.
 //!
-//! **Error.** No end knows how a round trip divides between its directions without clocks that agree. When they take f and
-//! b, a packet to the host comes (f - b) / 2 too late and one from it as much too early, but a round trip comes right.
-//! What packets take beyond the estimate is jitter that no model made: [`Path::excess`].
+//! **Error.** Without synchronised clocks, no end knows how a round trip is divided between its
+//! directions. If they take f and b, a packet to the host comes (f - b) / 2 too late and one from
+//! it too early by as much, but the sum is correct. Time beyond the estimate is jitter that no
+//! model made: [`Path::excess`].
 
 use crate::clock::lateness::Lateness;
 use bentpipe_core::Span;
 use std::collections::VecDeque;
 
-/// Answers of which the least counts: one second of them.
+/// Number of answers of which the smallest counts: one second of them.
 const WINDOW: usize = 10;
-/// Answers before there is an estimate. The first may have waited for the other machine's address or for its joining.
+/// Number of answers before there is an estimate. The first may have waited for address resolution
+/// or for the other machine to join.
 const FIRST: usize = 3;
 /// Share of the difference by which an answer moves the estimate.
 const GAIN: f64 = 0.25;
 
-/// What the probes have shown of the path to another machine.
+/// Measurements of the path to another machine.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
     recent: VecDeque<Span>,
@@ -48,12 +51,13 @@ impl Path {
         self.excess.add(rtt.saturating_sub(Span::from_secs_f64(estimate)));
     }
 
-    /// A probe was not answered. Before the first answer the other machine has not joined, and nothing is lost.
+    /// Records that a probe was not answered. Before the first answer the other machine has not
+    /// joined, and the probe does not count as lost.
     pub fn unanswered(&mut self) {
         self.lost += u64::from(self.estimate.is_some());
     }
 
-    /// Estimate of the delay in one direction; zero until there is an answer.
+    /// Returns the estimate of the delay in one direction; zero until there is an answer.
     pub fn one_way(&self) -> Span {
         Span::from_secs_f64(self.estimate.unwrap_or(0.0) / 2.0)
     }
@@ -63,12 +67,12 @@ impl Path {
         &self.rtt
     }
 
-    /// How much longer than estimated they were.
+    /// Returns the time by which the round trips exceeded the estimate.
     pub fn excess(&self) -> &Lateness {
         &self.excess
     }
 
-    /// Probes without an answer since the first that had one.
+    /// Returns the number of probes without an answer since the first that had one.
     pub fn lost(&self) -> u64 {
         self.lost
     }

@@ -1,7 +1,8 @@
-//! Buffers for packets, used again. They come in three sizes, so that what waits in the network takes little more memory
-//! than its bytes: a gigabyte in flight of small packets would otherwise be thirty.
+//! Buffers for packets, used again. They come in three sizes, so that waiting packets take little
+//! more memory than their bytes: otherwise a gigabyte of small packets in flight would take thirty.
 
-/// Sizes of buffers: acknowledgments and calls, packets of an Ethernet, jumbo packets. What is longer is not kept.
+/// Sizes of buffers: acknowledgments and calls, packets of an Ethernet, jumbo packets. Longer
+/// buffers are not kept.
 const SIZES: [usize; 3] = [256, 2048, 9216];
 
 /// Buffers that are not in use.
@@ -11,7 +12,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A buffer that begins with `bytes`; `more` is asked for used ones before a new one is made.
+    /// Returns a buffer that begins with `bytes`; `more` is called to get used buffers before a new
+    /// one is allocated.
     #[inline]
     pub fn fill(&mut self, bytes: &[u8], more: impl FnOnce(&mut Pool)) -> Box<[u8]> {
         let Some(class) = SIZES.iter().position(|size| bytes.len() <= *size) else {

@@ -9,10 +9,11 @@ use std::net::SocketAddr;
 const IPV4: usize = 20;
 const UDP_HEADER: usize = 8;
 
-/// Looks whether a packet that came out of the network at `now`, into which it went at `birth`, belongs to a stream.
+/// Checks whether a packet that left the network at `now` and entered it at `birth` belongs to a
+/// stream.
 #[inline]
 pub fn look(streams: &mut Recogniser, now: Time, birth: Time, packet: &[u8]) {
-    // Most packets are something else, which a few bytes show.
+    // A few bytes show that most packets are no RTP.
     let other = match packet.first() {
         Some(0x45) => packet.get(9) != Some(&UDP) || !packet.get(IPV4 + UDP_HEADER..).is_some_and(may_be),
         _ => false,

@@ -1,4 +1,5 @@
-//! The calls to the kernel that have no safe wrapper in `nix`. Nothing else in this crate is unsafe.
+//! The calls to the kernel that have no safe wrapper in `nix`. Nothing else in this crate is
+//! unsafe.
 #![allow(unsafe_code)]
 
 pub mod batch;
@@ -33,7 +34,7 @@ fn check(result: libc::c_int) -> io::Result<()> {
     Errno::result(result).map(drop).map_err(io::Error::from)
 }
 
-/// An interface request for `name`, which must be shorter than IFNAMSIZ.
+/// Returns an interface request for `name`, which must be shorter than IFNAMSIZ.
 fn request(name: &str) -> libc::ifreq {
     // SAFETY: ifreq is plain data for which zeros are valid.
     let mut request: libc::ifreq = unsafe { zeroed() };
@@ -44,8 +45,8 @@ fn request(name: &str) -> libc::ifreq {
     request
 }
 
-/// Makes `tun`, an open /dev/net/tun, the interface `name` of this thread's network namespace: layer 3, without a header
-/// before each packet.
+/// Makes `tun`, an open /dev/net/tun, the interface `name` of this thread's network namespace:
+/// layer 3, without a header before each packet.
 pub fn attach_tun(tun: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     let mut request = request(name);
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
@@ -53,14 +54,16 @@ pub fn attach_tun(tun: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     check(unsafe { libc::ioctl(tun.as_raw_fd(), TUNSETIFF, &mut request) })
 }
 
-/// Gives the kernel's random numbers a seed and lets them count as random, which needs CAP_SYS_ADMIN. `random` is an open /dev/urandom.
+/// Adds a seed to the kernel's random numbers and lets it count as random, which needs
+/// CAP_SYS_ADMIN. `random` is an open /dev/urandom.
 pub fn seed_random(random: BorrowedFd<'_>, seed: &[u8; 32]) -> io::Result<()> {
-    // struct rand_pool_info: bits that count, bytes that follow, and those.
+    // struct rand_pool_info: number of random bits, number of bytes, the bytes.
     let mut pool = [0; 8 + 32];
     pool[..4].copy_from_slice(&256_i32.to_ne_bytes());
     pool[4..8].copy_from_slice(&32_i32.to_ne_bytes());
     pool[8..].copy_from_slice(seed);
-    // SAFETY: RNDADDENTROPY reads two numbers and the bytes that they announce, which live until the call returns.
+    // SAFETY: RNDADDENTROPY reads two numbers and the bytes that they announce, which live until
+    // the call returns.
     check(unsafe { libc::ioctl(random.as_raw_fd(), RNDADDENTROPY, pool.as_ptr()) })
 }
 
@@ -68,7 +71,8 @@ pub fn seed_random(random: BorrowedFd<'_>, seed: &[u8; 32]) -> io::Result<()> {
 pub fn bring_up(socket: BorrowedFd<'_>, name: &str, mtu: u32) -> io::Result<()> {
     let mut request = request(name);
     let fd = socket.as_raw_fd();
-    // SAFETY: each call reads an ifreq that lives until the call returns; writing a union's plain fields is safe.
+    // SAFETY: each call reads an ifreq that lives until the call returns; writing a union's plain
+    // fields is safe.
     unsafe {
         request.ifr_ifru.ifru_mtu = mtu as libc::c_int;
         check(libc::ioctl(fd, libc::SIOCSIFMTU, &request))?;
@@ -96,7 +100,8 @@ fn ipv4_address(address: Ipv4Addr) -> libc::sockaddr {
     unsafe { std::mem::transmute(inner) }
 }
 
-/// Gives an interface an IPv4 address and the length of its network's prefix. `socket` is an IPv4 socket.
+/// Gives an interface an IPv4 address and the length of its network's prefix. `socket` is an IPv4
+/// socket.
 pub fn set_ipv4(socket: BorrowedFd<'_>, name: &str, address: Ipv4Addr, prefix: u8) -> io::Result<()> {
     let mut request = request(name);
     let mask = Ipv4Addr::from(u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0));
@@ -110,10 +115,10 @@ pub fn set_ipv4(socket: BorrowedFd<'_>, name: &str, address: Ipv4Addr, prefix: u
     }
 }
 
-/// Sends everything for which there is no other route of IPv4 out of interface `name`.
+/// Makes interface `name` the default route of IPv4.
 pub fn add_default_route(socket: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
-    // SAFETY: rtentry is plain data for which zeros are valid; the call reads it and the name, which live until it
-    // returns.
+    // SAFETY: rtentry is plain data for which zeros are valid; the call reads it and the name,
+    // which live until it returns.
     unsafe {
         let mut route: libc::rtentry = zeroed();
         route.rt_dst = ipv4_address(Ipv4Addr::UNSPECIFIED);
@@ -124,7 +129,7 @@ pub fn add_default_route(socket: BorrowedFd<'_>, name: &CStr) -> io::Result<()> 
     }
 }
 
-/// Lets timers of this thread expire when they say, not up to 50 us later.
+/// Makes timers of this thread expire at their time, not up to 50 us later.
 pub fn exact_timers() {
     // SAFETY: PR_SET_TIMERSLACK takes a number and touches no memory.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1u64) };
@@ -140,7 +145,8 @@ pub fn real_time_priority(priority: i32) -> io::Result<()> {
 /// From <linux/capability.h>: CAP_NET_BIND_SERVICE, CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN.
 const NETWORK_CAPABILITIES: [u32; 4] = [10, 12, 13, 21];
 
-/// Lets the programs that this thread executes keep the capabilities to make and use networks in its user namespace.
+/// Lets the programs that this thread executes keep the capabilities to create and use networks in
+/// its user namespace.
 pub fn keep_network_capabilities() -> io::Result<()> {
     #[repr(C)]
     struct Header {
@@ -157,7 +163,8 @@ pub fn keep_network_capabilities() -> io::Result<()> {
     // _LINUX_CAPABILITY_VERSION_3: two words for each set.
     let header = Header { version: 0x2008_0522, pid: 0 };
     let mut sets = [Sets::default(); 2];
-    // SAFETY: both calls take a header and two `Sets` as <linux/capability.h> lays them out, which live until they return.
+    // SAFETY: both calls take a header and two `Sets` as <linux/capability.h> lays them out, which
+    // live until they return.
     unsafe {
         Errno::result(libc::syscall(libc::SYS_capget, &header, sets.as_mut_ptr()))?;
         sets[0].inheritable |= NETWORK_CAPABILITIES.iter().fold(0, |set, number| set | 1 << number);
@@ -170,7 +177,8 @@ pub fn keep_network_capabilities() -> io::Result<()> {
     Ok(())
 }
 
-/// What a program sees and how it ends, made ready before the fork so that nothing is allocated after it.
+/// The environment of a program and the way it ends, prepared before the fork so that nothing is
+/// allocated after it.
 pub struct Surroundings {
     files: Vec<(CString, CString)>,
     dies_with_parent: bool,
@@ -178,7 +186,8 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Files seen in place of others (what, where), and whether it is killed when the thread that started it dies.
+    /// Creates the surroundings: files seen in place of others (replacement, replaced path), and
+    /// whether the program is killed when the thread that started it dies.
     pub fn new(files: &[(PathBuf, PathBuf)], dies_with_parent: bool) -> io::Result<Surroundings> {
         let text = |path: &PathBuf| CString::new(path.as_os_str().as_bytes());
         let files: Result<Vec<_>, NulError> =
@@ -186,7 +195,7 @@ impl Surroundings {
         Ok(Surroundings { files: files?, dies_with_parent, fenced: false })
     }
 
-    /// The same in a PID namespace of its own, with which all of it ends.
+    /// Returns the same in a PID namespace of its own, which ends with the program.
     pub fn fenced(self) -> Surroundings {
         Surroundings { fenced: true, ..self }
     }
@@ -199,7 +208,7 @@ impl Surroundings {
         if self.fenced {
             fence::enter()?;
         }
-        // Python ignores these; what else the caller ignores, it was told to.
+        // Python ignores these signals. If the caller ignores others, it was asked to.
         for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
             // SAFETY: the default action runs no code of ours.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -218,8 +227,8 @@ impl Surroundings {
 
 /// Makes `command` enter its surroundings after the fork.
 pub fn prepare(command: &mut Command, surroundings: Surroundings) {
-    // SAFETY: between fork and exec only system calls are made, on values that were ready before: nothing is allocated,
-    // no lock is taken.
+    // SAFETY: between fork and exec only system calls are made, on values that were ready before:
+    // nothing is allocated, no lock is taken.
     unsafe {
         command.pre_exec(move || {
             surroundings.enter().map_err(|error| io::Error::from_raw_os_error(error as i32))
@@ -227,19 +236,20 @@ pub fn prepare(command: &mut Command, surroundings: Surroundings) {
     };
 }
 
-/// What a process has used of the machine.
+/// The resources that a process has used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
-    /// Processor seconds of it and of all that it has waited for.
+    /// Processor seconds of the process and of all children that it has waited for.
     pub cpu_seconds: f64,
 }
 
-/// What the child `id` has used when it has ended; `None` while it has not, unless `wait` says to wait for that. It is not
-/// there any more then.
+/// Removes the child `id` if it has ended and returns what it has used; `None` if it still runs.
+/// With `wait` it waits for the end.
 pub fn reap(id: u32, wait: bool) -> io::Result<Option<Usage>> {
     let mut status = 0;
     let options = if wait { 0 } else { libc::WNOHANG };
-    // SAFETY: rusage is plain data for which zeros are valid; the call writes to it and to the status.
+    // SAFETY: rusage is plain data for which zeros are valid; the call writes to it and to the
+    // status.
     let (ended, usage) = unsafe {
         let mut usage: libc::rusage = zeroed();
         (libc::wait4(id as libc::pid_t, &mut status, options, &mut usage), usage)
@@ -251,8 +261,8 @@ pub fn reap(id: u32, wait: bool) -> io::Result<Option<Usage>> {
     Ok(Some(Usage { cpu_seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime) }))
 }
 
-/// A file descriptor that a call has just made.
+/// Takes ownership of a file descriptor that a call has just returned.
 pub fn owned(fd: RawFd) -> OwnedFd {
-    // SAFETY: the caller has it from the kernel and hands it on to nobody else.
+    // SAFETY: the caller has it from the kernel and passes it to nobody else.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }

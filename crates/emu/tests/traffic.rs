@@ -1,5 +1,5 @@
-//! What flows over real sockets must do whatever the machine is like. Needs namespaces and TUN; says so and passes where a
-//! machine has none.
+//! Properties of flows over real sockets that hold whatever the machine is like. Needs namespaces
+//! and TUN; prints a message and passes where a machine has none.
 
 use bentpipe_emu::{emulate, Emulated, Namespace};
 use bentpipe_engine::presets;
@@ -10,10 +10,11 @@ use bentpipe_testing::{repeated, skipped};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-/// Runs share this process' files, which [`run`] counts, so they take turns; so must all tests of this program.
+/// Runs share this process' files, which [`run`] counts, so they take turns. All tests of this
+/// program must take it.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// What came of a run, and the notes in its provenance.
+/// The result of a run, and the notes in its provenance.
 struct Outcome {
     run: Emulated,
     notes: String,
@@ -34,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// Makes a run as [`run`] does and checks it, again if the machine disturbed it.
+/// Makes a run as [`run`] does and checks it, and repeats it if the machine disturbed it.
 fn test(name: &str, link: &str, seconds: u32, flows: &str, check: impl Fn(&Outcome)) {
     repeated(|| run(name, link, seconds, flows), |outcome| outcome.run.fidelity.reasons.clone(), check);
 }
@@ -88,7 +89,8 @@ fn a_transfer_is_over_when_its_last_byte_is_acknowledged() {
         // 342 full segments and a short one; the kernel sends its SYN and FIN apart.
         assert_eq!(run.sent("f", "sent_packets"), 343.0);
         assert_eq!(run.sent("f", "retransmissions"), 0.0);
-        // The last byte's acknowledgment comes 50 ms after its delivery; what is more is the lateness of this machine.
+        // The last byte's acknowledgment comes 50 ms after its delivery; the rest is the lateness
+        // of this machine.
         let (last, completed) = (run.delivered("f", "last_delivery"), run.sent("f", "completed"));
         assert!(
             (0.049..0.090).contains(&(completed - last)),
@@ -143,7 +145,7 @@ fn a_receive_window_limits_a_flow_to_a_window_each_round_trip() {
     for (window, segment) in [(64e3, 300), (1e6, 1460)] {
         let transport = format!("kind = \"tcp\", receive_window = \"{window} B\", segment_size = {segment}");
         let flows = flow("f", THERE, "kind = \"bulk\"", &transport);
-        // The first window arrives in bursts that a queue of the default's length would not hold.
+        // The first window arrives in bursts that a queue of the default length would not hold.
         let link = "rate = \"150 Mbit/s\"\ndelay = \"50 ms\"\nqueue.kind = \"unlimited\"";
         test("window", link, 6, &flows, |run| {
             // A window each 100 ms; it takes up to a second until the first is full.
@@ -170,7 +172,8 @@ fn segments_have_the_size_that_the_scenario_says_with_timestamps_too() {
 
 #[test]
 fn many_datagrams_arrive_each_once_after_the_delay_of_the_link() {
-    // 20 000 datagrams a second for 3 s, in bursts of 4000, and a few that have no room for a number.
+    // 20 000 datagrams a second for 3 s, in bursts of 4000, and a few that have no room for a
+    // number.
     let bursts =
         "kind = \"cbr\", rate = \"16 Mbit/s\", datagram = \"100 B\", on = \"200 ms\", off = \"100 ms\"";
     let mut flows = flow("f", THERE, bursts, "kind = \"udp\"");
@@ -206,7 +209,7 @@ fn an_application_measures_wrong_bytes_of_datagrams_from_real_sockets() {
     let app = "kind = \"cbr\", rate = \"800 kbit/s\", datagram = \"1 kB\"";
     let Some(outcome) = run("measuring", link, 3, &flow("f", THERE, app, "kind = \"udp\"")) else { return };
     let measured = |column: &str| outcome.value("flow_datagrams", "f", column);
-    // A tenth of 300, standard deviation 5. All arrive, but for those under way at the end.
+    // A tenth of 300, standard deviation 5. All arrive, except for those under way at the end.
     let corrupted = measured("datagrams_corrupted");
     assert!((5.0..60.0).contains(&corrupted), "{corrupted}");
     assert_eq!((measured("datagrams_missing"), measured("datagrams_overtaken")), (0.0, 0.0));

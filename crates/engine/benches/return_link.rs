@@ -1,4 +1,4 @@
-//! Simulated seconds per second of a DVB-RCS return link under more load than it carries, by number of terminals.
+//! Simulated seconds per second of an overloaded DVB-RCS return link, by number of terminals.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 use bentpipe_core::{NodeId, Span, Time};
@@ -24,7 +24,7 @@ fn network(scheme: &str, count: u16) -> Network {
     let sink = graph.add("gw", Box::new(Sink));
     graph.wire((ncc, Port(0)), (sink, Port(0)));
     graph.wire((ncc, Port(1)), (forward, Port(count)));
-    // A fifth more than the link carries.
+    // A fifth more than the capacity of the link.
     let interval = config.return_link.rate.span_of(1500) * u64::from(count) * 5 / 6;
     for (index, terminal) in terminals.into_iter().enumerate() {
         let mac = graph.add(format!("sat.st{index}"), Box::new(terminal));

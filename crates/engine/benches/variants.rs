@@ -1,5 +1,6 @@
-//! What a data packet with its acknowledgment costs under each congestion control: one flow that fills a GEO link of
-//! 10 Mbit/s with a queue of one bandwidth-delay product, 400 s. One element is one data packet delivered.
+//! The cost of a data packet with its acknowledgment under each congestion control: one flow that
+//! fills a GEO link of 10 Mbit/s with a queue of one bandwidth-delay product, 400 s. One element is
+//! one delivered data packet.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 use bentpipe_core::{Recorder, Time};

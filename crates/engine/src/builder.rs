@@ -1,5 +1,5 @@
-//! Assembles a network: nodes with their routers, stages, wires, routes. Kinds of networks and links add
-//! themselves through it.
+//! Assembles a network: nodes with their routers, stages, wires, routes. Networks and links add
+//! their stages through it.
 
 use crate::network::{Graph, Network};
 use crate::routes::{Edge, Routes};
@@ -27,10 +27,10 @@ struct Node {
     departures: Vec<(StageId, Port)>,
     /// Output ports of the router that lead to endpoints.
     endpoints: Vec<Port>,
-    /// Whether packets must pass its router, even if there is a single exit, because they are captured,
-    /// conditioned or handed to services there.
+    /// True if packets must pass the node's router even if there is a single exit, because they are
+    /// captured, conditioned or handed to services there.
     looks: bool,
-    /// The services at this node that take passing packets, and the flows that each serves.
+    /// Services at this node that take passing packets, and the flows that each serves.
     services: Vec<(StageId, Vec<FlowId>)>,
 }
 
@@ -42,10 +42,10 @@ impl Node {
     }
 }
 
-/// A stage that routes by itself, to be built at the end.
+/// A stage with its own routing, to be built at the end.
 struct Unbuilt<'a> {
     stage: StageId,
-    /// The network to which it belongs, as in [`Edge::part`].
+    /// Index of its network, as in [`Edge::part`].
     part: u32,
     /// The nodes between which it routes.
     nodes: Vec<NodeId>,
@@ -61,11 +61,13 @@ pub struct Builder<'a> {
     nodes: Vec<Node>,
     ids: BTreeMap<String, NodeId>,
     edges: Vec<Edge>,
-    /// Routes over the edges; unset until a path is asked for, and again by every new edge.
+    /// Routes over the edges; computed at the first request for a path, and again after every new
+    /// edge.
     routes: OnceCell<Routes>,
     /// Names of the links and networks.
     parts: Vec<&'a str>,
-    /// Parts of several networks that would have one name in results: what they are, and their node.
+    /// Parts of several networks that would have the same name in results: their noun, and their
+    /// node.
     ambiguous: BTreeSet<(&'static str, String)>,
     /// Ports of routers by the node and the destination of the port.
     ports: BTreeMap<(NodeId, StageId, Port), Port>,
@@ -73,8 +75,8 @@ pub struct Builder<'a> {
     /// Ends of the flows, by number.
     flows: Vec<FlowEnds>,
     destinations: BTreeSet<NodeId>,
-    /// The radios of the machine's kernel that take the place of models, and the number of the first one's gate; `None` if there
-    /// are no such radios.
+    /// The kernel radios that replace models, and the number of the first one's gate; `None` if
+    /// there are no such radios.
     radios: Option<(u32, Vec<(RadioLink, StageId)>)>,
 }
 
@@ -100,17 +102,18 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Lets radios of the machine's kernel take the place of models; their gates are numbered from `first` on.
+    /// Allows kernel radios to replace models. Their gates are numbered from `first` on.
     pub fn allow_radios(&mut self, first: u32) {
         self.radios = Some((first, Vec::new()));
     }
 
-    /// The radios that took the place of models so far, with their gates in the order of their numbers.
+    /// Returns the radios that have replaced models so far, with their gates, in the order of their
+    /// numbers.
     pub fn take_radios(&mut self) -> Vec<(RadioLink, StageId)> {
         self.radios.take().map_or_else(Vec::new, |(_, radios)| radios)
     }
 
-    /// Starts the link or network `name`, to which everything added next belongs.
+    /// Begins the link or network `name`, to which all following parts belong.
     pub fn begin(&mut self, name: &'a str) {
         self.parts.push(name);
     }
@@ -135,7 +138,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds the next flow with the nodes of its ends, whatever runs there.
+    /// Adds the next flow with the nodes of its ends.
     pub fn flow(&mut self, name: &str, from: NodeId, to: NodeId) {
         self.flows.push(FlowEnds { name: name.to_owned(), from, to });
     }
@@ -167,7 +170,8 @@ impl<'a> Builder<'a> {
         at.looks = true;
     }
 
-    /// The stages by which packets leave and reach a node with one neighbour; none for any other node.
+    /// Returns the stages by which packets leave and reach a node with a single neighbour; none for
+    /// any other node.
     pub fn own_stages(&self, node: NodeId) -> Vec<StageId> {
         let out: BTreeSet<Port> =
             self.edges.iter().filter(|edge| edge.from == node).map(|edge| edge.port).collect();
@@ -178,8 +182,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The path from one node to another, if there is one: every node on it but the last, with the link or
-    /// network by which the path leaves it.
+    /// Returns the path from one node to another, if there is one: every node on it except the
+    /// last, with the link or network by which the path leaves it.
     pub fn path(&self, from: NodeId, to: NodeId) -> Option<Vec<(NodeId, &'a str)>> {
         let routes = self.routes();
         let named = |index: u32| {
@@ -189,24 +193,25 @@ impl<'a> Builder<'a> {
         Some(routes.path(from, to)?.into_iter().map(named).collect())
     }
 
-    /// The routes over the edges that have been added so far.
+    /// Returns the routes over the edges that have been added so far.
     fn routes(&self) -> &Routes {
         self.routes.get_or_init(|| Routes::of(self.nodes.len(), &self.edges))
     }
 
-    /// The delay of a link or network from a node, the minimum if it leads to several.
+    /// Returns the delay of a link or network from a node, the minimum if it leads to several
+    /// nodes.
     pub fn delay(&self, node: NodeId, part: &str) -> Span {
         let here =
             self.edges.iter().filter(|edge| edge.from == node && self.parts[edge.part as usize] == part);
         here.map(|edge| edge.delay).min().unwrap_or(Span::ZERO)
     }
 
-    /// The name of a node.
+    /// Returns the name of a node.
     pub fn name(&self, node: NodeId) -> &str {
         self.nodes.get(node.0 as usize).map_or("", |node| self.graph.name(node.stage))
     }
 
-    /// Adds a service at a node, for the packets of `flows` that it takes.
+    /// Adds a service at a node, which takes the packets of `flows`.
     pub fn service(
         &mut self,
         node: NodeId,
@@ -230,18 +235,18 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The output port of a node's router that leads to a stage.
+    /// Returns the output port of a node's router that leads to a stage.
     fn port_of(&mut self, node: NodeId, entry: (StageId, Port)) -> Port {
         let at = &mut self.nodes[node.0 as usize];
         *self.ports.entry((node, entry.0, entry.1)).or_insert_with(|| at.add_exit(entry))
     }
 
-    /// The number of the link or network that is being added.
+    /// Returns the index of the present link or network.
     fn part(&self) -> u32 {
         self.parts.len().checked_sub(1).expect("every edge belongs to a link or network") as u32
     }
 
-    /// Whether destinations measure details.
+    /// Returns true if destinations measure details (`record.details`).
     pub fn details(&self) -> bool {
         self.record.details
     }
@@ -250,7 +255,8 @@ impl<'a> Builder<'a> {
     pub fn finish(mut self) -> Network {
         let count = self.nodes.len();
         let routes = self.routes.take().unwrap_or_else(|| Routes::of(count, &self.edges));
-        // By the edges out of each node: those into a constellation lead to several nodes through one.
+        // Routes are set by the edges out of each node: an edge into a constellation leads to
+        // several nodes.
         let mut out_degree = vec![0u32; count];
         let mut exit = vec![None; count];
         let exits: BTreeSet<(NodeId, Port)> = self.edges.iter().map(|edge| (edge.from, edge.port)).collect();
@@ -262,7 +268,8 @@ impl<'a> Builder<'a> {
             self.nodes[node].router.set_default(port.expect("there is one exit"));
         }
         let mut beyond = vec![Vec::new(); self.unbuilt.len()];
-        // A node with a single exit sends everything there; a table of a thousand equal routes would only be overhead.
+        // A node with a single exit sends everything there; a table of a thousand equal routes
+        // would only be overhead.
         let several = |node: NodeId| out_degree[node.0 as usize] > 1;
         for node in (0..count as u16).map(NodeId).filter(|node| several(*node)) {
             if let Some(up) = routes.up(node) {
@@ -286,9 +293,9 @@ impl<'a> Builder<'a> {
         }
         self.place_services();
         for (index, node) in self.nodes.into_iter().enumerate() {
-            // A node with a single exit has nothing to decide: everything it sends goes there, and
-            // everything that arrives is for its endpoint if it has only one. Its router is then bypassed,
-            // which saves half of the calls per packet.
+            // A node with a single exit has no choice: everything it sends leaves there, and
+            // everything that arrives is for its endpoint if it has only one. Its router is then
+            // bypassed, which saves half of the calls per packet.
             let decides = node.looks || out_degree[index] != 1;
             let (depart_to, arrive_at) = match (exit[index], &node.endpoints[..]) {
                 (Some(port), [only]) if !decides => (Some(port), Some(*only)),
@@ -311,8 +318,8 @@ impl<'a> Builder<'a> {
         self.graph.finish(Outbox::new(self.recorder))
     }
 
-    /// Leads passing packets to the services that take them. What these send is routed by a second router,
-    /// identical to the first without them.
+    /// Leads passing packets to the services that take them. A second router, identical to the
+    /// first without the services, routes the packets that they send.
     fn place_services(&mut self) {
         for (name, id) in &self.ids {
             let node = &mut self.nodes[id.0 as usize];
@@ -333,7 +340,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The delay from `node` to `destination`, if the route does not lead through the network numbered `part`.
+/// Returns the delay from `node` to `destination`, if the route does not lead through the network
+/// numbered `part`.
 fn delay_beyond(routes: &Routes, part: u32, node: NodeId, destination: NodeId) -> Option<Span> {
     let mut edges = routes.path(node, destination)?.into_iter().map(|index| routes.edge(index));
     edges.try_fold(Span::ZERO, |delay, edge| (edge.part != part).then_some(delay + edge.delay))

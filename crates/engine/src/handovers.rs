@@ -1,4 +1,4 @@
-//! What a scenario's handovers tell the ends of flows that want to know of them.
+//! Signals about a scenario's handovers to the ends of flows that react to them.
 
 use crate::builder::Builder;
 use crate::scenario::{Flow, LinkPair, Scenario};
@@ -12,12 +12,12 @@ use bentpipe_transport::app::End;
 use bentpipe_transport::tcp;
 use bentpipe_transport::tcp::handover::{Adapt, Freeze, OnHandover};
 
-/// The TCP of an end of `flow`, with what handovers on its path tell it: the intervals in which a link is
-/// down, and the paths that follow.
+/// Returns the TCP of an end of `flow`, with the signals of handovers on its path: the intervals in
+/// which a link is down, and the paths that follow.
 ///
-/// A round-trip time is that of a full segment each way without queues, with rates and delays as at the start
-/// of the run. The ends are warned of handovers that interrupt or lose something, and adapt when the new link
-/// is up.
+/// The round-trip time is that of a full segment each way without queues, with rates and delays as
+/// at the start of the run. The ends are warned of handovers that interrupt or lose packets, and
+/// adapt when the new link is up.
 pub fn told(
     layout: &mut Builder<'_>,
     scenario: &Scenario,
@@ -52,25 +52,25 @@ pub fn told(
     config
 }
 
-/// Whether a multilink with planned handovers is on the path of `flow`.
+/// Returns true if a multilink with planned handovers is on the path of `flow`.
 pub fn any(layout: &mut Builder<'_>, scenario: &Scenario, flow: &Flow, config: &tcp::Config) -> bool {
     !Path::of(layout, scenario, flow, config).orders().is_empty()
 }
 
-/// A path in both directions, and the links that serve on it.
+/// A path in both directions, and the links in use on it.
 struct Path<'a> {
     /// Size of a full packet in bytes.
     packet: u64,
     scenario: &'a Scenario,
     hops: [Vec<Hop<'a>>; 2],
-    /// The multilinks on it, and the index of the serving link in each direction.
+    /// The multilinks on it, and the index of the link in use in each direction.
     serving: Vec<(&'a multilink::Config, [usize; 2])>,
 }
 
 enum Hop<'a> {
     /// A link or a network, with its delay and, for a link, its rate.
     Fixed(Span, Option<Rate>),
-    /// The multilink of this index in `serving`, in one direction, from this node.
+    /// The multilink with this index in `serving`, in one direction, from this node.
     Multilink(usize, &'a str),
 }
 
@@ -121,8 +121,8 @@ impl<'a> Path<'a> {
         self.scenario.link.iter().find(|link| link.name == *name).expect("the names are checked")
     }
 
-    /// The planned handovers on the path, in order of time: the time, the index of the multilink, and the
-    /// handover.
+    /// Returns the planned handovers on the path, in order of time: the time, the index of the
+    /// multilink, and the handover.
     fn orders(&self) -> Vec<(Span, usize, Order)> {
         let planned = self.serving.iter().enumerate().flat_map(|(place, (multilink, _))| {
             let orders = self.scenario.schedule_of(multilink).into_iter();
@@ -133,7 +133,7 @@ impl<'a> Path<'a> {
         planned
     }
 
-    /// Applies a completed handover. Returns whether another link now serves.
+    /// Applies a completed handover. Returns true if another link is now in use.
     fn follow(&mut self, place: usize, order: &Order) -> bool {
         let before = self.serving[place].1;
         for (side, serving) in self.serving[place].1.iter_mut().enumerate() {
@@ -144,7 +144,7 @@ impl<'a> Path<'a> {
         before != self.serving[place].1
     }
 
-    /// Delay and rate of a hop.
+    /// Returns delay and rate of a hop.
     fn of_hop(&self, hop: &Hop<'a>) -> (Span, Option<Rate>) {
         match hop {
             Hop::Fixed(delay, rate) => (*delay, *rate),
@@ -165,14 +165,14 @@ impl<'a> Path<'a> {
         })
     }
 
-    /// The lowest rate on the path of what `end` sends.
+    /// Returns the lowest rate on the path in the direction from `end`.
     fn rate(&self, end: End) -> Option<Rate> {
         let side = usize::from(end == End::Destination);
         self.hops[side].iter().filter_map(|hop| self.of_hop(hop).1).min_by_key(|rate| rate.bits_per_second())
     }
 }
 
-/// The direction of a link that starts at `from`.
+/// Returns the direction of a link that starts at `from`.
 fn direction(link: &LinkPair, from: &str) -> link::Config {
     if link.from == from {
         link.forward()

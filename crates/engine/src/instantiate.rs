@@ -1,4 +1,4 @@
-//! From a scenario to the network that runs it.
+//! Conversion of a scenario into a network that runs.
 
 use crate::builder::Builder;
 use crate::change::Changes;
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 /// Builds the network of `scenario` for replication number `run`, with traces to `recorder`.
 ///
 /// # Panics
-/// If the scenario has not passed its check and [`Scenario::check_simulated`].
+/// Panics if the scenario has not passed its check and [`Scenario::check_simulated`].
 pub fn instantiate(scenario: &Scenario, seed: u64, run: u64, recorder: Recorder) -> Network {
     build(scenario, seed, run, recorder, None, false).0
 }
@@ -35,18 +35,18 @@ pub struct Host {
     pub name: String,
     /// Number of its node.
     pub node: NodeId,
-    /// The gate through which it is reached; its number is the index in the list of hosts.
+    /// The gate of the host; its number is the index in the list of hosts.
     pub gate: StageId,
-    /// The stages by which packets reach its node and leave it, if all of them are the host's own: none if
-    /// the node has several neighbours, or endpoints in the model.
+    /// The stages by which packets reach its node and leave it, if they belong to the host alone;
+    /// none if the node has several neighbours, or endpoints in the model.
     pub stages: Vec<StageId>,
 }
 
-/// Builds the network of `scenario` with real hosts at the nodes `hosts`, in their order. Flows whose
-/// endpoints are the kernel's are left to them.
+/// Builds the network of `scenario` with real hosts at the nodes `hosts`, in their order. Flows
+/// whose endpoints are the kernel's have no ends in the model.
 ///
 /// # Panics
-/// If the scenario has not passed its check.
+/// Panics if the scenario has not passed its check.
 pub fn instantiate_emulated(
     scenario: &Scenario,
     seed: u64,
@@ -58,11 +58,12 @@ pub fn instantiate_emulated(
     (network, hosts)
 }
 
-/// The same where the machine's kernel has radios for the networks that want them. Their gates are numbered from the number of hosts
-/// on, in the order in which they are returned.
+/// Builds the network as [`instantiate_emulated`] does, with radios of the machine's kernel for the
+/// networks that request them. Their gates are numbered from the number of hosts on, in the order
+/// in which they are returned.
 ///
 /// # Panics
-/// If the scenario has not passed its check.
+/// Panics if the scenario has not passed its check.
 pub fn instantiate_with_radios(
     scenario: &Scenario,
     seed: u64,
@@ -73,13 +74,13 @@ pub fn instantiate_with_radios(
     build(scenario, seed, run, recorder, Some(hosts), true)
 }
 
-/// Builds the ends of the kernel's flows of `scenario` as models, for a network that [`instantiate_emulated`]
-/// has built with `hosts`: a network of gates under the same numbers and, behind each, the ends at that host.
-/// Returns which stage is the end of a flow at a node: packets for the end are put in there, and what it
-/// sends leaves by the node's gate.
+/// Builds the ends of the kernel's flows of `scenario` as models, for a network that
+/// [`instantiate_emulated`] has built with `hosts`. The result is a network of gates with the same
+/// numbers and the ends at their hosts. Also returns the stage of the end of each flow at a node:
+/// packets for the end enter there, and its packets leave by the node's gate.
 ///
 /// # Panics
-/// If the scenario has not passed [`Scenario::check_simulated`], or an end has no host.
+/// Panics if the scenario has not passed [`Scenario::check_simulated`], or if an end has no host.
 pub fn instantiate_ends(
     scenario: &Scenario,
     seed: u64,
@@ -207,13 +208,14 @@ fn add_flow(builder: &mut Builder<'_>, id: FlowId, scenario: &Scenario, flow: &F
     }
 }
 
-/// Creates congestion controls as described by `config`.
+/// Creates a factory of congestion controls for `config`.
 fn congestion(config: &tcp::Config) -> MakeCongestion {
     let (name, parameters) = (config.congestion.clone(), config.parameters.clone());
     Box::new(move || bentpipe_congestion::create(&name, &parameters).expect("the scenario has been checked"))
 }
 
-/// Adds one end of a flow, at the first of two nodes; its input port and its output port have the number 0.
+/// Adds one end of a flow at the first of two nodes. Its input port and its output port have the
+/// number 0.
 fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId)) -> StageId {
     let Seats { builder, flow, end, .. } = &mut seats;
     let end = *end;
@@ -244,10 +246,10 @@ fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId))
     seats.builder.stage(&stage_name, stage)
 }
 
-/// What a transport asks for while an end of a flow is built.
+/// The services to a transport while an end of a flow is built.
 struct Seats<'a, 'b> {
     builder: &'a mut Builder<'b>,
-    /// Where the paths are known, if not in `builder`.
+    /// Builder that knows the paths, if `builder` does not.
     layout: Option<&'a mut Builder<'b>>,
     scenario: &'a Scenario,
     flow: &'a Flow,

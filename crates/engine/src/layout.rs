@@ -1,4 +1,4 @@
-//! From a scenario to its nodes, with the links and networks between them.
+//! The nodes of a scenario, with the links and networks between them.
 
 use crate::builder::Builder;
 use crate::scenario::{LinkPair, Scenario};
@@ -9,12 +9,14 @@ use bentpipe_networks::multilink::{self, Multilink};
 use bentpipe_networks::Construction;
 use bentpipe_stage::{Port, Supply};
 
-/// Adds the nodes of `scenario` with the links and networks between them, and the ends of its flows.
+/// Adds the nodes of `scenario` with the links and networks between them, and the ends of its
+/// flows.
 pub(crate) fn lay(scenario: &Scenario, streams: Streams, recorder: Recorder) -> Builder<'_> {
     lay_with(scenario, streams, recorder, None)
 }
 
-/// The same with radios whose gates are numbered from `radios` on, if there are any.
+/// Adds the nodes as [`lay`] does, with radios whose gates are numbered from `radios` on, if there
+/// are any.
 pub(crate) fn lay_with(
     scenario: &Scenario,
     streams: Streams,
@@ -106,7 +108,8 @@ fn directions(builder: &mut Builder<'_>, pair: &LinkPair) -> [Direction; 2] {
     })
 }
 
-/// Adds the links of a multilink as one stage; routing uses the delay of those that carry traffic at the start.
+/// Adds the links of a multilink as one stage. Routing uses the delay of the links in use at the
+/// start.
 fn add_multilink<'a>(builder: &mut Builder<'a>, scenario: &Scenario, config: &'a multilink::Config) {
     builder.begin(&config.name);
     let members = config.links.iter().filter_map(|name| scenario.link.iter().find(|link| link.name == *name));

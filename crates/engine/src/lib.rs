@@ -1,4 +1,4 @@
-//! bentpipe's engine: the graph of stages and the one event loop.
+//! The engine of bentpipe: the graph of stages and the one event loop.
 
 mod builder;
 mod change;

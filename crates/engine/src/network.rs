@@ -1,5 +1,5 @@
-//! The graph of stages and the one event loop over it. Drivers decide what time it is: the virtual clock
-//! jumps to the next wake, the real clock waits for it.
+//! The graph of stages and the one event loop over it. Drivers determine the time: the virtual
+//! clock jumps to the next wake, the real clock waits for it.
 
 use crate::change::{Changes, Orders};
 use bentpipe_core::{Report, Span, Time, Wakes};
@@ -63,7 +63,7 @@ impl Graph {
         id
     }
 
-    /// Reserves a number for a stage that is added later, so that others can be wired to it.
+    /// Reserves a number for a stage that is added later, so that other stages can be wired to it.
     pub fn reserve(&mut self, name: impl Into<String>) -> StageId {
         self.places.push(None);
         self.names.push(name.into());
@@ -71,7 +71,7 @@ impl Graph {
         StageId(self.places.len() as u32 - 1)
     }
 
-    /// Returns the name under which a stage was added, or that of a node for its router.
+    /// Returns the name under which a stage was added, or the name of the node for a router.
     pub fn name(&self, id: StageId) -> &str {
         &self.names[id.0 as usize]
     }
@@ -86,7 +86,8 @@ impl Graph {
         self.places[id.0 as usize] = Some(Place::Router(Box::new(router)));
     }
 
-    /// Connects output port `from` to input port `to`. Several output ports may lead to one input port.
+    /// Connects output port `from` to input port `to`. Several output ports may lead to one input
+    /// port.
     pub fn wire(&mut self, from: (StageId, Port), to: (StageId, Port)) {
         let wires = &mut self.wires[from.0 .0 as usize];
         let port = from.1 .0 as usize;
@@ -101,17 +102,17 @@ impl Graph {
         wires[port] = Wire { stage: to.0 .0, port: to.1 };
     }
 
-    /// The number of stages.
+    /// Returns the number of stages.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether there are no stages.
+    /// Returns true if there are no stages.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// The finished network, whose stages write through `out`.
+    /// Returns the finished network, whose stages write through `out`.
     pub fn finish(self, out: Outbox) -> Network {
         let mut offsets = vec![0];
         let mut wires = Vec::new();
@@ -132,7 +133,7 @@ impl Graph {
 }
 
 impl Network {
-    /// The time of the next wake or change.
+    /// Returns the time of the next wake or change.
     #[inline]
     pub fn next_wake(&self) -> Option<Time> {
         let wake = self.wakes.first().map(|(time, _)| time);
@@ -142,14 +143,14 @@ impl Network {
         }
     }
 
-    /// Processes everything due at `now` or earlier, in order of time. At equal times the scenario's changes
-    /// come first, then the stages in the order of their numbers.
+    /// Processes everything due at `now` or earlier, in order of time. At equal times the
+    /// scenario's changes come first, then the stages in the order of their numbers.
     #[inline]
     pub fn step(&mut self, now: Time) {
         self.step_within(now, u64::MAX);
     }
 
-    /// The same, but stops once there have been `last` events.
+    /// Processes everything due at `now` or earlier, but stops after the event with number `last`.
     #[inline]
     fn step_within(&mut self, now: Time, last: u64) {
         loop {
@@ -164,13 +165,13 @@ impl Network {
         }
     }
 
-    /// Sets a key of the scenario to another value from `now` on, both written as in an override, such as
-    /// `link.sat.rate` and `1 Mbit/s`, after processing everything due by then. See
-    /// [`changeable`](crate::changeable).
+    /// Sets a key of the scenario to another value from `now` on, after processing everything due
+    /// by then. Key and value are written as in an override, such as `link.sat.rate` and `1
+    /// Mbit/s`. See [`changeable`](crate::changeable).
     ///
     /// # Errors
-    /// If the key or the value is wrong, or if a later change of the scenario would then be refused. Nothing
-    /// has changed.
+    /// Returns the problems if the key or the value is wrong, or if a later change of the scenario
+    /// would then be refused. The network is then unchanged.
     pub fn change(&mut self, now: Time, key: &str, value: &str) -> Result<(), ScenarioError> {
         self.step(now);
         let orders = self.changes.set(key, value)?;
@@ -178,8 +179,8 @@ impl Network {
         Ok(())
     }
 
-    /// The keys that have changed since the start, by the scenario or by hand, each with its last value: tables such as
-    /// `{"link": {"sat": {"rate": "1 Mbit/s"}}}`.
+    /// Returns the keys that have changed since the start, by the scenario or by hand, each with
+    /// its last value: tables such as `{"link": {"sat": {"rate": "1 Mbit/s"}}}`.
     pub fn changed(&self) -> &Set {
         self.changes.made()
     }
@@ -192,7 +193,7 @@ impl Network {
     #[cold]
     fn tell(&mut self, now: Time, mut orders: Orders) {
         for (number, place) in self.places.iter_mut().enumerate() {
-            // A router has the name of its node, which may also be that of a link.
+            // A router has the name of its node, which may also be the name of a link.
             let Place::Stage(stage) = place else { continue };
             let Some(told) = orders.remove(&self.names[number]) else { continue };
             self.out.begin(number as u32);
@@ -203,7 +204,7 @@ impl Network {
         assert!(self.out.next_exit().is_none(), "a stage sends when it is woken");
     }
 
-    /// Processes all wakes before `end`, unless there have been `last` events.
+    /// Processes all wakes before `end`, but stops after the event with number `last`.
     #[inline]
     fn wake_before(&mut self, end: Time, last: u64) {
         while let Some((time, stage)) = self.wakes.first() {
@@ -232,8 +233,9 @@ impl Network {
         self.step(end);
     }
 
-    /// Runs on the virtual clock up to and including `end`, but ends with the moment in which `most` events have been
-    /// processed. Returns the time reached, at which nothing is due any more.
+    /// Runs on the virtual clock up to and including `end`, but stops at the end of the moment in
+    /// which `most` events have been processed. Returns the time reached; nothing is due any more
+    /// at that time.
     pub fn run_some(&mut self, end: Time, most: u64) -> Time {
         let last = self.events.saturating_add(most);
         self.step_within(end, last);
@@ -243,14 +245,14 @@ impl Network {
         reached
     }
 
-    /// Hands in a packet from outside at `now`.
+    /// Injects a packet from outside at `now`.
     pub fn inject(&mut self, now: Time, stage: StageId, port: Port, packet: Packet) {
         self.receive(now, Wire { stage: stage.0, port }, packet);
         self.deliver(now);
     }
 
-    /// Drops a packet for a named reason that has left the network through the gate `stage` and has come back to its other side,
-    /// because what is outside is a part of the network that has no room for it.
+    /// Drops a packet, with a reason, that has left the network through the gate `stage` and has
+    /// returned to its outer side, because a part of the network outside has no room for it.
     pub fn drop_at(&mut self, stage: StageId, packet: Packet, reason: DropReason) {
         let out = self.out();
         out.begin(stage.0);
@@ -258,8 +260,9 @@ impl Network {
         out.drop(packet, reason);
     }
 
-    /// From `now` on, makes a stage hand on everything `by` earlier than its model, after processing
-    /// everything due by then; see [`Stage::hasten`]. Returns how much of it the stage can achieve.
+    /// Makes a stage hand on everything `by` earlier than in its model from `now` on, after
+    /// processing everything due by then; see [`Stage::hasten`]. Returns the part of `by` that the
+    /// stage can achieve.
     pub fn hasten(&mut self, now: Time, stage: StageId, by: Span) -> Span {
         self.step(now);
         let Place::Stage(hastened) = &mut self.places[stage.0 as usize] else { return Span::ZERO };
@@ -268,8 +271,9 @@ impl Network {
         could
     }
 
-    /// Returns a lower bound of the time that a packet spends in any of these stages, for packets that enter before the network's next wake
-    /// ([`Stage::least_delay`](bentpipe_stage::Stage::least_delay)). It is zero without stages.
+    /// Returns a lower bound of the time that a packet spends in any of these stages, for packets
+    /// that enter before the network's next wake
+    /// ([`Stage::least_delay`](bentpipe_stage::Stage::least_delay)); zero without stages.
     pub fn least_delay(&self, stages: &[StageId]) -> Span {
         let delay = |stage: &StageId| match &self.places[stage.0 as usize] {
             Place::Stage(stage) => stage.least_delay(),
@@ -291,7 +295,8 @@ impl Network {
         }
     }
 
-    /// Forwards a packet that has arrived at a router. Separate, so that packets for a stage are moved once.
+    /// Forwards a packet that has arrived at a router. A separate function, so that packets for a
+    /// stage are moved once.
     #[inline(never)]
     fn route(&mut self, now: Time, at: u32, mut packet: Packet) {
         let Place::Router(router) = &mut self.places[at as usize] else { unreachable!("it was looked at") };
@@ -301,13 +306,14 @@ impl Network {
         }
     }
 
-    /// The destination of a stage's output port.
+    /// Returns the destination of a stage's output port.
     #[inline]
     fn wire(&self, stage: u32, port: Port) -> Wire {
         self.wires[self.offsets[stage as usize] as usize + port.0 as usize]
     }
 
-    /// Delivers everything sent at this time, and what is sent in response, in the order of sending.
+    /// Delivers everything sent at this time and the packets sent in response, in the order of
+    /// sending.
     #[inline(always)]
     fn deliver(&mut self, now: Time) {
         while let Some((stage, port)) = self.out.next_exit() {
@@ -317,22 +323,22 @@ impl Network {
         }
     }
 
-    /// Number of wakes so far.
+    /// Returns the number of wakes so far.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// Number of packets handed to stages so far.
+    /// Returns the number of packets handed to stages so far.
     pub fn receives(&self) -> u64 {
         self.receives
     }
 
-    /// Names of the stages, by number.
+    /// Returns the names of the stages, by number.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Packets inside the stages at this moment.
+    /// Returns number and size of the packets inside the stages.
     pub fn held(&self) -> Held {
         self.places.iter().filter_map(Place::stage).map(Stage::held).fold(Held::default(), |sum, held| Held {
             packets: sum.packets + held.packets,
@@ -362,7 +368,7 @@ impl Network {
         report
     }
 
-    /// The outbox: totals, recorder, capture.
+    /// Returns the outbox, with its totals, recorder and capture.
     pub fn out(&mut self) -> &mut Outbox {
         &mut self.out
     }

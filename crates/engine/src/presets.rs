@@ -1,10 +1,11 @@
-//! Presets: scenario fragments that a scenario builds on with `preset = "NAME"`. To add one, add a file and a line.
+//! Presets: scenario fragments that a scenario builds on with `preset = "NAME"`. To add one, add a
+//! file and a line.
 
 use bentpipe_scenario::Presets;
 
 /// A fragment of a scenario.
 pub struct Preset {
-    /// Name of the preset.
+    /// Name of the preset, as in a scenario.
     pub name: &'static str,
     /// Text of the preset, whose first line is a comment that describes it.
     pub text: &'static str,
@@ -45,13 +46,13 @@ pub static PRESETS: &[Preset] = presets![
 ];
 
 impl Preset {
-    /// Description: the first line of its text.
+    /// Returns the description: the first line of the text.
     pub fn about(&self) -> &'static str {
         self.text.lines().next().unwrap_or("").trim_start_matches(['#', ' '])
     }
 }
 
-/// The presets in the form that the loader takes.
+/// Returns the presets in the form that the loader takes.
 pub fn all() -> Presets {
     let mut presets = Presets::new();
     for preset in PRESETS {

@@ -9,35 +9,38 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 /// A directed edge from one node to another.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
-    /// Node at which it starts.
+    /// The node at which the edge starts.
     pub from: NodeId,
-    /// Node at which it ends.
+    /// The node at which the edge ends.
     pub to: NodeId,
     /// Output port of the first node's router.
     pub port: Port,
     /// Propagation delay of the edge.
     pub delay: Span,
-    /// Index of the link or network to which it belongs.
+    /// Index of the edge's link or network.
     pub part: u32,
-    /// Whether its part has an edge between any two of its nodes, and none is longer than a path over several of them.
+    /// True if its part has an edge between any two of its nodes, and no edge is longer than a path
+    /// over several of them.
     pub mesh: bool,
 }
 
 /// The routes of a network.
 ///
-/// Nodes with a single neighbour are peeled off, then those that have a single neighbour left, and so on, as leaves of trees whose
-/// roots are the nodes that remain: the core. A path between trees leaves one at its root and enters the other at its root, so that
-/// only the core needs a shortest-path tree per destination, and a star or a chain of n nodes costs O(n) in all. The result is that of
-/// the whole graph: a leaf is on no path but its own.
+/// Nodes with a single neighbour are removed, then those that have a single neighbour left, and so
+/// on: they are the leaves of trees whose roots are the remaining nodes, the core. A path between
+/// trees leaves one at its root and enters the other at its root. So only the core needs a
+/// shortest-path tree per destination, and a star or a chain of n nodes costs O(n) in total. The
+/// result equals that of the whole graph, because a leaf is only on its own paths.
 pub struct Routes {
     edges: Vec<Edge>,
     /// The edges that lead to each node.
     into: Vec<Vec<Group>>,
-    /// By node: its place in a tree or in the core.
+    /// The place of each node, in a tree or in the core.
     places: Vec<Place>,
     /// The nodes of the core.
     core: Vec<NodeId>,
-    /// By place in the core: the edge by which packets to that node leave each node of the core, once it is known.
+    /// By index in the core: the edge by which packets to that node leave each node of the core,
+    /// once computed.
     shortest: Vec<OnceCell<Vec<Option<u32>>>>,
 }
 
@@ -52,7 +55,7 @@ enum Place {
 #[derive(Clone, Copy)]
 struct Branch {
     parent: NodeId,
-    /// The edges to the parent and from it.
+    /// The edges to the parent and from the parent.
     up: u32,
     down: u32,
 }
@@ -65,7 +68,8 @@ struct Group {
 }
 
 impl Routes {
-    /// Prepares the routes of a network with so many nodes, of edges that are in the order of their parts.
+    /// Prepares the routes of a network of `nodes` nodes. The edges must be in the order of their
+    /// parts.
     pub fn of(nodes: usize, edges: &[Edge]) -> Routes {
         Routes::with(edges, incoming(nodes, edges), peel(nodes, edges))
     }
@@ -85,16 +89,16 @@ impl Routes {
         Routes { edges: edges.to_vec(), into, places, core, shortest }
     }
 
-    /// The edge with this number.
+    /// Returns the edge with this number.
     pub fn edge(&self, index: u32) -> &Edge {
         &self.edges[index as usize]
     }
 
-    /// The edges of a path in their order; `None` if there is no path.
+    /// Returns the edges of a path in their order; `None` if there is no path.
     pub fn path(&self, from: NodeId, to: NodeId) -> Option<Vec<u32>> {
         let (mut at, mut path) = (from, Vec::new());
         let down = self.branch(to);
-        // The place of each node of the branch, found by its depth.
+        // The position of each node in the branch, found by its depth.
         let root = down.last().map_or(to, |&(parent, _)| parent);
         let below: BTreeMap<NodeId, usize> =
             down.iter().enumerate().map(|(place, &(parent, _))| (parent, place)).collect();
@@ -113,7 +117,8 @@ impl Routes {
         Some(path)
     }
 
-    /// The way down to a node from the core, from its end: each node's parent, and the edge from the parent.
+    /// Returns the path down to a node from the core, starting at its end: each node's parent, and
+    /// the edge from the parent.
     fn branch(&self, node: NodeId) -> Vec<(NodeId, u32)> {
         let mut at = node;
         std::iter::from_fn(|| {
@@ -124,7 +129,8 @@ impl Routes {
         .collect()
     }
 
-    /// The edge by which a node sends what is for no node below it, if the node is in a tree.
+    /// Returns the edge by which a node in a tree sends packets that are for no node below it;
+    /// `None` for a node of the core.
     pub fn up(&self, node: NodeId) -> Option<u32> {
         match self.places[node.0 as usize] {
             Place::Tree(branch) => Some(branch.up),
@@ -132,8 +138,8 @@ impl Routes {
         }
     }
 
-    /// Visits the nodes that need a route to `destination` of their own, each with its edge: those of the core, and those of
-    /// the destination's branch. All others send up.
+    /// Visits the nodes that need their own route to `destination`, each with its edge: those of
+    /// the core, and those of the destination's branch. All others send to their parent.
     pub fn visit(&self, destination: NodeId, mut look: impl FnMut(NodeId, &Edge)) {
         let mut root = destination;
         for (parent, edge) in self.branch(destination) {
@@ -147,11 +153,13 @@ impl Routes {
         }
     }
 
-    /// The edge by which packets to `destination`, a node of the core, leave each node of the core (Dijkstra from the
-    /// destination over reversed edges). `None` for the destination itself and for nodes that cannot reach it.
+    /// Returns the edge by which packets to `destination`, a node of the core, leave each node of
+    /// the core (Dijkstra from the destination over reversed edges). `None` for the destination
+    /// itself and for nodes that cannot reach it.
     ///
-    /// A mesh of n nodes has n (n - 1) edges. A node whose path begins with one of them is not reached over another: the direct
-    /// edge is there. So a destination takes n of them, not all.
+    /// A mesh of n nodes has n (n - 1) edges. A node whose path begins with one of them is not
+    /// reached over another, because the direct edge exists. So a destination visits n of them, not
+    /// all.
     fn towards(&self, destination: NodeId) -> &[Option<u32>] {
         let place = |node: NodeId| match self.places[node.0 as usize] {
             Place::Core(place) => Some(place as usize),
@@ -201,9 +209,11 @@ fn incoming(nodes: usize, edges: &[Edge]) -> Vec<Vec<Group>> {
     into
 }
 
-/// Finds the nodes outside the core. A node is peeled only if edges lead both to its neighbour and back.
+/// Finds the nodes outside the core. A node is removed only if edges lead both to its neighbour and
+/// back.
 fn peel(nodes: usize, edges: &[Edge]) -> Vec<Option<Branch>> {
-    // By pair of neighbours: the shortest edge from the first to the second, of those the one with the lowest number.
+    // By pair of neighbours: the shortest edge from the first to the second; of equal ones, the one
+    // with the lowest number.
     let mut shortest: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
     for (edge, index) in edges.iter().zip(0..).filter(|(edge, _)| edge.from != edge.to) {
         let known = shortest.entry((edge.from, edge.to)).or_insert(index);
@@ -247,12 +257,14 @@ mod tests {
         Edge { from: NodeId(from), to: NodeId(to), port: Port(0), delay, part, mesh }
     }
 
-    /// Nodes of a plane with two meshes over some of them, other edges, and trees that hang on any of them.
+    /// Generates nodes of a plane with two meshes over some of them, other edges, and trees at any
+    /// of them.
     fn networks() -> impl Strategy<Value = Vec<Edge>> {
         let place = || (0..100u64, 0..100u64);
         let other = (0..16u16, 0..16u16, 1..200u64);
         let nodes = prop::collection::vec((place(), 0..4u8), 16);
-        // By node from the 17th on: its parent, the delays to it and back, and whether there is a second link.
+        // By node from the 17th on: its parent, the delays to it and back, and true if there is a
+        // second link.
         let hung = prop::collection::vec((any::<prop::sample::Index>(), 0..9u64, 0..9u64, any::<bool>()), 8);
         (nodes, prop::collection::vec(other, 0..40), hung).prop_map(|(nodes, others, hung)| {
             let mut edges = Vec::new();
@@ -260,7 +272,8 @@ mod tests {
                 for (from, a) in (0..).zip(&nodes) {
                     for (to, b) in (0..).zip(&nodes).filter(|(to, _)| *to != from) {
                         if (a.1 & b.1) >> part & 1 == 1 {
-                            // The sum of distances along the axes: many paths are as long as others.
+                            // The sum of distances along the axes, so that many paths have equal
+                            // length.
                             let delay = a.0 .0.abs_diff(b.0 .0) + a.0 .1.abs_diff(b.0 .1);
                             edges.push(edge(from, to, delay, part, true));
                         }
@@ -281,7 +294,8 @@ mod tests {
         })
     }
 
-    /// The edges of the path by the definition at the head of this file, without trees and meshes.
+    /// Returns the edges of the path by the definition at the head of this file, without trees and
+    /// meshes.
     fn plainly(edges: &[Edge], from: NodeId, to: NodeId) -> Option<Vec<u32>> {
         let single: Vec<Edge> = edges.iter().map(|edge| Edge { mesh: false, ..*edge }).collect();
         let nodes = usize::from(NODES);
@@ -297,7 +311,7 @@ mod tests {
             }
         }
 
-        /// The routes of routers lead along the paths: an own route, or else the edge to the parent.
+        /// The routes of routers follow the paths: an own route, otherwise the edge to the parent.
         #[test]
         fn visited_nodes_and_those_above_lead_along_the_paths(edges in networks(), to in 0..NODES) {
             let routes = Routes::of(usize::from(NODES), &edges);

@@ -1,4 +1,4 @@
-//! The scenario's JSON Schema, generated from the configuration structs beside the models.
+//! The scenario's JSON Schema, generated from the configuration structs next to the models.
 
 use crate::check::mismatch;
 use crate::scenario::Scenario;
@@ -27,7 +27,7 @@ pub fn of_scenario() -> Schema {
     restrict(object, "traces", "items", &json!({"enum": traces}));
     let ours = bentpipe_congestion::variants().iter().map(|variant| variant.name);
     let congestion: Vec<_> = ours.chain(bentpipe_congestion::LINUX.iter().copied()).collect();
-    // Source in C has more than one line: a resolved scenario holds the text of the file.
+    // C source has more than one line: a resolved scenario contains the text of the file.
     let file = json!({
         "type": "object",
         "properties": {"file": {"type": "string"}},
@@ -110,7 +110,7 @@ impl Check for Carried {
 /// Restricts the property `key`, or its part `part`, wherever it is defined, by the words of `to`.
 ///
 /// # Panics
-/// If nothing has the property, so that a renamed key does not silently lose its list.
+/// Panics if nothing has the property, so that a renamed key does not silently lose its list.
 fn restrict(root: &mut Map<String, Value>, key: &str, part: &str, to: &Value) {
     assert!(
         root.values_mut().any(|value| restricted(value, key, part, to)),
@@ -123,7 +123,8 @@ fn restricted(value: &mut Value, key: &str, part: &str, to: &Value) -> bool {
     if let Some(property) = value.get_mut("properties").and_then(|all| all.get_mut(key)) {
         let property = if part.is_empty() { property } else { &mut property[part] };
         let property = property.as_object_mut().expect("a property is an object");
-        // A key that may be left out has the default null, which is none of the names and which TOML cannot say.
+        // An optional key has the default null, which is not one of the names and cannot be written
+        // in TOML.
         if property.get("default").is_none_or(Value::is_null) {
             property.remove("default");
             if property.get("type").is_some_and(Value::is_array) {
@@ -163,7 +164,8 @@ mod tests {
         }
     }
 
-    /// The names among which a key's value is one, where it is said: in place, or in the definition that it refers to.
+    /// Returns the allowed names of a key's value, from its own schema or from the definition that
+    /// it refers to.
     fn names(schema: &Value, fields: &Map<String, Value>) -> Vec<Value> {
         let pointer = fields.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix('#'));
         let defined = pointer.and_then(|pointer| schema.pointer(pointer)?.as_object()).unwrap_or(fields);
@@ -217,7 +219,8 @@ mod tests {
     fn types_have_names_of_their_own() {
         let schema = of_scenario();
         let names = schema.get("$defs").and_then(Value::as_object).expect("it has definitions").keys();
-        // A second type of the same name gets a number, which depends on the order in which keys are met.
+        // A second type of the same name gets a number, which depends on the order in which keys
+        // are met.
         let numbered: Vec<_> = names
             .filter(|name| name.ends_with(|last: char| last.is_ascii_digit()) || *name == "Config")
             .collect();

@@ -1,4 +1,4 @@
-//! Determines which flows a proxy or a service serves.
+//! Assignment of flows to proxies and services.
 
 use crate::builder::Builder;
 use crate::layout::lay;
@@ -13,7 +13,7 @@ use bentpipe_transport::names;
 /// A proxy or a service of a scenario.
 #[derive(Clone, Copy)]
 pub struct Standing<'a> {
-    /// Its place in [`Scenario::services`], from 1.
+    /// Its index in [`Scenario::services`], from 1.
     pub number: u16,
     /// The list to which it belongs, which is also its kind in messages.
     pub list: &'static str,
@@ -21,7 +21,7 @@ pub struct Standing<'a> {
     pub node: &'a str,
     /// False for a proxy that the scenario switches off.
     pub enabled: bool,
-    /// The flows that it is to serve; all that it can if `None`.
+    /// The flows that it must serve; all flows that it can serve if `None`.
     pub flows: Option<&'a [String]>,
     pub service: &'a dyn Service,
     /// The key of its mechanism or role in the scenario.
@@ -29,12 +29,13 @@ pub struct Standing<'a> {
 }
 
 impl Scenario {
-    /// The proxies and services that run: first the proxies, then the services, each in the order of the scenario.
+    /// Returns the proxies and services that run: first the proxies, then the services, each in the
+    /// order of the scenario.
     pub(crate) fn services(&self) -> impl Iterator<Item = Standing<'_>> {
         self.all_services().filter(|at| at.enabled)
     }
 
-    /// The proxies and services, including proxies that are switched off.
+    /// Returns the proxies and services, including proxies that are switched off.
     pub(crate) fn all_services(&self) -> impl Iterator<Item = Standing<'_>> {
         let proxies = self.proxy.iter().map(|proxy| Standing {
             number: 0,
@@ -59,14 +60,14 @@ impl Scenario {
         proxies.chain(services).zip(1..).map(|(at, number)| Standing { number, ..at })
     }
 
-    /// Whether a service stands in for the destination of a flow.
+    /// Returns true if a service takes the place of a flow's destination.
     pub(crate) fn has_stand_in(&self, flow: &Flow) -> bool {
         self.services().any(|at| at.stands_in(flow))
     }
 }
 
 impl Standing<'_> {
-    /// Whether it is to serve a flow.
+    /// Returns true if the service must serve a flow.
     pub fn is_for(&self, flow: &Flow) -> bool {
         self.flows.is_none_or(|flows| flows.contains(&flow.name))
     }
@@ -79,23 +80,24 @@ impl Standing<'_> {
     }
 }
 
-/// Why a flow is not served.
+/// The reason for which a flow is not served.
 pub enum Obstacle {
-    /// The service's `flows` does not name it.
+    /// The service's `flows` does not name the flow.
     NotNamed,
     /// The service cannot serve such flows, for this reason.
     Refused(&'static str),
-    /// It starts at the node, or ends at it and the service takes passing packets.
+    /// The flow starts at the node, or ends at it and the service takes passing packets.
     AtItsEnd,
-    /// It ends elsewhere, and the service's `flows` does not name it.
+    /// The flow ends elsewhere, and the service's `flows` does not name it.
     EndsElsewhere,
-    /// It takes another path, over these nodes.
+    /// The flow takes another path, over these nodes.
     Elsewhere(Vec<String>),
-    /// It passes in one direction only, as the two directions take different paths.
+    /// The flow passes in one direction only, because its directions take different paths.
     OneWay,
 }
 
-/// Each flow of the scenario as seen by a service, or the reason for which it is not served.
+/// Returns each flow of the scenario as seen by a service, or the reason for which it is not
+/// served.
 pub fn served<'a>(
     builder: &mut Builder<'_>,
     scenario: &'a Scenario,
@@ -134,8 +136,9 @@ fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) ->
     })
 }
 
-/// The proxies that split the connections of each flow, by their indices in the scenario: first in the order in which data
-/// from the flow's source passes them, then in that of data from its destination.
+/// Returns the proxies that split the connections of each flow, by their indices in the scenario:
+/// first in the order in which data from the flow's source passes them, then in that of data from
+/// its destination.
 pub fn splits(scenario: &Scenario) -> Vec<[Vec<usize>; 2]> {
     let is_split = |at: &Standing<'_>| {
         let proxy = scenario.proxy.get(usize::from(at.number) - 1);
@@ -164,7 +167,7 @@ pub fn splits(scenario: &Scenario) -> Vec<[Vec<usize>; 2]> {
     found.into_iter().map(|directions| directions.map(in_order)).collect()
 }
 
-/// The links or networks towards both ends of a flow that passes `node`.
+/// Returns the links or networks towards both ends of a flow that passes `node`.
 fn passing(builder: &Builder<'_>, node: NodeId, ends: [NodeId; 2]) -> Result<[String; 2], Obstacle> {
     if ends.contains(&node) {
         return Err(Obstacle::AtItsEnd);
@@ -187,7 +190,8 @@ fn passing(builder: &Builder<'_>, node: NodeId, ends: [NodeId; 2]) -> Result<[St
     }
 }
 
-/// The links or networks from `node` towards both ends of a flow whose packets are addressed to it.
+/// Returns the links or networks from `node` towards both ends of a flow whose packets are
+/// addressed to it.
 fn addressed(
     builder: &Builder<'_>,
     node: NodeId,

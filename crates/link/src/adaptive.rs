@@ -1,8 +1,10 @@
-//! Adaptive coding and modulation on a link between two nodes: what [`super::Link`] needs beyond its own parts.
+//! Adaptive coding and modulation on a link between two nodes: the part of [`super::Link`] that
+//! adapts.
 //!
-//! A packet waits in the queue until its transmission starts, and is then sent with the MODCOD that the loop of the receiver has chosen
-//! ([`super::acm`]). What arrives below the threshold of its MODCOD is lost. In an outage nothing is sent, and packets wait in the
-//! queue, whose discipline decides how many.
+//! A packet waits in the queue until its transmission starts. It is then sent with the MODCOD that
+//! the loop of the receiver has chosen ([`super::acm`]). A packet that arrives below the threshold
+//! of its MODCOD is lost. In an outage nothing is sent, and packets wait in the queue, whose
+//! discipline limits their number.
 
 use super::acm::frames::{Ending, Frames};
 use super::acm::{self, Adaptation, Modcod};
@@ -13,7 +15,8 @@ use bentpipe_core::{Probe, Rate, Time};
 use bentpipe_stage::{Held, Outbox, Packet};
 use std::collections::VecDeque;
 
-/// A packet whose transmission has started, when it will have been sent, and the units that it takes.
+/// A packet whose transmission has started, the time at which it will have been sent, and its
+/// units.
 pub(super) struct Begun {
     pub packet: Packet,
     pub sent: Time,
@@ -22,7 +25,7 @@ pub(super) struct Begun {
 
 /// The part of a link that adapts to the signal.
 pub(super) struct Adaptive {
-    /// Symbol rate, that is the rate at one bit per symbol.
+    /// Symbol rate, expressed as the bit rate at one bit per symbol.
     pub symbols: Rate,
     pub adaptation: Adaptation,
     frames: Option<Frames>,
@@ -33,7 +36,7 @@ pub(super) struct Adaptive {
 }
 
 impl Adaptive {
-    /// The part of a link that has ACM, and nothing of others.
+    /// Creates the adaptive part of a link with ACM; `None` without ACM.
     pub fn new(config: &Config, ends: Ends<'_>, probe: Option<Probe>) -> Option<Box<Adaptive>> {
         let acm = config.acm.as_ref()?;
         Some(Box::new(Adaptive {
@@ -45,7 +48,7 @@ impl Adaptive {
         }))
     }
 
-    /// Starts the next transmission if the transmitter is free and there is a usable MODCOD.
+    /// Starts the next transmission if the transmitter is free and a MODCOD is usable.
     pub fn begin(&mut self, now: Time, transmitter: &mut Transmitter, out: &mut Outbox) -> Vec<Begun> {
         let modcod = self.adaptation.at(now);
         self.adaptation.record(now, out);
@@ -72,7 +75,7 @@ impl Adaptive {
         begun
     }
 
-    /// When the next transmission starts, as far as is known now.
+    /// Returns the start of the next transmission, as far as is known now.
     pub fn next_begin(&self, transmitter: &Transmitter) -> Option<Time> {
         let framed = self.held().packets > 0;
         let begin = if framed { Some(transmitter.free_at()) } else { transmitter.next_begin() };
@@ -82,7 +85,8 @@ impl Adaptive {
         }
     }
 
-    /// The MODCOD of the first packet in flight, which arrives now, and whether the receiver decodes it.
+    /// Returns the MODCOD of the first packet in flight, which arrives now, and true if the
+    /// receiver decodes it.
     pub fn arrives(&mut self, now: Time) -> (Option<&'static Modcod>, bool) {
         let Some(modcod) = self.flying.pop_front() else { return (None, true) };
         let heard = self.adaptation.signal(now) >= modcod.threshold_db;
@@ -92,12 +96,12 @@ impl Adaptive {
         (Some(modcod), heard)
     }
 
-    /// The unit of packets with a MODCOD if it depends on that.
+    /// Returns the unit of packets with a MODCOD, if it depends on the MODCOD.
     pub fn unit(&self, modcod: &Modcod) -> Option<Unit> {
         self.frames.as_ref().map(|_| Unit { bytes: modcod.frame_bytes(), merges: false })
     }
 
-    /// Number of packets whose transmission has started and not ended.
+    /// Returns the number of packets whose transmission has started but not ended.
     pub fn unsent(&self, now: Time, transmitter: &Transmitter) -> usize {
         if transmitter.is_free(now) {
             0
@@ -106,12 +110,13 @@ impl Adaptive {
         }
     }
 
-    /// The packets in frames that have not been sent.
+    /// Returns the packets in frames that have not been sent.
     pub fn held(&self) -> Held {
         self.frames.as_ref().map_or(Held::default(), Frames::held)
     }
 
-    /// Stops sending: the last `unsent` packets in flight are taken back. Returns what waits in frames.
+    /// Stops sending: takes back the last `unsent` packets in flight. Returns the packets waiting
+    /// in frames.
     pub fn cut(&mut self, unsent: usize) -> Vec<Packet> {
         self.flying.truncate(self.flying.len() - unsent);
         self.last = 0;

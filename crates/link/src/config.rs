@@ -1,4 +1,4 @@
-//! How one direction of a link is configured, and what of it is checked.
+//! Configuration of one direction of a link, and its checks.
 
 use super::acm::{self, signal::Columns};
 use super::{framing, jitter, series};
@@ -7,70 +7,71 @@ use bentpipe_core::{ChannelRate, Count, Fraction, Problems, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The ends of a link, by which a fade has columns.
+/// The ends of a link, which name the columns of a fade.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends<'a> {
-    /// Name of the node that sends.
+    /// Name of the sending node.
     pub from: &'a str,
-    /// Name of the node that receives.
+    /// Name of the receiving node.
     pub to: &'a str,
 }
 
-/// One direction of a link, with a rate and a delay of its own.
+/// One direction of a link, with its own rate and delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "LinkReturn")]
 pub struct Config {
-    /// Rate at the network layer, or of the framing's units if there is a framing.
+    /// Rate at the network layer. With a framing, the rate of the framing's units.
     #[schemars(extend("changeable" = true))]
     pub rate: ChannelRate,
     /// Propagation delay in this direction, one way.
     #[schemars(extend("changeable" = true))]
     pub delay: Span,
-    /// Delay of each packet beyond `delay`, by a distribution or a series; none by default.
+    /// Jitter: extra delay of each packet beyond `delay`, by a distribution or a series. Default
+    /// none.
     #[serde(default, skip_serializing_if = "is_steady")]
     #[schemars(extend("changeable" = true))]
     pub jitter: jitter::Config,
-    /// Whether a packet with less extra delay overtakes. By default the order is kept: a packet waits for those before it.
+    /// True if packets may be reordered: a packet with less extra delay overtakes others. Default
+    /// false: a packet waits for those before it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reorder: bool,
     /// Queue discipline in front of the link.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
-    /// How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
-    /// that of its units.
+    /// Framing: the placement of packets into the link's transmission units. Default none. With a
+    /// framing, `rate` is the rate of its units.
     #[serde(default, skip_serializing_if = "is_none")]
     pub framing: framing::Config,
-    /// Errors on the link, which hit packets, or the units of the framing; none by default.
+    /// Errors on the link, which corrupt packets, or units of the framing. Default none.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
-    /// Fraction of the rate that may be granted to Quick-Start requests (RFC 4782). If unset, the link does
-    /// not support Quick-Start.
+    /// Fraction of the rate that may be granted to Quick-Start requests (RFC 4782), 0 to 1. If
+    /// unset, the link does not support Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
-    /// Packets that the link holds at most, those on their way included, as an emulator that keeps packets in memory for the delay
-    /// (`limit` of netem): a packet that finds so many is dropped. Unlimited by default.
+    /// Maximum number of packets in the link, with those in flight, as in an emulator that stores
+    /// packets during the delay (`limit` of netem). A packet that arrives at the limit is dropped.
+    /// Default unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<Count<1, 1_000_000_000>>,
-    /// A time series that sets rate, delay and loss during the run. If unset, they are constant.
+    /// A time series of rate, delay and loss during the run. If unset, they are constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<series::Config>,
-    /// Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows. `rate` is then the
-    /// symbol rate, that is the rate at one bit per symbol. In an outage packets wait in the queue. If unset, all
-    /// packets are sent at `rate`.
+    /// Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows.
+    /// `rate` is then the symbol rate, expressed as the bit rate at one bit per symbol. In an
+    /// outage packets wait in the queue. If unset, all packets are sent at `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acm: Option<acm::Config>,
 }
 
-/// Adds the problem of a rate in baud without ACM, which gives the bits per symbol.
+/// Adds the problem of a rate in baud without ACM, which would give the bits per symbol.
 pub fn check_symbol_rate(rate: ChannelRate, has_acm: bool, problems: &mut Problems) {
     if rate.is_symbol_rate() && !has_acm {
-        problems.add(
-            "rate",
-            "is a symbol rate, which needs the key acm beside it; allowed: a rate such as \"10 Mbit/s\"",
-        );
+        problems
+            .add("rate", "is a symbol rate, which needs the key acm; allowed: a rate such as \"10 Mbit/s\"");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a link in one direction is, in numbers.
+//! Facts of one direction of a link: its properties in numbers.
 
 use super::acm::{self, Modcod};
 use super::framing::Framed;
@@ -8,7 +8,7 @@ use bentpipe_core::{Span, Time};
 use bentpipe_stage::facts::{Access, Course, Hop, Traffic};
 
 impl Config {
-    /// The hop over the direction between these ends that results call `part`.
+    /// Returns the hop over the direction between these ends; results call it `part`.
     pub fn facts(&self, part: &str, ends: Ends<'_>, traffic: Traffic) -> Hop {
         let frames = self.acm.as_ref().filter(|_| self.framing.has_frames());
         let clear = frames.map(|acm| acm.in_clear_sky(None).unwrap_or(acm.most_robust()));
@@ -17,7 +17,8 @@ impl Config {
         hop.within(if frames.is_some() { 1.0 } else { framed.efficiency })
     }
 
-    /// The hop over the direction if its frames are retransmitted. The loss is that of a frame.
+    /// Returns the hop over the direction with retransmission of frames. Its loss is that of a
+    /// frame.
     pub fn repeating(&self, part: &str, ends: Ends<'_>, traffic: Traffic) -> Hop {
         let frames = arq::Frames::of(&self.framing);
         let framed = frames.framed(traffic.bytes);
@@ -25,9 +26,9 @@ impl Config {
         below.framed(part, ends, traffic, framed, frames.longest()).within(framed.efficiency)
     }
 
-    /// The hop, its rate that of the units in which packets travel.
+    /// Returns the hop, with the rate of the units in which packets travel.
     fn framed(&self, part: &str, ends: Ends<'_>, traffic: Traffic, framed: Framed, longest: u32) -> Hop {
-        // Quick-Start changes how a flow starts, which is the flow's to say.
+        // Quick-Start changes the start of a flow, which belongs to the facts of the flow.
         let Config { rate, delay, jitter, reorder, queue, framing, error, quick_start: _, holds, trace, acm } =
             self;
         let packets = rate.bytes_in(traffic.run) / u64::from(traffic.bytes.max(1));
@@ -55,7 +56,8 @@ impl Config {
             hop.notes.extend(played.notes);
         }
         if jitter.mean() > 0.0 {
-            // The level of a queue's order is not known; what keeps the order adds a little to the mean.
+            // The effect of a queue's order is unknown; keeping the order adds a little to the
+            // mean.
             hop.delay_s = hop.delay_s.map(|delay| delay + jitter.mean());
             let order = if *reorder { ", which reorders packets" } else { "" };
             hop.notes.push(format!(
@@ -81,7 +83,7 @@ impl Config {
     }
 }
 
-/// Gives a hop the rate, delay and loss of a trace.
+/// Applies rate, delay and loss of a trace to a hop.
 fn follow(mut playback: Playback, trace: &series::Config, run: Span, hop: &mut Hop) {
     let end = Time::ZERO + run;
     let (mut at, mut loss) = (Time::ZERO, hop.loss);

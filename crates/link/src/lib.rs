@@ -1,21 +1,25 @@
-//! A link in one direction: queue, transmission at a rate, errors, propagation - in one stage.
+//! A link in one direction: queue, transmission at a rate, errors and propagation in one stage.
 //!
-//! The departure of a packet is computed when it arrives, since the queue is first in, first out and the
-//! discipline decides at arrival. A hop therefore costs one wake, at the delivery, where the textbook has
-//! three events (enqueued, transmitted, propagated). Packets in flight wait in one ring in order of delivery.
+//! The departure of a packet is computed at its arrival, because the queue is first in, first out
+//! and the discipline decides at arrival. A hop therefore costs one wake, at the delivery, where
+//! the textbook has three events (enqueued, transmitted, propagated). Packets in flight wait in one
+//! ring in order of delivery.
 //!
-//! **Changes during a run.** At a time t the rate changes from r to r', or the delay from d to d':
+//! **Changes during a run.** Let the rate change from r to r', or the delay from d to d', at a time
+//! t:
 //!
-//! - The packet in transmission keeps the bits that have been sent. If it would have been sent at e, (e - t)
-//!   r bits are left, and it is sent at t + (e - t) r / r'. Each packet behind it starts when the previous
-//!   one has been sent, and takes its bits divided by r'. Packets waiting at a change thus take as long as on
-//!   a link that always had r'.
-//! - A packet whose last bit has been sent is in flight and not affected. The others arrive at max(arrival of
-//!   the previous packet, sent + d'): a shorter delay does not let packets overtake.
-//! - Errors act on what arrives from t on, the queue's limits on what enters the queue from t on: a change
-//!   drops nothing that waits. The discipline and the error process restart when their own keys change.
+//! - The packet in transmission keeps the bits already sent. If it would have been sent at e, (e -
+//!   t) r bits remain, and it is sent at t + (e - t) r / r'. Each packet after it starts when the
+//!   previous one has been sent, and takes its bits divided by r'. Packets that wait at a change
+//!   therefore take as long as on a link that always had r'.
+//! - A packet whose last bit has been sent is in flight and not affected. The others arrive at
+//!   max(arrival of the previous packet, sent + d'): with a shorter delay, packets do not overtake.
+//! - New error settings apply to packets that arrive from t on, new queue limits to packets that
+//!   enter the queue from t on: a change drops no waiting packet. The discipline and the error
+//!   process restart when their own keys change.
 //!
-//! With ACM a packet takes its bits divided by the rate of the MODCOD that the signal allows when its transmission starts (`adaptive`).
+//! With ACM a packet takes its bits divided by the rate of the MODCOD that the signal allows at the
+//! start of its transmission (`adaptive`).
 //!
 //! Transmission times are rounded down to the nanosecond.
 
@@ -48,7 +52,7 @@ use bentpipe_core::{Column, Probe, Rate, Report, Span, Stream, Table, Tables, Ti
 use bentpipe_stage::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 
-/// The link holds as many packets as it can.
+/// Drop reason: the link contains its maximum number of packets.
 pub const HOLDS_TOO_MANY: DropReason = DropReason::new("link holds as many packets as it can");
 
 impl Tables for Config {
@@ -89,8 +93,8 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// A packet in flight. The packet comes first, so that it has the same layout as when it is alone and is
-/// moved in the same pieces.
+/// A packet in flight. The packet is the first field, so that it has the same layout as a packet
+/// alone and moves in the same pieces.
 #[repr(C)]
 struct Flying {
     packet: Whole<Packet>,
@@ -107,9 +111,11 @@ fn held<'a>(flying: impl Iterator<Item = &'a Flying>) -> Held {
 pub struct Link {
     name: String,
     delay: Span,
-    /// The part of the delay that passes elsewhere, and since when: nothing is handed on earlier than that.
+    /// The part of the delay that passes on the real path, and its start: no packet is handed on
+    /// before that time.
     elsewhere: (Span, Time),
-    /// Nothing arrives earlier: the last arrival of what was in flight when the delay was last reduced.
+    /// The earliest time of arrival: the last arrival of the packets in flight when the delay was
+    /// last reduced.
     not_before: Time,
     transmitter: Transmitter,
     errors: Option<Errors>,
@@ -119,9 +125,9 @@ pub struct Link {
     /// The stage's output port for delivered packets.
     exit: Port,
     playback: Option<Box<Playback>>,
-    /// Where it stands in its contacts, if it is not always open.
+    /// State of the contacts, if the link is not always open.
     contacts: Option<Box<Standing>>,
-    /// Packets that it holds at most.
+    /// Maximum number of packets in the link.
     holds: usize,
     /// The framing's result for each admitted packet, if there is a framing.
     frames: VecDeque<Added>,
@@ -130,13 +136,13 @@ pub struct Link {
     error_drops: u64,
     /// Packets that wait for the end of their extra delay, if there is jitter.
     jitter: Option<Box<jitter::Line>>,
-    /// What adapts to the signal, with ACM.
+    /// The adaptive part, with ACM.
     adaptive: Option<Box<Adaptive>>,
 }
 
 impl Link {
-    /// Creates a link under the name that results use, with its own random stream. Of a link with ACM, [`adapting`](Self::adapting)
-    /// tells the ends.
+    /// Creates a link under the name that results use, with its own random stream. A link with ACM
+    /// also needs [`adapting`](Self::adapting), which sets the ends.
     pub fn new(name: &str, config: &Config, stream: Stream, probe: Option<Probe>) -> Link {
         let framer = config.framing.build(None);
         let mut transmitter =
@@ -163,7 +169,7 @@ impl Link {
         }
     }
 
-    /// Opens the link in these intervals only.
+    /// Restricts the link to these intervals.
     pub fn open_in(mut self, openings: Openings) -> Link {
         let standing = Standing::new(openings);
         self.transmitter.close(Time::ZERO, &[], standing.opens());
@@ -171,7 +177,8 @@ impl Link {
         self
     }
 
-    /// Lets the link adapt to the signal between its ends, if its configuration has ACM. The probe is one on [`acm::TRACE`].
+    /// Makes the link adapt to the signal between its ends, if its configuration has ACM. The probe
+    /// is one on [`acm::TRACE`].
     pub fn adapting(mut self, config: &Config, ends: Ends<'_>, probe: Option<Probe>) -> Link {
         self.adaptive = Adaptive::new(config, ends, probe);
         if self.adaptive.is_some() {
@@ -180,14 +187,14 @@ impl Link {
         self
     }
 
-    /// Makes the link part of another stage, which delivers by output port `exit`.
+    /// Makes the link a part of another stage, which delivers by output port `exit`.
     pub fn leaving_by(mut self, exit: Port) -> Link {
         self.exit = exit;
         self
     }
 
-    /// The time at which a packet with this delivery time in the model is handed on. The order is kept, as
-    /// all are shifted equally.
+    /// Returns the time at which a packet with this delivery time in the model is handed on. All
+    /// packets are shifted by the same amount, so their order is kept.
     #[inline]
     fn leaves(&self, delivery: Time) -> Time {
         let (by, since) = self.elsewhere;
@@ -200,7 +207,7 @@ impl Link {
         self.not_before.max(sent + self.delay)
     }
 
-    /// Applies the trace's values for now.
+    /// Applies the values of the trace at `now`.
     fn play(&mut self, now: Time) {
         let Some(playback) = &mut self.playback else { return };
         let Some(sample) = playback.take(now) else { return };
@@ -210,7 +217,7 @@ impl Link {
         self.retime(now, sample.rate, sample.delay);
     }
 
-    /// Opens or closes the link if it is time to.
+    /// Opens or closes the link if a change is due.
     fn turn(&mut self, now: Time, out: &mut Outbox) {
         while let Some(turn) = self.contacts.as_mut().and_then(|contacts| contacts.turn(now)) {
             match turn {
@@ -242,7 +249,7 @@ impl Link {
             unsent.by_ref().take(1).for_each(|packet| out.drop(packet, CUT_OFF));
         }
         for mut packet in unsent {
-            // It was admitted when it came.
+            // The packet was admitted on arrival.
             let (sent, added) = self.transmitter.offer_again(now, &mut packet);
             self.frames.extend(added);
             let (packet, delivery) = (Whole::new(packet), self.arrival(sent));
@@ -250,10 +257,10 @@ impl Link {
         }
     }
 
-    /// Applies a new rate and delay to everything that has not been sent yet.
+    /// Applies a new rate and delay to all bits that have not been sent yet.
     fn retime(&mut self, now: Time, rate: Rate, delay: Span) {
         if let Some(adaptive) = &mut self.adaptive {
-            // What is in transmission is sent to its end as it was begun.
+            // A frame in transmission is completed at its old rate.
             (adaptive.symbols, self.delay) = (rate, delay);
             self.elsewhere.1 = self.elsewhere.1.max(now);
             self.not_before = self.flying.back().map_or(self.not_before, |last| last.delivery);
@@ -262,7 +269,7 @@ impl Link {
         let ends = self.transmitter.set_rate(now, rate);
         let sent = self.flying.len() - ends.len();
         self.delay = delay;
-        // More of what is in flight may pass elsewhere than before.
+        // A larger part of the delay of packets in flight may now pass on the real path.
         self.elsewhere.1 = self.elsewhere.1.max(now);
         self.not_before = sent.checked_sub(1).map_or(self.not_before, |last| self.flying[last].delivery);
         for (index, end) in (sent..).zip(ends) {
@@ -272,7 +279,8 @@ impl Link {
 }
 
 impl Link {
-    /// Stops sending and returns what waits, the packet in transmission included. What has been sent arrives.
+    /// Stops sending and returns the waiting packets, with the packet in transmission. Packets
+    /// already sent arrive.
     pub fn cut(&mut self, now: Time) -> Vec<Packet> {
         let unsent = self.in_transmission(now);
         let sent = self.flying.len() - unsent;
@@ -285,7 +293,7 @@ impl Link {
         waiting
     }
 
-    /// Removes what has been sent and has not arrived.
+    /// Removes the packets that have been sent and have not arrived.
     pub fn lose(&mut self, now: Time) -> Vec<Packet> {
         let sent = self.flying.len() - self.in_transmission(now);
         self.adaptive.iter_mut().for_each(|adaptive| adaptive.lose(sent));
@@ -304,22 +312,23 @@ impl Link {
         }
     }
 
-    /// When everything that it has taken will have been sent; while it is closed, when it opens.
+    /// Returns the time at which all admitted packets will have been sent; for a closed link, the
+    /// time at which it opens.
     pub fn free_at(&self) -> Time {
         self.transmitter.free_at()
     }
 
-    /// Its present rate.
+    /// Returns the present rate.
     pub fn rate(&self) -> Rate {
         self.transmitter.rate()
     }
 
-    /// Its present propagation delay.
+    /// Returns the present propagation delay.
     pub fn delay(&self) -> Span {
         self.delay
     }
 
-    /// Number of packets in flight that have not been sent completely.
+    /// Returns the number of packets in flight that have not been sent completely.
     fn in_transmission(&self, now: Time) -> usize {
         match &self.adaptive {
             Some(adaptive) => adaptive.unsent(now, &self.transmitter),
@@ -327,7 +336,7 @@ impl Link {
         }
     }
 
-    /// The number of waiting packets, the one in transmission included.
+    /// Returns the number of waiting packets, with the one in transmission.
     pub fn unsent(&self, now: Time) -> usize {
         let framed = self.adaptive.as_ref().map_or(0, |adaptive| adaptive.held().packets as usize);
         self.in_transmission(now) + framed + self.transmitter.buffered().packets as usize
@@ -486,7 +495,8 @@ impl Stage for Link {
         by.min(self.delay)
     }
 
-    /// The delay, without the time that it takes to send the packet. It changes at wakes and by configuration only.
+    /// Returns the delay without the transmission time of packets. It changes only at wakes and
+    /// with the configuration.
     fn least_delay(&self) -> Span {
         self.delay.saturating_sub(self.elsewhere.0)
     }

@@ -1,9 +1,9 @@
-//! The time that packets take to send at a rate.
+//! Transmission times of packets at a rate.
 
 use bentpipe_core::{Rate, Span};
 
-/// A rate, and what it makes of the last number of bytes: most packets have the size of the previous one, and division is
-/// slow.
+/// A rate, with the transmission time of the last packet size: most packets have the size of the
+/// previous one, and division is slow.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// Number of bytes and their transmission time.
@@ -17,13 +17,13 @@ impl Pace {
         Pace { last: (0, Span::ZERO), rate }
     }
 
-    /// Returns the rate.
+    /// Returns the rate of this pace.
     #[inline]
     pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// Returns the time in which so many bytes are sent.
+    /// Returns the transmission time of `bytes`.
     #[inline]
     pub fn span_of(&mut self, bytes: u32) -> Span {
         if self.last.0 != bytes {

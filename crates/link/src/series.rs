@@ -1,4 +1,5 @@
-//! Time series that a link follows: rate, delay and loss by a table of samples, each of which holds until the next.
+//! Time series of a link's rate, delay and loss: a table of samples, each of which lasts until the
+//! next.
 //!
 //! ```text
 //! time,rate,delay,loss
@@ -6,21 +7,21 @@
 //! 1.5,3000000,0.04,0.01
 //! ```
 //!
-//! Times are in seconds from 0, rates in bit/s, delays in seconds one way, losses as probabilities per
-//! packet. Each sample is a change as [links](crate) describe it. Missing columns, and all columns before
-//! the first sample, keep the values of the link's own keys. A rate of 0 is treated as 1 bit/s, at which
-//! nothing gets through either: waiting packets resume when the rate comes back.
+//! Times are in seconds from 0, rates in bit/s, one-way delays in seconds, losses as probabilities
+//! per packet. Each sample is a change as described for [links](crate). Missing columns, and all
+//! columns before the first sample, keep the values of the link's own keys. A rate of 0 is treated
+//! as 1 bit/s, at which nothing passes either: waiting packets resume when the rate returns.
 //!
-//! A Parquet file with these columns stands for such a table. `bentpipe trace` converts both to each other, and mahimahi traces to
-//! either.
+//! A Parquet file with these columns is equivalent to the table. `bentpipe trace` converts between
+//! the two, and from and to mahimahi traces.
 
 use crate::channel;
 use bentpipe_core::{Fraction, Problems, Rate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Rate, delay and loss of a link as a time series, which replaces the link's own values from the first
-/// sample on.
+/// Rate, delay and loss of a link as a time series, which replaces the link's own values from the
+/// first sample on.
 ///
 /// ```toml
 /// trace = { samples = { file = "lte.csv" }, repeat = "60 s" }
@@ -29,18 +30,18 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, expecting = "a table such as { samples = { file = \"lte.csv\" } }")]
 #[schemars(rename = "Trace")]
 pub struct Config {
-    /// The samples: a table, comma-separated or a Parquet file, with `time` in seconds from 0 and at least one of
-    /// `rate` in bit/s, `delay` in seconds one way, and `loss` as a probability from 0 to 1. Each sample holds
-    /// until the next.
+    /// The samples: a table, comma-separated text or a Parquet file, with `time` in seconds from 0
+    /// and at least one of `rate` in bit/s, `delay` in seconds one way, and `loss` as a probability
+    /// from 0 to 1. Each sample lasts until the next.
     pub samples: Table,
-    /// Period after which the series restarts; must be longer than the time of the last sample. If unset, the
-    /// last sample holds until the end of the run.
+    /// Period after which the series restarts, longer than the time of the last sample. If unset,
+    /// the last sample lasts until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Span>,
 }
 
 const COLUMNS: [&str; 3] = ["rate", "delay", "loss"];
-/// 100 Tbit/s, the maximum rate of a scenario.
+/// Maximum rate of a scenario, 100 Tbit/s.
 const RATE: f64 = 1e14;
 /// Maximum delay in seconds.
 const DELAY: f64 = 1e6;
@@ -66,12 +67,12 @@ impl Config {
         }
     }
 
-    /// Returns whether the series sets this key of the link: `rate`, `delay` or `error`.
+    /// Returns true if the series sets this key of the link: `rate`, `delay` or `error`.
     pub fn drives(&self, key: &str) -> bool {
         self.samples.column(if key == "error" { "loss" } else { key }).is_some()
     }
 
-    /// Creates the playback for a link that has this rate and this delay before the first sample.
+    /// Creates the playback for a link with this rate and delay before the first sample.
     pub fn build(&self, rate: Rate, delay: Span) -> Playback {
         let column = |name| self.samples.column(name).map(<[f64]>::to_vec);
         Playback {
@@ -96,7 +97,7 @@ pub struct Playback {
     delays: Option<Vec<f64>>,
     losses: Option<Vec<f64>>,
     repeat: Option<Span>,
-    /// Start of the present pass through the series.
+    /// Start of the current repetition of the series.
     began: Time,
     next: usize,
     rate: Rate,
@@ -104,24 +105,24 @@ pub struct Playback {
     loss: Option<f64>,
 }
 
-/// The values that hold from now on.
+/// The values that apply from now on.
 pub struct Sample {
     /// Rate of the link.
     pub rate: Rate,
     /// Propagation delay of the link.
     pub delay: Span,
-    /// The error process, if it differs from the one before.
+    /// Error process, if it differs from the previous one.
     pub error: Option<channel::Config>,
 }
 
 impl Playback {
-    /// The time of the next sample.
+    /// Returns the time of the next sample.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.times.get(self.next).map(|at| self.began + at.since(Time::ZERO))
     }
 
-    /// Returns the last of the samples that are due, if any.
+    /// Returns the last of the samples that are due, if any is due.
     pub fn take(&mut self, now: Time) -> Option<Sample> {
         let mut error = None;
         let mut taken = false;
@@ -151,29 +152,29 @@ impl Playback {
     }
 }
 
-/// Samples by time, parsed from comma-separated text whose first line names the columns, `time` first. Lines
-/// that start with # are comments.
+/// Samples by time, parsed from comma-separated text. Its first line names the columns, `time`
+/// first. Lines that start with # are comments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     text: String,
     times: Vec<Time>,
     names: Vec<String>,
-    /// Line of the names in the text, from 1.
+    /// Line number of the header in the text, from 1.
     head: u32,
     /// Values of each column, in the order of time.
     values: Vec<Vec<f64>>,
-    /// Line of each sample in the text, from 1.
+    /// Line number of each sample in the text, from 1.
     lines: Vec<u32>,
 }
 
-/// Maximum time of a sample in seconds: a hundred years.
+/// Maximum time of a sample in seconds, a hundred years.
 const LONGEST: f64 = 3.2e9;
 
 impl Table {
     /// Parses the text of a time series.
     ///
     /// # Errors
-    /// The faulty line and what is allowed there.
+    /// Returns the faulty line and the allowed values.
     pub fn parse(text: &str) -> Result<Table, String> {
         let mut lines = (1..).zip(text.lines().map(str::trim));
         let mut lines = lines.by_ref().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -226,23 +227,23 @@ impl Table {
         }
     }
 
-    /// The times of the samples.
+    /// Returns the times of the samples.
     pub fn times(&self) -> &[Time] {
         &self.times
     }
 
-    /// The line of the names of columns in the text, from 1.
+    /// Returns the line number of the header in the text, from 1.
     pub fn head(&self) -> u32 {
         self.head
     }
 
-    /// The line of a sample in the text, from 1.
+    /// Returns the line number of a sample in the text, from 1.
     pub fn line(&self, sample: usize) -> u32 {
         self.lines[sample]
     }
 
-    /// Adds a problem if the series has regular steps, that is three quarters of them equal the median, and one is longer than
-    /// one and a half of it.
+    /// Adds a problem for a gap: the series has regular steps (three quarters of them equal the
+    /// median), and one step is longer than 1.5 times the median.
     pub fn check_gaps(&self, problems: &mut Problems) {
         let steps: Vec<Span> = self.times.windows(2).map(|pair| pair[1].since(pair[0])).collect();
         let mut sorted = steps.clone();
@@ -263,7 +264,7 @@ impl Table {
         }
     }
 
-    /// The values of a column, if there is one of this name.
+    /// Returns the values of a column; `None` if there is no such column.
     pub fn column(&self, name: &str) -> Option<&[f64]> {
         self.names.iter().position(|one| one == name).map(|place| &self.values[place][..])
     }

@@ -1,4 +1,5 @@
-//! The link held to its specification, to the nanosecond, and to a reckoning bit by bit.
+//! Tests of the link against its specification, to the nanosecond, and against a bit-by-bit
+//! computation.
 
 use super::*;
 use crate::queue::drop_tail;
@@ -223,9 +224,10 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     prop::collection::vec((prop_oneof![Just(0), 0u64..20_000], step), 1..120)
 }
 
-/// Between which moments each packet is delivered, from bits that flow at a rate that changes: for each packet the
-/// time is followed over the rates until all bits are through. In seconds and without rounding; `tolerance` is by how
-/// much rounding may move a moment, and may make another delay hold.
+/// Returns the interval in which each packet is delivered, computed from bits that flow at a
+/// changing rate: for each packet, time is integrated over the rates until all its bits are
+/// through. In seconds and without rounding. Rounding may shift a time by `tolerance`, which may
+/// make another delay apply.
 fn by_the_bit(steps: &[(u64, Step)], rate: u64, delay: u64, tolerance: f64) -> Vec<(f64, f64)> {
     let mut rates = vec![(0.0, rate as f64)];
     let (mut delays, mut arrivals) = (vec![(0.0, delay as f64 / 1e6)], Vec::new());
@@ -301,7 +303,8 @@ proptest! {
         let found: Vec<_> = bench.left.iter().map(|left| (left.packet.number, left.at)).collect();
         prop_assert!(found.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 <= pair[1].1));
         prop_assert!(found.iter().all(|(number, time)| *time >= earliest[*number as usize]));
-        // A nanosecond is lost for each packet and each change, and stretched by what rates differ: up to 1000.
+        // Each packet and each change loses up to a nanosecond, stretched by the ratio of rates: up
+        // to 1000.
         let tolerance = 1e-6 * (steps.len() + 2) as f64;
         let expected = by_the_bit(&steps, rate, delay, tolerance);
         prop_assert_eq!(found.len(), expected.len());
@@ -312,7 +315,8 @@ proptest! {
     }
 }
 
-/// When each of the packets, handed in at these microseconds, is delivered, in microseconds after the delay.
+/// Returns the delivery time of each packet, in microseconds after the delay. Packets are offered
+/// at the given microseconds.
 fn framed(framing: &str, packets: &[(u64, u32)]) -> Vec<u64> {
     let mut config = config();
     config.queue = queue::Config::default();
@@ -327,23 +331,27 @@ fn framed(framing: &str, packets: &[(u64, u32)]) -> Vec<u64> {
 
 #[test]
 fn a_framed_packet_is_through_with_its_last_unit() {
-    // 12 Mbit/s: a cell takes 35.3 us, an MPEG packet 125.3 us. 40 bytes with LLC/SNAP are two cells.
+    // 12 Mbit/s: a cell takes 35.3 us, an MPEG packet 125.3 us. 40 bytes with LLC/SNAP are two
+    // cells.
     assert_eq!(framed(r#"{"atm": {}}"#, &[(0, 40), (0, 1500)]), [70, 34 * 53 * 8 / 12]);
-    // Both in the first transport stream packet; the third comes when that is being sent, and gets one of its own.
+    // Both are in the first transport stream packet. The third arrives while that is being sent,
+    // and gets one of its own.
     let ule = r#"{"ule": {}}"#;
     assert_eq!(framed(ule, &[(0, 40), (0, 40)]), [125, 125]);
     assert_eq!(framed(ule, &[(0, 40), (1, 40)]), [125, 250]);
-    // The second waits, so that the third finds it open.
+    // The second waits, so the third finds its unit open.
     assert_eq!(framed(ule, &[(0, 40), (1, 40), (100, 40)]), [125, 250, 250]);
     assert_eq!(framed(r#"{"gse": {"frame": 1504}}"#, &[(0, 1500), (0, 20), (10, 1472)]), [1002, 2005, 2005]);
 }
 
-/// TM frames of 1496 bytes and a sync marker take 1 ms; 1488 bytes are for packets, each behind 4.
+/// TM frames of 1496 bytes, which take 1 ms with their sync marker; 1488 bytes are for packets,
+/// each with a header of 4.
 const TM: &str = r#"{"space": {"length": 1496, "idle_frames": true}}"#;
 
 #[test]
 fn a_packet_waits_for_the_end_of_an_idle_frame() {
-    // The third shares the frame of the second, which begins at 3 ms; 1280 bytes of it are left for the fourth.
+    // The third shares the frame of the second, which begins at 3 ms. 1280 bytes of it remain for
+    // the fourth.
     let packets = [(0, 100), (2300, 100), (2400, 100), (2600, 2000)];
     assert_eq!(framed(TM, &packets), [1000, 4000, 4000, 5000]);
     assert_eq!(framed(&TM.replace("true", "false"), &packets), [1000, 3300, 4300, 5300]);
@@ -375,14 +383,14 @@ fn an_idle_frame_is_neither_cut_off_nor_sent_at_another_rate() {
 
 #[test]
 fn errors_act_on_the_units_that_are_sent() {
-    // 1500 bytes by AAL5 are 32 cells, each lost with 1 %; a packet survives with 0.99^32, less what the last cell of the one
-    // before takes with it: a packet is intact when its 32 cells and that one are, 0.99^33 = 0.7177.
+    // 1500 bytes by AAL5 are 32 cells, each lost with 1 %. A packet is intact if its 32 cells and
+    // the last cell of the previous packet arrive: 0.99^33 = 0.7177.
     let config: Config = serde_json::from_str(
         r#"{"rate": "100 Mbit/s", "delay": "1 ms", "framing": {"atm": {}}, "error": {"packet": {"probability": 0.01}},
             "queue": {"unlimited": {}}}"#,
     )
     .unwrap();
-    // What facts expect is what the simulation below shows.
+    // The expectation of the facts equals the simulation below.
     let framed = config.framing.framed(None, 1500);
     assert!((framed.loss(&config.error, 1500, 20_000) - (1.0 - 0.7177)).abs() < 1e-4);
     let mut bench = bench(&config);
@@ -451,7 +459,8 @@ fn contacts_of_a_plan_have_rates_and_light_times_and_outages_take_from_them() {
     assert!(contacts.known("x", "b", Time::MAX).unwrap().is_empty());
 }
 
-/// The limit of netem: packets of 1 ms every 10 ms over a delay of 250 ms, of which five are on their way.
+/// The limit of netem: packets of 1 ms every 10 ms over a delay of 250 ms, of which at most five
+/// are in the link.
 #[test]
 fn a_link_that_holds_five_packets_drops_what_comes_while_they_are_on_their_way() {
     let mut config = config();
@@ -470,7 +479,8 @@ fn a_link_that_holds_five_packets_drops_what_comes_while_they_are_on_their_way()
 }
 
 proptest! {
-    /// Where only the size of a packet matters, it decides as the packet itself does, and nothing else differs afterwards.
+    /// If only the size of a packet matters, `offer_size` decides like `offer`, and leaves the
+    /// same state.
     #[test]
     fn a_size_is_queued_as_a_packet_is(
         packets in prop::option::of(1u64..6), bytes in prop::option::of(1500u64..9000),
@@ -496,7 +506,7 @@ proptest! {
             prop_assert_eq!(by_size.offer_size(now, size), sent);
             prop_assert_eq!(by_size.unsent(now), by_packet.unsent(now));
             if sent.is_none() {
-                // It counts as dropped where the packet itself was offered.
+                // The packet counts as dropped where the packet itself was offered.
                 prop_assert!(by_size.offer(now, &mut arriving, &mut out).is_err());
             }
         }

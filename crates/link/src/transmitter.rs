@@ -1,6 +1,6 @@
-//! A transmitter behind a first-in, first-out queue, as in links: computes for each packet at its arrival
-//! when its last bit will have been sent. If the discipline decides at departure, a packet stays in the queue
-//! until the previous one has been sent, and never shares a framing unit with it.
+//! A transmitter after a first-in, first-out queue, as in links. It computes the end of each
+//! packet's transmission at its arrival. If the discipline decides at departure, a packet stays in
+//! the queue until the previous one has been sent, and never shares a framing unit with it.
 
 use super::framing::{Added, Framer, Unit};
 use super::pace::Pace;
@@ -13,19 +13,21 @@ use bentpipe_stage::packet::quick_start::{self, Grants};
 use bentpipe_stage::{DropReason, Held, Outbox, Packet};
 use std::collections::VecDeque;
 
-/// Queue and transmitter. Their counters are reported in [`REPORT`]. What each packet needs comes first and shares cache lines: of
-/// the thousands of a constellation, few are in a near cache.
+/// A queue and a transmitter, whose counters are reported in [`REPORT`]. Fields that every packet
+/// needs come first and share cache lines: of the thousands of transmitters in a constellation, few
+/// are in a near cache.
 #[repr(C)]
 pub struct Transmitter {
-    /// When everything admitted so far will have been sent.
+    /// Time at which all admitted packets will have been sent.
     free_at: Time,
     backlog: Backlog,
-    /// The limits of the backlog, if they and the size of a packet are all that matters; otherwise 0.
+    /// The limits of the backlog, if they and the size of a packet decide alone; otherwise 0.
     limits: Limits,
     pace: Pace,
     sent: Held,
     busy: Span,
-    /// When the first packet of the buffer can leave, and the time up to which waiting has been counted.
+    /// Time at which the first packet of the buffer can leave, and the time up to which waiting has
+    /// been counted.
     ready: Option<Time>,
     /// Start of transmission, size and bytes to send of each waiting packet.
     waiting: VecDeque<(Time, u32, u32)>,
@@ -33,43 +35,43 @@ pub struct Transmitter {
     queue_max: u64,
     counted: Time,
     admission: Box<dyn Admission>,
-    /// Waiting packets if the discipline decides at departure; `waiting` is then empty.
+    /// Waiting packets of a discipline that decides at departure; `waiting` is then empty.
     buffer: Option<Box<dyn Buffer>>,
     /// The framing, and its result for the last admitted packet.
     framer: Option<Box<dyn Framer>>,
     added: Added,
-    /// Whether the last unit was taken back, so that nothing can be added to it.
+    /// True if the last unit was taken back, so nothing can be added to it.
     cut: bool,
     /// Random stream of the link to which the transmitter belongs.
     pub stream: Stream,
     /// Probe of the trace [`super::TRACE`], if it is recorded.
     probe: Option<Probe>,
-    /// Nothing is transmitted before then: the link is closed.
+    /// Time before which nothing is transmitted, because the link is closed.
     closed_until: Time,
-    /// The end of the idle frame during which a packet arrived last.
+    /// End of the idle frame during which the last packet arrived.
     idle_until: Time,
     queue_drops: u64,
     /// State of Quick-Start grants, if they are supported.
     grants: Option<Grants>,
 }
 
-/// Admits everything, behind a buffer.
+/// Returns an admission without limit, for a transmitter after a buffer.
 fn unlimited() -> Box<dyn Admission> {
     Box::new(Unlimited)
 }
 
-/// What an idle transmitter has sent without being asked.
+/// The packets that an idle transmitter has sent without being called.
 pub struct Meanwhile {
-    /// Number of these packets and of their bytes.
+    /// Number and bytes of these packets.
     sent: Held,
-    /// Time that they took to send.
+    /// Total transmission time of these packets.
     busy: Span,
-    /// When the last of them will have been sent.
+    /// Time at which the last of them will have been sent.
     pub free_at: Time,
 }
 
 impl Meanwhile {
-    /// Nothing besides what the transmitter has sent itself.
+    /// Creates a record without further packets.
     pub fn nothing(transmitter: &Transmitter) -> Meanwhile {
         Meanwhile { sent: Held::default(), busy: Span::ZERO, free_at: transmitter.free_at }
     }
@@ -83,7 +85,7 @@ impl Meanwhile {
 }
 
 impl Transmitter {
-    /// Creates an idle transmitter.
+    /// Creates an idle transmitter with an empty queue.
     pub fn new(
         rate: Rate,
         queue: Queue,
@@ -125,34 +127,36 @@ impl Transmitter {
         self.find_limits();
     }
 
-    /// Finds out whether the size of a packet decides alone.
+    /// Determines if the size of a packet decides alone.
     fn find_limits(&mut self) {
         let alone =
             self.framer.is_none() && self.buffer.is_none() && self.probe.is_none() && self.grants.is_none();
         self.limits = self.admission.limits().filter(|_| alone).unwrap_or_default();
     }
 
-    /// Offers a packet of `size` bytes, which has no Quick-Start request or has met a transmitter before. Returns when it will
-    /// have been sent; `None` if it takes the packet itself to decide, by [`offer`](Self::offer).
+    /// Offers a packet of `size` bytes without a new Quick-Start request. Returns the time at which
+    /// it will have been sent; `None` if the decision needs the packet itself, by
+    /// [`offer`](Self::offer).
     #[inline]
     pub fn offer_size(&mut self, now: Time, size: u32) -> Option<Time> {
         self.forget_started(now);
         self.limits.admit(self.backlog, size).then(|| self.schedule(now, size, size))
     }
 
-    /// Whether an idle transmitter sends a packet of `size` bytes because of its size alone.
+    /// Returns true if an idle transmitter sends a packet of `size` bytes because of its size
+    /// alone.
     #[inline]
     pub fn admits_when_idle(&self, size: u32) -> bool {
         self.limits.admit(Backlog::default(), size)
     }
 
-    /// Counts what was sent since the last packet that was offered, each of it when the transmitter was idle.
+    /// Counts the packets sent since the last offered packet, each by an idle transmitter.
     pub fn catch_up(&mut self, Meanwhile { sent, busy, free_at }: Meanwhile) {
         self.forget_started(free_at);
         self.sent.packets += sent.packets;
         self.sent.bytes += sent.bytes;
         self.busy += busy;
-        // A discipline that decides by size alone does not ask since when the queue has been empty.
+        // A discipline that decides by size alone does not use the start of the idle time.
         (self.free_at, self.backlog.empty_since) = (free_at, free_at);
     }
 
@@ -173,7 +177,8 @@ impl Transmitter {
         self.free_at
     }
 
-    /// Offers an arriving packet. Returns when it will have been sent, or why the queue drops it.
+    /// Offers an arriving packet. Returns the time at which it will have been sent, or the reason
+    /// for its drop.
     #[inline(always)]
     pub fn offer(&mut self, now: Time, packet: &mut Packet, out: &mut Outbox) -> Result<Time, DropReason> {
         self.forget_started(now);
@@ -196,7 +201,8 @@ impl Transmitter {
         answer
     }
 
-    /// Takes a packet that was admitted earlier and withdrawn since. Returns when it will have been sent, and the framing's result.
+    /// Takes back a packet that was admitted earlier and withdrawn since. Returns the time at which
+    /// it will have been sent, and the framing's result.
     pub fn offer_again(&mut self, now: Time, packet: &mut Packet) -> (Time, Option<Added>) {
         self.idle(now);
         let start = now.max(self.free_at);
@@ -209,7 +215,8 @@ impl Transmitter {
         (self.free_at, self.framer.as_ref().map(|_| self.added))
     }
 
-    /// Lets an idle frame that is in transmission end: what arrives begins behind it. Without packets, idle frames follow each other.
+    /// Waits for the end of an idle frame in transmission: an arriving packet begins after it.
+    /// Without packets, idle frames follow each other.
     #[inline]
     fn idle(&mut self, now: Time) {
         let Some(framer) = self.framer.as_ref().filter(|framer| framer.idles() && self.free_at < now) else {
@@ -221,17 +228,18 @@ impl Transmitter {
         self.idle_until = self.free_at;
     }
 
-    /// Until when no packet is in transmission, if that is in the future.
+    /// Returns the end of the present time without transmission, if it is in the future.
     fn silent_until(&self) -> Time {
         self.closed_until.max(self.idle_until)
     }
 
-    /// The rate of transmission.
+    /// Returns the rate of transmission.
     pub fn rate(&self) -> Rate {
         self.pace.rate()
     }
 
-    /// Whether a packet is in transmission: its first bit has left and its last bit has not.
+    /// Returns true if a packet is in transmission: its first bit has left and its last bit has
+    /// not.
     pub fn is_sending(&self, now: Time) -> bool {
         let next = self.waiting.iter().find(|(start, ..)| *start >= now);
         next.map_or(self.free_at, |(start, ..)| *start) > now && self.silent_until() <= now
@@ -249,8 +257,8 @@ impl Transmitter {
         self.closed_until = opens;
     }
 
-    /// Sends a packet past the queue and returns when it will have been sent. What arrives later leaves later
-    /// by that time.
+    /// Sends a packet past the queue and returns the time at which it will have been sent. Later
+    /// packets are delayed by its transmission time.
     pub fn send_at_once(&mut self, now: Time, packet: &Packet) -> Time {
         let bytes = self.frame(now, packet);
         let sending = self.count(packet.size, bytes);
@@ -258,8 +266,8 @@ impl Transmitter {
         now + sending
     }
 
-    /// Sets another discipline for future arrivals. Returns what waited in a buffer, to be put into the new
-    /// one.
+    /// Sets another discipline for future arrivals. Returns the packets that waited in a buffer, to
+    /// be put into the new one.
     #[must_use]
     pub fn set_queue(&mut self, queue: Queue) -> Vec<Packet> {
         let waiting = self.drain();
@@ -271,7 +279,8 @@ impl Transmitter {
         waiting
     }
 
-    /// Puts a discipline that decides at arrival behind a buffer, so that what a packet takes is known when it is sent.
+    /// Puts a discipline that decides at arrival into a buffer, so that a packet's transmission
+    /// time is determined when it is sent.
     pub fn hold(&mut self) {
         if self.buffer.is_none() {
             let admission = std::mem::replace(&mut self.admission, unlimited());
@@ -280,15 +289,15 @@ impl Transmitter {
         }
     }
 
-    /// Whether the discipline decides at departure; packets then pass through [`accept`](Self::accept) and
-    /// [`begin`](Self::begin).
+    /// Returns true if the discipline decides at departure; packets then pass through
+    /// [`accept`](Self::accept) and [`begin`](Self::begin).
     #[inline]
     pub fn is_buffered(&self) -> bool {
         self.buffer.is_some()
     }
 
-    /// Handles an arrival at a buffer. Returns the packet whose transmission starts now, if any, and when it
-    /// will have been sent.
+    /// Handles an arrival at a buffer. Returns the packet whose transmission starts now, if any,
+    /// and the end of its transmission.
     pub fn accept(&mut self, now: Time, packet: Packet, out: &mut Outbox) -> Option<(Packet, Time)> {
         self.keep(now, packet, out);
         let begun = self.begin(now, out);
@@ -317,14 +326,14 @@ impl Transmitter {
         }
     }
 
-    /// When transmission of the buffer's next packet starts.
+    /// Returns the start of transmission of the buffer's next packet, if any.
     #[inline]
     pub fn next_begin(&self) -> Option<Time> {
         self.ready.map(|ready| ready.max(self.free_at))
     }
 
-    /// Starts transmitting the buffer's next packet if it is due. Returns it, and when it will have been
-    /// sent.
+    /// Starts transmitting the buffer's next packet if it is due. Returns the packet and the end of
+    /// its transmission.
     #[inline]
     pub fn begin(&mut self, now: Time, out: &mut Outbox) -> Option<(Packet, Time)> {
         if self.next_begin()? > now {
@@ -354,8 +363,9 @@ impl Transmitter {
         (packet, self.free_at)
     }
 
-    /// Like [`begin`](Self::begin), at the rate that `rate` gives for the packet; one without a rate is dropped as `reason`.
-    /// The discipline learns of the rate, too.
+    /// Starts transmitting like [`begin`](Self::begin), at the rate that `rate` returns for the
+    /// packet. A packet without a rate is dropped with `reason`. The discipline also learns the
+    /// rate.
     pub fn begin_at(
         &mut self,
         now: Time,
@@ -375,13 +385,13 @@ impl Transmitter {
         None
     }
 
-    /// Whether everything admitted so far has been sent.
+    /// Returns true if everything admitted so far has been sent.
     #[inline]
     pub fn is_free(&self, now: Time) -> bool {
         self.free_at <= now
     }
 
-    /// When everything admitted so far will have been sent.
+    /// Returns the time at which all admitted packets will have been sent.
     #[inline]
     pub fn free_at(&self) -> Time {
         self.free_at
@@ -398,7 +408,8 @@ impl Transmitter {
         None
     }
 
-    /// Starts transmitting a frame of `bytes` in which packets of these sizes end. Returns when it will have been sent.
+    /// Starts transmitting a frame of `bytes` in which packets of these sizes end. Returns the end
+    /// of its transmission.
     pub fn send_frame(&mut self, now: Time, bytes: u32, sizes: impl Iterator<Item = u32>) -> Time {
         let time = self.rate().span_of(u64::from(bytes));
         self.busy += time;
@@ -410,7 +421,7 @@ impl Transmitter {
         self.free_at
     }
 
-    /// Sends at another rate from the next packet on; what is in transmission keeps its own.
+    /// Sends at another rate from the next packet on. The packet in transmission keeps its rate.
     pub fn pace(&mut self, rate: Rate) {
         if self.rate() != rate {
             self.pace_signalling(rate);
@@ -419,7 +430,8 @@ impl Transmitter {
         }
     }
 
-    /// Sends at another rate from the next packet on, without the discipline, past which signalling is sent.
+    /// Sends signalling at another rate from the next packet on. Signalling bypasses the
+    /// discipline, whose rate is unchanged.
     pub fn pace_signalling(&mut self, rate: Rate) {
         self.pace = Pace::new(rate);
     }
@@ -429,7 +441,7 @@ impl Transmitter {
         self.buffer.as_ref().map_or(Held::default(), |buffer| buffer.held())
     }
 
-    /// Removes and returns what waits in the buffer.
+    /// Removes and returns the packets in the buffer.
     pub fn drain(&mut self) -> Vec<Packet> {
         self.ready = None;
         self.buffer.as_mut().map_or(Vec::new(), |buffer| buffer.drain())
@@ -442,11 +454,11 @@ impl Transmitter {
         self.counted = now;
     }
 
-    /// Continues at `rate` from `now`, as derived in [`super`]. Returns when each packet that is still to be
-    /// sent will have been, in order: the one in transmission, if any, and those that wait.
+    /// Continues at `rate` from `now`, as derived in [`super`]. Returns the new end of transmission
+    /// of each unsent packet in order: the one in transmission, if any, and the waiting ones.
     ///
-    /// What was sent [past the queue](Self::send_at_once) while a packet was in transmission counts as part
-    /// of it.
+    /// A packet sent [past the queue](Self::send_at_once) during the transmission of another counts
+    /// as part of it.
     pub fn set_rate(&mut self, now: Time, rate: Rate) -> Vec<Time> {
         self.forget_started(now);
         let before = std::mem::replace(&mut self.pace, Pace::new(rate)).rate();
@@ -459,7 +471,8 @@ impl Transmitter {
             let bits = u128::from(span.as_nanos()) * u128::from(before.bits_per_second());
             Span::from_nanos(u64::try_from(bits / u128::from(rate.bits_per_second())).unwrap_or(u64::MAX))
         };
-        // Positions of the old and the new schedule. While the link is closed, or in an idle frame, no packet is in transmission.
+        // Positions of the old and the new schedule. While the link is closed, or in an idle frame,
+        // no packet is in transmission.
         let closed = self.silent_until() > now;
         let mut old = match closed {
             true => self.silent_until(),
@@ -481,8 +494,8 @@ impl Transmitter {
         ends
     }
 
-    /// Takes back `packets`, all whose transmission starts, or ends, after `since`, when everything before
-    /// them will have been sent. Sends nothing until `free`.
+    /// Takes back `packets`, all whose transmission starts, or ends, after `since`, the time at
+    /// which everything before them will have been sent. Sends nothing until `free`.
     pub fn withdraw(&mut self, since: Time, packets: &[Packet], free: Time) {
         self.forget_started(since);
         for (start, ..) in self.waiting.drain(..) {
@@ -497,23 +510,23 @@ impl Transmitter {
         (self.free_at, self.idle_until, self.cut) = (free, Time::ZERO, true);
     }
 
-    /// The number of admitted packets that have not been sent.
+    /// Returns the number of admitted packets that have not been sent.
     pub fn unsent(&self, now: Time) -> usize {
         let waiting = self.waiting.iter().rev().take_while(|(start, ..)| *start > now).count();
         waiting + usize::from(self.free_at > now && self.silent_until() <= now)
     }
 
-    /// The framing's unit; that of no framing without one.
+    /// Returns the framing's unit, or the unit without framing.
     pub fn unit(&self) -> Unit {
         self.framer.as_deref().map_or(Unit::default(), Unit::of)
     }
 
-    /// The framing, if any, with its result for the last admitted packet.
+    /// Returns the framing, if any, with its result for the last admitted packet.
     pub fn framed(&self) -> Option<(&dyn Framer, Added)> {
         self.framer.as_deref().map(|framer| (framer, self.added))
     }
 
-    /// The number of bytes to send for a packet.
+    /// Returns the number of bytes to send for a packet.
     #[inline]
     fn frame(&mut self, now: Time, packet: &Packet) -> u32 {
         let Some(framer) = &mut self.framer else { return packet.size };
@@ -551,13 +564,13 @@ impl Transmitter {
         }
     }
 
-    /// Writes the row of link `name`. Its `pending` packets are admitted but not yet transmitted and count
-    /// neither as transmitted nor as transmission time.
+    /// Writes the row of link `name`. Its `pending` packets are admitted but not yet transmitted;
+    /// they are excluded from the counts and from the transmission time.
     pub fn report(&self, name: &str, now: Time, pending: Held, error_drops: u64, report: &mut Report) {
         self.report_with(Meanwhile::nothing(self), name, now, pending, error_drops, report);
     }
 
-    /// The same with what has been sent meanwhile.
+    /// Writes the row as `report` does, with the packets of `meanwhile` added.
     pub fn report_with(
         &self,
         meanwhile: Meanwhile,

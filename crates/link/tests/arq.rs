@@ -1,4 +1,4 @@
-//! Links with retransmissions: what go-back-n promises, and what it costs.
+//! Links with retransmissions: the guarantees of go-back-n and its cost.
 
 use bentpipe_core::{Count, NodeId, Report, Span, Streams, Time};
 use bentpipe_dtn::coding::{Channel, Code};
@@ -70,7 +70,8 @@ fn run(arq: Arq, packets: [u32; 2], end: Time) -> (Arq, [Vec<(u32, Time)>; 2]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Under any loss of frames and reports short of all, everything arrives once and in order in both directions, and the link then rests.
+    /// With any loss of frames and reports except total loss, everything arrives once and in order
+    /// in both directions, and the link then becomes idle.
     #[test]
     fn everything_arrives_in_order(
         losses in prop::array::uniform2(0.0..0.8f64),
@@ -95,7 +96,8 @@ proptest! {
     }
 }
 
-/// Without losses, packets leave at the rate of their frames, and nothing is retransmitted: 1000 bit/ms for 125 bytes.
+/// Without losses, packets leave at the rate of their frames, and nothing is retransmitted: 1000
+/// bit/ms for 125 bytes.
 #[test]
 fn a_frame_is_twelve_bytes_longer_than_its_packet() {
     let links = [0, 1].map(|_| config(1_000_000, Span::from_millis(30), NONE));
@@ -113,7 +115,8 @@ fn a_frame_is_twelve_bytes_longer_than_its_packet() {
     assert_eq!([value("delivered"), value("reports")], [100.0, 100.0]);
 }
 
-/// A window shorter than the round trip of 60 ms and what frame and report take sends so many frames in each round trip (stop and wait with 1).
+/// A window shorter than the round trip of 60 ms plus frame and report sends exactly one window per
+/// round trip (stop and wait with 1).
 #[test]
 fn a_window_limits_the_rate() {
     for window in [1, 10, 50] {
@@ -128,9 +131,10 @@ fn a_window_limits_the_rate() {
     }
 }
 
-/// The textbook's efficiency of go-back-n: of every 1 + p R frames 1 - p bring something, where R frames are sent between the end of a lost one and its
-/// retransmission. Closer: the loss is seen by the next frame that is not lost, and what is lost twice waits for the timer, which runs from the last frame
-/// that the window allows.
+/// The textbook's efficiency of go-back-n: of every 1 + p R frames, 1 - p are delivered, where R
+/// frames are sent between the end of a lost frame and its retransmission. More exactly, the loss
+/// is detected at the next frame that is not lost. A frame lost twice waits for the timer, which
+/// runs from the last frame that the window allows.
 #[test]
 fn the_rate_is_that_of_go_back_n() {
     for (probability, delay) in [(0.01, 10), (0.01, 30), (0.003, 50), (0.05, 3)] {
@@ -139,14 +143,16 @@ fn the_rate_is_that_of_go_back_n() {
             config(1_000_000, Span::from_millis(delay), &loss),
             config(1_000_000, Span::from_millis(delay), NONE),
         ];
-        // Frames in a round trip, the report of 0.112 ms included; the sender looks at it at the end of a frame.
+        // Frames in a round trip, with the report of 0.112 ms. The sender handles it at the end of
+        // a frame.
         let round = (2.0 * delay as f64 + 0.112).ceil();
         let window = (round + 2.0).min(127.0);
         let arq = stage(&Config { window: Count::new(window as u64), timer: None }, links, 7);
         let packets = 60_000;
         let (_, arrived) = run(arq, [packets, 0], Time::MAX);
         let measured = f64::from(packets) / (arrived[0].last().unwrap().1.as_secs_f64() * 1000.0);
-        // Seen by the first frame behind it that is not lost, each costs the frames from its own end to the retransmission, and itself.
+        // A loss is detected at the first later frame that is not lost. Each costs the frames from
+        // its own end to the retransmission, and itself.
         let p = probability;
         let seen = 1.0 + round + 1.0 / (1.0 - p);
         // Lost again: the rest of the window, and the timer.
@@ -158,8 +164,9 @@ fn the_rate_is_that_of_go_back_n() {
     }
 }
 
-/// Proximity-1 behind the convolutional code of rate 1/2, worked by hand: sync marker 3, header 5, encapsulation 4, packet, CRC 4, and all of it twice.
-/// Frames are lost as often as the code fails, and everything arrives.
+/// Proximity-1 with the convolutional code of rate 1/2, computed by hand: sync marker 3, header 5,
+/// encapsulation 4, packet, CRC 4, all of it doubled. Frames are lost as often as the code fails,
+/// and everything arrives.
 #[test]
 fn frames_behind_a_code_are_lost_as_often_as_it_fails() {
     let text = r#"{"rate": "1 Mbit/s", "delay": "5 ms", "queue": {"unlimited": {}},
@@ -185,7 +192,8 @@ fn frames_behind_a_code_are_lost_as_often_as_it_fails() {
     assert!((lost - expected).abs() < 4.0 * deviation, "{lost} of {sent} frames, expected {expected}");
 }
 
-/// Light time and contacts: a frame that a contact cuts off, and those that a closed link would have lost, arrive in the next contact.
+/// Light time and contacts: a frame cut off by the end of a contact, and frames sent to a closed
+/// link, arrive in the next contact.
 #[test]
 fn the_next_contact_continues() {
     let contacts: contacts::Config = serde_json::from_str(

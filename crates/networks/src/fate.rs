@@ -1,9 +1,9 @@
-//! What happens to packets whose link is taken away.
+//! The fate of packets whose link is taken away.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What happens to the packets of a link that goes down or is cut.
+/// The fate of the packets of a link that goes down or is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {

@@ -1,8 +1,8 @@
 //! Skyplex DATA: DVB-RCS-like access to an on-board multiplexer, with long frames of MPEG packets.
 //!
-//! A frame has N slots of M MPEG packets (188 bytes); L frames make a multi-frame, three multi-frames a super-frame. The
-//! smallest assignment is one slot in each multi-frame: 8 x 188 x M bits in L frames. With N = 6, M = 8, L = 8 on the
-//! low-rate channel of 2.112 Mbit/s:
+//! A frame has N slots of M MPEG packets (188 bytes); L frames make a multi-frame, three
+//! multi-frames a super-frame. The smallest assignment is one slot in each multi-frame: 8 x 188 x M
+//! bits in L frames. With N = 6, M = 8, L = 8 on the low-rate channel of 2.112 Mbit/s:
 //!
 //! | | |
 //! | --- | --- |
@@ -12,23 +12,26 @@
 //! | super-frame | 3 multi-frames, 820.4 ms; the burst time plan holds for one |
 //! | one slot per multi-frame | 12 032 bits in 273.45 ms: 44 kbit/s (with L = 1: 352 kbit/s) |
 //!
-//! Source: T. de Cola, L. S. Ronga, T. Pecorella, P. Barsocchi, et al., "Communications and networking over satellites:
-//! SatNEx experimental activities and testbeds", Int. J. Satell. Commun. Network. 2009. Numbers that follow from the
-//! structure are not entered anywhere.
+//! Source: T. de Cola, L. S. Ronga, T. Pecorella, P. Barsocchi, et al., "Communications and
+//! networking over satellites: SatNEx experimental activities and testbeds", Int. J. Satell.
+//! Commun. Network. 2009. All other numbers follow from the structure and are computed.
 //!
-//! **Access.** *TDMA*: the terminals share a carrier. *SCPC*: each terminal has a carrier of its own, all of it.
-//! **Assignment.** *BoD*: a terminal asks in each super-frame for what waits at that instant, and gets it for one super-frame, best
-//! effort, no priority: RBDC (EN 301 790) with weight 1 and a time-out of one super-frame, divided in proportion to the requests.
-//! *CIR*: constant slots. *Mixed*: constant slots, and BoD for more.
+//! **Access.** *TDMA*: the terminals share a carrier. *SCPC*: each terminal has a whole carrier of
+//! its own. **Assignment.** *BoD*: a terminal requests in each super-frame what waits at that time,
+//! and gets it for one super-frame, best effort, without priority: RBDC (EN 301 790) with weight 1
+//! and a time-out of one super-frame, divided in proportion to the requests. *CIR*: constant slots.
+//! *Mixed*: constant slots, and BoD for more.
 //!
-//! **Timing.** Requests and plans travel 250 ms each way, "so assignments trail the traffic by at least 500 ms plus management
-//! overhead". That least needs plans that arrive as their super-frame begins and requests that arrive as the plan is made
-//! (`planning = "just-in-time"`, the default here); at boundaries of super-frames alone it would be two super-frames.
+//! **Timing.** Requests and plans travel 250 ms each way, "so assignments trail the traffic by at
+//! least 500 ms plus management overhead". This minimum needs plans that arrive as their
+//! super-frame begins and requests that arrive as the plan is made (`planning = "just-in-time"`,
+//! the default here); with both only at boundaries of super-frames, it would be two super-frames.
 //! `processing` is the management overhead.
 //!
-//! Deviations: the source does not say where in the multi-frame a terminal's slots lie; here they are neighbours. Forward and
-//! return are one hop each as in [`super::dama`]: the on-board multiplexer does not queue. The high-rate channel's structure
-//! is not given by the source; N, M and L can be set.
+//! Deviations: the source does not say where in the multi-frame a terminal's slots lie; here they
+//! are adjacent. Forward and return are one hop each as in [`super::dama`]: the on-board
+//! multiplexer does not queue. The source does not give the high-rate channel's structure; N, M and
+//! L can be set.
 //!
 //! ```toml
 //! [network.sat]
@@ -53,23 +56,25 @@ use bentpipe_stage::facts::{Crossing, Hop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Skyplex DATA network: DVB-RCS-like access to an on-board multiplexer, with long frames of MPEG packets
-/// (SatNEx 2009).
+/// A Skyplex DATA network: DVB-RCS-like access to an on-board multiplexer, with long frames of MPEG
+/// packets (SatNEx 2009).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Rate of each carrier: `"low-rate"` (2.112 Mbit/s, the default) or `"high-rate"` (6.226 Mbit/s).
+    /// Rate of each carrier: `"low-rate"` (2.112 Mbit/s, the default) or `"high-rate"` (6.226
+    /// Mbit/s).
     #[serde(default)]
     pub channel: Channel,
-    /// Whether terminals share carriers slot by slot (`"tdma"`, the default) or each has its own (`"scpc"`).
+    /// Access to the carriers: shared slot by slot (`"tdma"`, the default), or one for each
+    /// terminal (`"scpc"`).
     #[serde(default)]
     pub access: Access,
-    /// How terminals get slots: on demand (`"bod"`, the default), constant, or both. With SCPC they have all
-    /// slots of their carrier.
+    /// Assignment of slots to terminals: on demand (`"bod"`, the default), constant, or both. With
+    /// SCPC they have all slots of their carrier.
     #[serde(default)]
     pub assignment: Assignment,
-    /// Committed information rate of each terminal, required with `cir` and `mixed`; a whole number of slots
-    /// per multi-frame.
+    /// Committed information rate of each terminal, required with `cir` and `mixed`; a whole number
+    /// of slots per multi-frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cir: Option<RateOrZero>,
     /// Number of slots in a frame (N), 6 by default.
@@ -87,10 +92,10 @@ pub struct Config {
     /// Time from the arrival of a request until the allocator can use it; 0 s by default.
     #[serde(default)]
     pub processing: Span,
-    /// When terminals make requests and plans are made; just in time by default.
+    /// Times at which terminals make requests and plans are made; just in time by default.
     #[serde(default = "just_in_time")]
     pub planning: Planning,
-    /// How packets are placed into the MPEG packets of a slot: none (the default), mpe or ule.
+    /// Framing of packets in the MPEG packets of a slot: none (the default), mpe or ule.
     #[serde(default)]
     pub framing: framing::Config,
     /// The link from the gateway to the terminals, which all of them receive.
@@ -98,21 +103,22 @@ pub struct Config {
     /// Queue and errors of the link from the terminals.
     #[serde(default, rename = "return")]
     pub return_link: Back,
-    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions from which delays are
-    /// computed, of a geostationary satellite or of moving ones.
+    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions
+    /// of a geostationary satellite or of moving ones, from which delays are computed.
     #[serde(default)]
     pub propagation: Propagation,
     /// The terminals: node names, or tables with values that differ from the network's.
     pub terminals: Vec<Terminals>,
     /// Name of the node that is the gateway: the terrestrial end of the satellite network.
     pub gateway: String,
-    /// Fraction of the links' capacity that may be granted to Quick-Start requests (RFC 4782). If unset, the
-    /// network does not support Quick-Start.
+    /// Fraction of the links' capacity that may be granted to Quick-Start requests (RFC 4782). If
+    /// unset, the network does not support Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
 }
 
-/// Queue and errors of the link from the terminals, whose structure is given by the network's other keys.
+/// Queue and errors of the link from the terminals, whose structure is given by the network's other
+/// keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Back {
@@ -135,7 +141,7 @@ pub enum Channel {
     HighRate,
 }
 
-/// Whether a carrier belongs to one terminal or is shared by several.
+/// Access to a carrier: by one terminal or shared by several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "SkyplexAccess")]
@@ -147,7 +153,7 @@ pub enum Access {
     Scpc,
 }
 
-/// How terminals get the slots of a super-frame.
+/// Assignment of the slots of a super-frame to terminals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Assignment {
@@ -186,7 +192,7 @@ const MULTI_FRAMES: u64 = 3;
 const PACKET: u64 = 188;
 
 impl Channel {
-    /// The rate of the carrier.
+    /// Returns the rate of the carrier.
     pub fn rate(self) -> Rate {
         let text = match self {
             Channel::LowRate => "2112 kbit/s",
@@ -197,8 +203,8 @@ impl Channel {
 }
 
 impl Config {
-    /// The equivalent star network, whose frame is the multi-frame: an assignment of one slot is one slot in
-    /// each multi-frame of a super-frame.
+    /// Returns the equivalent star network, whose frame is the multi-frame: an assignment of one
+    /// slot is one slot in each multi-frame of a super-frame.
     pub fn star(&self) -> dama::Config {
         let rate = self.channel.rate();
         let scpc = self.access == Access::Scpc;
@@ -332,7 +338,8 @@ impl AccessNetwork for Config {
             return problems.add("slots", message);
         }
         if problems.count() == 0 {
-            // The star's keys are not those of this configuration, but its problems say where they come from.
+            // The star's keys are not those of this configuration, but its problems say where they
+            // come from.
             let mut found = Problems::default();
             self.star().check(&mut found);
             for mut problem in found.into_vec() {
@@ -361,7 +368,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Smallest assignment in kbit/s and length of the super-frame in ms.
+    /// Returns the smallest assignment in kbit/s and the length of the super-frame in ms.
     fn structure(text: &str) -> (f64, f64) {
         let star = config(text).star();
         let frame = star.frame().unwrap();

@@ -1,4 +1,4 @@
-//! What a constellation's topology and routes say, against looking at all satellites at many moments.
+//! A constellation's topology and routes, compared with a search of all satellites at many times.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_networks::constellation::forwarding::Forwarding;
@@ -39,7 +39,7 @@ fn topology(config: &Config) -> Topology {
     config.topology()
 }
 
-/// Elevation above the mask of every satellite from site `site`.
+/// Returns the elevation above the mask of every satellite from site `site`.
 fn above(topology: &Topology, site: usize, t: f64) -> Vec<f64> {
     let ground = &topology.sites[site];
     let look = |satellite| visibility::above(&ground.observer, satellite, ground.mask, t).value;
@@ -49,7 +49,7 @@ fn above(topology: &Topology, site: usize, t: f64) -> Vec<f64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
-    /// The events leave the topology as a look at everything finds it, at any moment.
+    /// After its events the topology agrees with a complete search, at any time.
     #[test]
     fn events_miss_nothing(gaps in prop::collection::vec(0.001..40.0f64, 150), antennas in 1u64..3) {
         let config = config("highest-elevation", antennas, grid());
@@ -87,8 +87,9 @@ proptest! {
         }
     }
 
-    /// From every satellite with a path, each hop leads over a link that is up to a satellite that is nearer, and the way's delay is
-    /// the sum of the distances; none is shorter over any neighbour.
+    /// From every satellite with a path, each hop leads over a link that is up to a satellite that
+    /// is nearer, and the path's delay is the sum of the distances; none is shorter over any
+    /// neighbour.
     #[test]
     fn trees_are_shortest_ways_without_loops(at in 0.0..6000.0f64, hops in any::<bool>()) {
         let config = config("least-handovers", 1, grid());
@@ -128,8 +129,9 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Paths at once share no satellite, lead over links that are up down to the site, and come in the order of their lengths, none
-    /// faster than light along the chord; the first is the shortest there is.
+    /// Simultaneous paths share no satellite, lead over links that are up down to the site, and
+    /// come in the order of their lengths, none faster than light along the chord; the first is the
+    /// shortest there is.
     #[test]
     fn ways_at_once_share_no_satellite(at in 0.0..6000.0f64, most in 1usize..5) {
         let config = config("highest-elevation", 3, grid());

@@ -1,10 +1,11 @@
 //! Circular orbits of designed constellations, with the long-term effect of the Earth's oblateness.
 //!
-//! u(t) = u0 + (n + n 3/2 J2 (R/a)^2 (3 - 4 sin^2 i)) t, node(t) = node0 - n 3/2 J2 (R/a)^2 cos(i) t, with n
-//! = sqrt(GM/a^3): the secular rates of the argument of latitude and of the ascending node to first order in
-//! J2 (Vallado, Fundamentals of Astrodynamics and Applications, section 9.6, with e = 0). Short-periodic
-//! terms (some kilometres, the same for all satellites of a shell except for their phase) and drag are left
-//! out: designed constellations are kept in place.
+//! u(t) = u0 + (n + n 3/2 J2 (R/a)^2 (3 - 4 sin^2 i)) t, node(t) = node0 - n 3/2 J2 (R/a)^2 cos(i)
+//! t, with n = sqrt(GM/a^3): the secular rates of the argument of latitude and of the ascending
+//! node to first order in J2 (Vallado, Fundamentals of Astrodynamics and Applications, section 9.6,
+//! with e = 0). Short-periodic terms (some kilometres, the same for all satellites of a shell
+//! except for their phase) and drag are not modelled: satellites of designed constellations are
+//! kept in place.
 
 use super::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS, GM, J2, ROTATION};
 use super::vector::Vector;
@@ -23,8 +24,8 @@ pub struct Circular {
 }
 
 impl Circular {
-    /// An orbit of `radius` metres whose ascending node is at right ascension `node`, with the satellite at
-    /// the argument of latitude `argument`.
+    /// Creates an orbit of `radius` metres whose ascending node is at right ascension `node`, with
+    /// the satellite at the argument of latitude `argument`.
     pub fn new(radius: f64, inclination: f64, node: f64, argument: f64) -> Circular {
         let (sin, cos) = inclination.sin_cos();
         let mean_motion = (GM / radius.powi(3)).sqrt();
@@ -40,7 +41,8 @@ impl Circular {
         }
     }
 
-    /// The orbit of a geostationary satellite above `longitude`, when Greenwich is at `sidereal_time`.
+    /// Returns the orbit of a geostationary satellite above `longitude`, when Greenwich is at
+    /// `sidereal_time`.
     pub fn geostationary(longitude: f64, sidereal_time: f64) -> Circular {
         Circular {
             radius: GEOSTATIONARY_RADIUS,
@@ -53,14 +55,14 @@ impl Circular {
         }
     }
 
-    /// Position `t` seconds after the start.
+    /// Returns the position `t` seconds after the start.
     #[inline]
     pub fn position(&self, t: f64) -> Vector {
         let (sin, cos) = (self.argument + self.rate * t).sin_cos();
         self.placed([self.radius * cos, self.radius * sin], t)
     }
 
-    /// Velocity in m/s, including the node's slow motion.
+    /// Returns the velocity in m/s, including the slow drift of the node.
     pub fn velocity(&self, t: f64) -> Vector {
         let (sin, cos) = (self.argument + self.rate * t).sin_cos();
         let speed = self.radius * self.rate;
@@ -69,7 +71,7 @@ impl Circular {
         [along[0] - self.node_rate * position[1], along[1] + self.node_rate * position[0], along[2]]
     }
 
-    /// Converts from the orbit's plane, with the first axis at the ascending node, to space.
+    /// Converts from the plane of the orbit, with the first axis at the ascending node, to space.
     #[inline]
     fn placed(&self, [x, y]: [f64; 2], t: f64) -> Vector {
         let (sin, cos) = (self.node + self.node_rate * t).sin_cos();
@@ -77,7 +79,7 @@ impl Circular {
         [x * cos - flat * sin, x * sin + flat * cos, y * self.sin_inclination]
     }
 
-    /// An upper bound of the speed relative to the rotating Earth, in m/s.
+    /// Returns an upper bound of the speed relative to the rotating Earth, in m/s.
     pub fn speed(&self) -> f64 {
         if self.rate == ROTATION && self.sin_inclination == 0.0 {
             return 0.0;
@@ -93,7 +95,8 @@ mod tests {
 
     #[test]
     fn the_node_of_a_sun_synchronous_orbit_turns_once_a_year() {
-        // Landsat's design: 705 km, 98.2 deg; a sun-synchronous node moves by 360 deg in 365.2422 days.
+        // Landsat's design: 705 km, 98.2 deg; a sun-synchronous node moves by 360 deg in 365.2422
+        // days.
         let orbit = Circular::new(EQUATORIAL_RADIUS + 705_000.0, 98.2_f64.to_radians(), 0.0, 0.0);
         let wanted = std::f64::consts::TAU / (365.242_2 * 86_400.0);
         assert!((orbit.node_rate / wanted - 1.0).abs() < 0.005, "{}", orbit.node_rate / wanted);

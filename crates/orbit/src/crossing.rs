@@ -1,20 +1,21 @@
-//! The times at which a quantity that depends on moving bodies changes its sign: a satellite rises, sets or
+//! The times at which a quantity of moving bodies changes sign: a satellite rises, sets, or
 //! overtakes another in elevation, or a link leaves its limits.
 //!
-//! A root is bracketed without sampling: with each value comes a time for which the sign certainly holds,
-//! from the maximum speeds of the bodies. The search advances by that time, however long, or by [`SHORTEST`]
-//! if it is shorter. Only a sign that changes and changes back within [`SHORTEST`] can be missed. The root in
-//! the bracket is then found by regula falsi in the Illinois form (Dowell and Jarratt 1971) to [`EXACT`].
+//! A root is bracketed without sampling: each value comes with a time for which its sign certainly
+//! holds, derived from the maximum speeds of the bodies. The search advances by that time, or by
+//! [`SHORTEST`] if that is longer. Only a sign that changes and changes back within [`SHORTEST`]
+//! can be missed. The root in the bracket is then found by regula falsi in the Illinois form
+//! (Dowell and Jarratt 1971) to [`EXACT`].
 
 /// Minimum step of the search, in seconds.
 pub const SHORTEST: f64 = 1e-3;
 /// Accuracy of roots, in seconds.
 pub const EXACT: f64 = 1e-7;
 
-/// A value, and the number of seconds for which its sign certainly holds.
+/// A value, and the time for which its sign certainly holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
-    /// Value of the function at the time that was asked for.
+    /// Value of the function at the requested time.
     pub value: f64,
     /// Time in seconds for which the sign holds.
     pub safe: f64,
@@ -23,13 +24,13 @@ pub struct Bound {
 /// The result of a search up to some time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Found {
-    /// The sign changes here: the first time, to [`EXACT`], at which it is the new one.
+    /// The time of the sign change: the first, to [`EXACT`], with the new sign.
     At(f64),
-    /// The sign does not change before this time, which is not earlier than the end of the search.
+    /// A time before which the sign does not change, at or after the end of the search.
     NotBefore(f64),
 }
 
-/// Finds the first sign change (zero counts as positive) of `bound` after `from`, searched up to `to`.
+/// Finds the first sign change (zero counts as positive) of `bound` after `from`, up to `to`.
 pub fn next(from: f64, to: f64, mut bound: impl FnMut(f64) -> Bound) -> Found {
     let mut at = from;
     let mut here = bound(from);
@@ -49,7 +50,7 @@ pub fn next(from: f64, to: f64, mut bound: impl FnMut(f64) -> Bound) -> Found {
     Found::NotBefore(at)
 }
 
-/// The end, with the new sign, of a bracket no longer than [`EXACT`].
+/// Returns the end of a bracket no longer than [`EXACT`] at which the sign is the new one.
 fn root(mut a: f64, mut at_a: f64, mut b: f64, mut at_b: f64, mut value: impl FnMut(f64) -> f64) -> f64 {
     let positive = at_a >= 0.0;
     let mut side = 0;
@@ -58,7 +59,8 @@ fn root(mut a: f64, mut at_a: f64, mut b: f64, mut at_b: f64, mut value: impl Fn
             break;
         }
         let secant = a + (b - a) * at_a / (at_a - at_b);
-        // An occasional bisection bounds the number of iterations; the margin lets both ends converge.
+        // An occasional bisection bounds the number of iterations. The margin lets both ends
+        // converge.
         let margin = 0.25 * EXACT;
         let middle = if round % 4 == 3 || !secant.is_finite() { 0.5 * (a + b) } else { secant };
         let middle = middle.clamp(a + margin, b - margin);
@@ -101,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_touch_that_is_no_crossing_is_none() {
-        // Below zero by 1e-9 at its highest, at t = 5.
+        // The maximum is -1e-9, at t = 5.
         let touch =
             |t: f64| Bound { value: -1e-9 - (t - 5.0) * (t - 5.0), safe: ((t - 5.0).abs() / 10.0).min(1.0) };
         assert!(matches!(next(0.0, 10.0, touch), Found::NotBefore(_)));

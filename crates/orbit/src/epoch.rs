@@ -19,10 +19,10 @@ const DAY: i64 = 86_400 * SECOND;
 const DAYS_TO_2000: i64 = 10_957;
 
 impl Epoch {
-    /// Noon of 1 January 2000.
+    /// Noon of 1 January 2000 (UTC).
     pub const J2000: Epoch = Epoch { nanoseconds: 0 };
 
-    /// Converts from nanoseconds of Unix time.
+    /// Creates an epoch from nanoseconds of Unix time.
     pub fn from_unix_nanos(nanoseconds: i64) -> Epoch {
         Epoch { nanoseconds: nanoseconds - DAYS_TO_2000 * DAY - DAY / 2 }
     }
@@ -32,24 +32,24 @@ impl Epoch {
         self.nanoseconds as f64 / DAY as f64
     }
 
-    /// Seconds from `other` to this time, negative before it.
+    /// Returns the seconds from `other` to this time; negative if `other` is later.
     pub fn seconds_since(self, other: Epoch) -> f64 {
         (self.nanoseconds - other.nanoseconds) as f64 / SECOND as f64
     }
 
-    /// Nanoseconds since the last full minute.
+    /// Returns the nanoseconds since the last full minute.
     pub fn nanos_in_minute(self) -> u64 {
         (self.nanoseconds - DAY / 2).rem_euclid(60 * SECOND) as u64
     }
 
-    /// The time `seconds` later.
+    /// Returns the time `seconds` later.
     pub fn after(self, seconds: f64) -> Epoch {
         Epoch { nanoseconds: self.nanoseconds.saturating_add((seconds * SECOND as f64).round() as i64) }
     }
 }
 
-/// Days from 1970-01-01 to a day of the Gregorian calendar: whole years, leap days, then days before the
-/// month.
+/// Returns the days from 1970-01-01 to a day of the Gregorian calendar: whole years, leap days,
+/// then days before the month.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let before = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334][month as usize - 1];
     let leap = |year: i64| year / 4 - year / 100 + year / 400;
@@ -69,7 +69,7 @@ fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// The form of a time in a scenario.
+/// The form of a time in a scenario, for messages.
 const ALLOWED: &str = "a time in UTC such as \"2026-03-01T12:00:00Z\", from 1957 to 2200";
 
 impl FromStr for Epoch {
@@ -112,7 +112,7 @@ impl fmt::Display for Epoch {
         let since_midnight = self.nanoseconds + DAY / 2;
         let (mut days, rest) =
             (since_midnight.div_euclid(DAY) + DAYS_TO_2000, since_midnight.rem_euclid(DAY));
-        // Not too late: a year has at most 366 days, and at least 365.
+        // The estimate is never too late: a year has 365 or 366 days.
         let mut year = 1970 + days.div_euclid(if days < 0 { 365 } else { 366 });
         while days_from_civil(year + 1, 1, 1) <= days {
             year += 1;
@@ -178,7 +178,8 @@ mod tests {
     fn moments_count_as_the_calendar_does() {
         let at = |text: &str| text.parse::<Epoch>().unwrap();
         assert_eq!(at("2000-01-01T12:00:00Z"), Epoch::J2000);
-        // Meeus, Astronomical Algorithms, chapter 7: 1987-06-19.5 is Julian day 2446966.0, J2000 is 2451545.0.
+        // Meeus, Astronomical Algorithms, chapter 7: 1987-06-19.5 is Julian day 2446966.0, J2000 is
+        // 2451545.0.
         assert_eq!(at("1987-06-19T12:00:00Z").days_since_j2000(), 2_446_966.0 - 2_451_545.0);
         assert_eq!(at("1970-01-01T00:00:00Z"), Epoch::from_unix_nanos(0));
         assert_eq!(at("2022-09-14T23:59:12.25Z").nanos_in_minute(), 12_250_000_000);

@@ -1,10 +1,11 @@
-//! A geostationary satellite by its longitude, sites on the WGS84 ellipsoid, and the straight line between
-//! them.
+//! A geostationary satellite by its longitude, sites on the WGS84 ellipsoid, and the straight line
+//! between them.
 //!
-//! The satellite is fixed above the equator at the radius at which a revolution takes one sidereal day. The
-//! slow figure of eight of a real one (station keeping limits it to about 0.1 deg, or 75 km) changes the
-//! delay by at most 0.25 ms and is not modelled. The propagation delay is the slant range over the speed of
-//! light in vacuum: the excess delay of the atmosphere is below 0.1 us.
+//! The satellite is fixed above the equator at the radius where a revolution takes one sidereal
+//! day. A real satellite traces a slow figure of eight, which station keeping limits to about 0.1
+//! deg (75 km). It changes the delay by at most 0.25 ms and is not modelled. The propagation delay
+//! is the slant range divided by the speed of light in vacuum; the excess delay of the atmosphere
+//! is below 0.1 us.
 //!
 //! ```toml
 //! propagation = { satellite = "13 deg", gateway = { latitude = "41.9 deg", longitude = "12.5 deg" } }
@@ -15,7 +16,7 @@ pub use super::site::Site;
 use super::earth::{GEOSTATIONARY_RADIUS, SPEED_OF_LIGHT};
 use bentpipe_core::{Angle, Distance, Span};
 
-/// A geostationary satellite, which stands above one longitude of the equator.
+/// A geostationary satellite at a fixed longitude above the equator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Satellite {
     /// Longitude of the subsatellite point, east positive.
@@ -29,20 +30,20 @@ impl Satellite {
         [GEOSTATIONARY_RADIUS * cos - x, GEOSTATIONARY_RADIUS * sin - y, -z]
     }
 
-    /// Slant range to `site`.
+    /// Returns the slant range to `site`.
     pub fn range(&self, site: &Site) -> Distance {
         let [x, y, z] = self.line_from(site);
         Distance::from_metres((x * x + y * y + z * z).sqrt())
     }
 
-    /// Elevation of the satellite at `site`; negative below the horizon.
+    /// Returns the elevation of the satellite at `site`; negative below the horizon.
     pub fn elevation(&self, site: &Site) -> Angle {
         let line = self.line_from(site);
         let along_up: f64 = line.iter().zip(site.up()).map(|(a, b)| a * b).sum();
         Angle::from_degrees((along_up / self.range(site).metres()).asin().to_degrees())
     }
 
-    /// Propagation delay to or from `site`, to the nanosecond.
+    /// Returns the propagation delay to or from `site`, to the nanosecond.
     pub fn delay(&self, site: &Site) -> Span {
         Span::from_secs_f64(self.range(site).metres() / SPEED_OF_LIGHT)
     }
@@ -86,8 +87,8 @@ mod tests {
 
     #[test]
     fn latitude_counts_like_longitude_but_for_the_flattening() {
-        // On a sphere of the equatorial radius both would be the same; the pole is 21.4 km closer to the
-        // centre.
+        // On a sphere of the equatorial radius both would be equal; the pole is 21.4 km closer to
+        // the centre.
         let north = satellite(0.0).range(&site(45.0, 0.0)).metres();
         let east = satellite(0.0).range(&site(0.0, 45.0)).metres();
         // Law of cosines with r = 6378.137 km: 37 923.3 km.

@@ -1,4 +1,4 @@
-//! Positions of satellites and ground stations, and what follows from them: ranges, delays, visibility.
+//! Positions of satellites and ground stations, with their ranges, delays and visibility.
 
 pub mod circular;
 pub mod crossing;

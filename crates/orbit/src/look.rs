@@ -1,5 +1,5 @@
-//! The satellite as seen from a ground site: elevation, azimuth, range and range rate, without refraction and
-//! light time.
+//! A satellite as seen from a ground site: elevation, azimuth, range and range rate, without
+//! refraction and light time.
 
 use super::earth::{sidereal_time, ROTATION};
 use super::epoch::Epoch;
@@ -15,18 +15,19 @@ pub struct Turning {
 }
 
 impl Turning {
-    /// The rotation in a run that starts at `start`, with UT1 `ut1_minus_utc` seconds ahead of UTC.
+    /// Creates the rotation in a run that starts at `start`, with UT1 `ut1_minus_utc` seconds ahead
+    /// of UTC.
     pub fn new(start: Epoch, ut1_minus_utc: f64) -> Turning {
         Turning { start: sidereal_time(start.after(ut1_minus_utc)) }
     }
 
-    /// Sine and cosine of the angle from the mean equinox to Greenwich.
+    /// Returns sine and cosine of the angle from the mean equinox to Greenwich.
     #[inline]
     pub fn angle(&self, t: f64) -> (f64, f64) {
         (self.start + ROTATION * t).sin_cos()
     }
 
-    /// Earth-fixed coordinates of a point in TEME.
+    /// Returns the Earth-fixed coordinates of a point in TEME.
     #[inline]
     pub fn earth_fixed(&self, position: &Vector, t: f64) -> Vector {
         let (sin, cos) = self.angle(t);
@@ -34,7 +35,7 @@ impl Turning {
     }
 }
 
-/// A site prepared for observing satellites.
+/// A site, prepared for observing satellites.
 #[derive(Clone, Copy, Debug)]
 pub struct Observer {
     position: Vector,
@@ -42,16 +43,16 @@ pub struct Observer {
     turning: Turning,
 }
 
-/// A satellite as seen from a site.
+/// The apparent position of a satellite at a site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// Angle above the horizon, in radians.
     pub elevation: f64,
-    /// Azimuth from north over east, in radians, 0 to 2 pi.
+    /// Azimuth in radians, 0 to 2 pi, from north through east.
     pub azimuth: f64,
     /// Distance between site and satellite in metres.
     pub range: f64,
-    /// Range rate in m/s, positive while the distance grows.
+    /// Range rate in m/s, positive if the distance grows.
     pub range_rate: f64,
 }
 
@@ -61,7 +62,7 @@ impl Observer {
         Observer { position: site.position(), up: site.up(), turning }
     }
 
-    /// The vector to a satellite's position, in the Earth-fixed frame.
+    /// Returns the vector from the site to a satellite's position, in the Earth-fixed frame.
     #[inline]
     fn line(&self, position: &Vector, t: f64) -> Vector {
         minus(&self.turning.earth_fixed(position, t), &self.position)
@@ -73,13 +74,14 @@ impl Observer {
         length(&minus(position, &self.position))
     }
 
-    /// Returns the distance between site and satellite in metres, at `t` seconds from the start of the run.
+    /// Returns the distance between site and satellite in metres, at `t` seconds from the start of
+    /// the run.
     #[inline]
     pub fn range(&self, satellite: &Satellite, t: f64) -> f64 {
         length(&self.line(&satellite.position(t), t))
     }
 
-    /// Elevation in radians, and the distance in metres.
+    /// Returns the elevation in radians and the distance in metres.
     #[inline]
     pub fn elevation(&self, satellite: &Satellite, t: f64) -> (f64, f64) {
         let line = self.line(&satellite.position(t), t);
@@ -87,7 +89,7 @@ impl Observer {
         ((dot(&line, &self.up) / range).clamp(-1.0, 1.0).asin(), range)
     }
 
-    /// Elevation, azimuth, range and range rate.
+    /// Returns elevation, azimuth, range and range rate.
     pub fn look(&self, satellite: &Satellite, t: f64) -> Look {
         let (position, velocity) = (satellite.position(t), satellite.velocity(t));
         let line = self.line(&position, t);
@@ -95,7 +97,8 @@ impl Observer {
         // Relative to the Earth the satellite moves with v - omega x r.
         let drift = [velocity[0] + ROTATION * position[1], velocity[1] - ROTATION * position[0], velocity[2]];
         let moving = self.turning.earth_fixed(&drift, t);
-        // At a pole every direction is south or north; east is then the normal of the site's own meridian.
+        // At a pole every direction is south or north; east is then the normal of the meridian of
+        // the site.
         let east = match [-self.position[1], self.position[0], 0.0] {
             axis if length(&axis) > 1e-6 => axis.map(|part| part / length(&axis)),
             _ => [0.0, 1.0, 0.0],

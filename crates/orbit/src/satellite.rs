@@ -1,4 +1,4 @@
-//! A satellite, whatever describes its motion.
+//! A satellite: its name and its motion.
 
 use super::circular::Circular;
 use super::sgp4::Sgp4;
@@ -8,13 +8,14 @@ use super::vector::Vector;
 pub struct Satellite {
     /// Name of the satellite in results.
     pub name: String,
-    /// The motion from which its position at any time follows.
+    /// The motion, which gives the position at any time.
     pub motion: Motion,
-    /// An upper bound of its speed relative to the rotating Earth, in m/s.
+    /// An upper bound of the satellite's speed relative to the rotating Earth, in m/s.
     pub speed: f64,
 }
 
-/// The motion of a satellite. Times are seconds since the start of the run, positions are in metres in TEME.
+/// The motion of a satellite. Times are seconds since the start of the run, positions are in metres
+/// in TEME.
 pub enum Motion {
     /// A precessing circular orbit.
     Circular(Circular),
@@ -23,7 +24,7 @@ pub enum Motion {
 }
 
 impl Satellite {
-    /// Position at time `t`.
+    /// Returns the position at time `t`.
     #[inline]
     pub fn position(&self, t: f64) -> Vector {
         match &self.motion {
@@ -32,7 +33,7 @@ impl Satellite {
         }
     }
 
-    /// Velocity at time `t`, in m/s.
+    /// Returns the velocity at time `t`, in m/s.
     pub fn velocity(&self, t: f64) -> Vector {
         match &self.motion {
             Motion::Circular(orbit) => orbit.velocity(t),

@@ -1,14 +1,15 @@
-//! Satellites by element sets: SGP4 and SDP4 (Hoots and Roehrich 1980, as revised by Vallado et al. 2006), computed by
-//! the crate `sgp4` with the constants of WGS72, for which element sets are made.
+//! Satellites described by element sets: SGP4 and SDP4 (Hoots and Roehrich 1980, as revised by
+//! Vallado et al. 2006), computed by the crate `sgp4` with the constants of WGS72, on which element
+//! sets are based.
 //!
-//! SGP4 itself is evaluated every 16 s. In between, positions follow the cubic that has its positions and
-//! velocities at both ends (Hermite). The error is at most (16 s)^4 / 384 times the fourth derivative of the
-//! position, which is GM^2 / r^5 for a circular orbit: below 3 mm, or 0.01 ns of delay, in any orbit above
-//! the surface.
+//! SGP4 itself is evaluated every 16 s. In between, positions follow the cubic that has its
+//! positions and velocities at both ends (Hermite). The error is at most (16 s)^4 / 384 times the
+//! fourth derivative of the position, which is GM^2 / r^5 for a circular orbit: below 3 mm, or 0.01
+//! ns of delay, in any orbit above the surface.
 //!
-//! The real satellite deviates from this by about 1 km at the epoch of the elements and by 1 to 3 km more
-//! each day (Vallado et al. 2006, section VI); 30 days later by tens of kilometres along the orbit, or some
-//! 10 s of a pass.
+//! The real satellite deviates from the model by about 1 km at the epoch of the elements and by 1
+//! to 3 km more each day (Vallado et al. 2006, section VI). After 30 days the deviation is tens of
+//! kilometres along the orbit, or some 10 s of a pass.
 
 use super::elements::Elements;
 use super::epoch::Epoch;
@@ -21,7 +22,7 @@ pub struct Sgp4 {
     constants: Constants,
     /// Minutes from the elements' epoch to the start of the run.
     offset: f64,
-    /// States by their number modulo [`KEPT`].
+    /// Computed states by their number modulo [`KEPT`].
     computed: RefCell<[(i64, State); KEPT]>,
 }
 
@@ -29,10 +30,10 @@ pub struct Sgp4 {
 const JULIAN_J2000: f64 = 2_451_545.0;
 /// Seconds between computed states.
 const STEP: f64 = 16.0;
-/// Number of computed states that are kept.
+/// Number of cached states.
 const KEPT: usize = 8;
 
-/// Position and velocity in metres and m/s.
+/// A state: position in metres and velocity in m/s.
 #[derive(Clone, Copy, Default)]
 struct State {
     position: Vector,
@@ -43,7 +44,7 @@ impl Sgp4 {
     /// Creates the satellite for a run that starts at `start`.
     ///
     /// # Errors
-    /// The reason for which the elements describe no orbit.
+    /// Returns the reason for which the elements describe no orbit.
     pub fn new(elements: &Elements, start: Epoch) -> Result<Sgp4, String> {
         let geopotential = sgp4::WGS72;
         let orbit = Orbit::from_kozai_elements(
@@ -56,8 +57,8 @@ impl Sgp4 {
             elements.mean_motion * std::f64::consts::PI / 720.0,
         )
         .map_err(|error| error.to_string())?;
-        // Through a Julian date in 64 bits, like the reference: for WIND of the verification set, at an
-        // eccentricity of 0.97, its rounding by 20 us makes 4 mm.
+        // The epoch goes through a Julian date in 64 bits, like the reference. For WIND of the
+        // verification set, at an eccentricity of 0.97, its rounding by 20 us makes 4 mm.
         let years = (elements.epoch.days_since_j2000() + JULIAN_J2000 - JULIAN_J2000) / 365.25;
         let constants =
             Constants::new(geopotential, sgp4::iau_epoch_to_sidereal_time, years, elements.drag, orbit)
@@ -66,16 +67,16 @@ impl Sgp4 {
         Ok(Sgp4 { constants, offset: start.seconds_since(elements.epoch) / 60.0, computed })
     }
 
-    /// Position and velocity, in km and km/s, `minutes` after the elements' epoch.
+    /// Returns position and velocity, in km and km/s, `minutes` after the elements' epoch.
     ///
     /// # Errors
-    /// The reason for which there is none, such as decay.
+    /// Returns the reason for which there is no position, such as decay.
     pub fn teme(&self, minutes: f64) -> Result<(Vector, Vector), String> {
         let found = self.constants.propagate(MinutesSinceEpoch(minutes));
         found.map(|found| (found.position, found.velocity)).map_err(|error| error.to_string())
     }
 
-    /// Position `t` seconds after the start; NaN where SGP4 has none.
+    /// Returns the position `t` seconds after the start; NaN where SGP4 has none.
     pub fn position(&self, t: f64) -> Vector {
         let number = (t / STEP).floor();
         let (a, b) = self.around(number as i64);
@@ -88,7 +89,7 @@ impl Sgp4 {
         })
     }
 
-    /// Velocity `t` seconds after the start.
+    /// Returns the velocity `t` seconds after the start.
     pub fn velocity(&self, t: f64) -> Vector {
         let number = (t / STEP).floor();
         let (a, b) = self.around(number as i64);

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Site {
-    /// Geodetic latitude, north positive; -90 deg to 90 deg.
+    /// Geodetic latitude, north positive, from -90 deg to 90 deg.
     pub latitude: Angle,
-    /// Longitude of the site, positive to the east and negative to the west.
+    /// Longitude of the site, east positive.
     pub longitude: Angle,
-    /// Height above the ellipsoid, 0 m by default; -12 km to 100 km.
+    /// Height above the ellipsoid, from -12 km to 100 km. Default 0 m.
     #[serde(default = "sea_level")]
     pub altitude: Distance,
 }
@@ -36,7 +36,7 @@ impl Site {
         }
     }
 
-    /// Earth-centred, earth-fixed coordinates in metres.
+    /// Returns Earth-centred, Earth-fixed coordinates in metres.
     pub fn position(&self) -> Vector {
         let (sin, cos) = self.latitude.radians().sin_cos();
         let (sin_longitude, cos_longitude) = self.longitude.radians().sin_cos();
@@ -50,7 +50,7 @@ impl Site {
         ]
     }
 
-    /// The earth-fixed unit vector normal to the ellipsoid, pointing up.
+    /// Returns the earth-fixed unit vector normal to the ellipsoid, pointing up.
     pub fn up(&self) -> Vector {
         let (sin, cos) = self.latitude.radians().sin_cos();
         let (sin_longitude, cos_longitude) = self.longitude.radians().sin_cos();

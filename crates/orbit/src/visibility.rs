@@ -1,36 +1,39 @@
-//! The times at which a site sees a satellite above its mask.
+//! The times at which a satellite is above the elevation mask of a site.
 //!
-//! With v the bound of the satellite's speed relative to the Earth, its direction turns by at most -ln(1 - v
-//! t / d) within a time t from a distance d: the distance shrinks by at most v, and the direction turns by v
-//! over the distance. The elevation therefore stays on its side of the mask, from which it is an angle D
-//! away, for t = (d / v) (1 - exp(-D)).
+//! Let v be the bound of the satellite's speed relative to the Earth. From a distance d, the
+//! direction to the satellite turns by at most -ln(1 - v t / d) within a time t: the distance
+//! shrinks at most at the rate v, and the direction turns at v divided by the distance. An
+//! elevation at an angle D from the mask therefore stays on its side of the mask for t = (d / v) (1
+//! - exp(-D)).
 
 use super::crossing::{next, Bound, Found};
 use super::look::Observer;
 use super::satellite::Satellite;
 
-/// A period in which a satellite is visible, in seconds since the start of the run.
+/// A period of visibility, in seconds since the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// The satellite rises above the mask, or the search started.
+    /// Time at which the satellite rises above the mask, or start of the search.
     pub rise: f64,
-    /// The satellite sets, or the search ended.
+    /// Time at which the satellite sets, or end of the search.
     pub set: f64,
 }
 
-/// How far the elevation is above `mask`, in radians, and how long it stays on that side.
+/// Returns the elevation above `mask`, in radians, and the time for which the satellite stays on
+/// that side of the mask.
 #[inline]
 pub fn above(observer: &Observer, satellite: &Satellite, mask: f64, t: f64) -> Bound {
     let (elevation, range) = observer.elevation(satellite, t);
     let value = elevation - mask;
     if value.is_nan() {
-        // No position: not visible, but perhaps again in a while.
+        // Without a position the satellite is not visible; it may be again later.
         return Bound { value: -1.0, safe: 60.0 };
     }
     Bound { value, safe: range / satellite.speed * -(-value.abs()).exp_m1() }
 }
 
-/// The time until which the satellite stays on its side of the mask, searched from `from` to about `to`.
+/// Returns the time until which the satellite stays on its side of the mask, searched from `from`
+/// to about `to`.
 pub fn change(observer: &Observer, satellite: &Satellite, mask: f64, from: f64, to: f64) -> Found {
     if satellite.speed == 0.0 {
         return Found::NotBefore(f64::INFINITY);
@@ -38,8 +41,8 @@ pub fn change(observer: &Observer, satellite: &Satellite, mask: f64, from: f64, 
     next(from, to, |t| above(observer, satellite, mask, t))
 }
 
-/// The first time from `from` to about `to` at which `other` becomes, or ceases to be, higher than
-/// `satellite` by `margin`.
+/// Returns the first time from `from` to about `to` at which `other` rises above `satellite` by
+/// `margin`, or falls below that.
 pub fn overtaking(
     observer: &Observer,
     satellite: &Satellite,
@@ -61,7 +64,7 @@ pub fn overtaking(
     })
 }
 
-/// All windows from `from` to `to`.
+/// Returns all windows of visibility from `from` to `to`.
 pub fn windows(observer: &Observer, satellite: &Satellite, mask: f64, from: f64, to: f64) -> Vec<Window> {
     let mut found = Vec::new();
     let mut seen = (above(observer, satellite, mask, from).value >= 0.0).then_some(from);

@@ -9,7 +9,7 @@ use bentpipe_orbit::shell::planes::{self, Orbit};
 use bentpipe_orbit::shell::walker::Walker;
 use bentpipe_orbit::shell::{elements, Neighbourhood, Neighbours, Shell};
 
-/// Element sets of a Walker pattern, as an orbit mean-elements message in JSON.
+/// Returns the element sets of a Walker pattern, as an orbit mean-elements message in JSON.
 fn as_element_sets(
     planes: u32,
     satellites: u32,
@@ -36,7 +36,8 @@ fn as_element_sets(
     elements::Config { elements: ElementSets::parse(&text).unwrap() }
 }
 
-/// Planes and neighbours found in elements, three days after they were taken, are those of the pattern that they were made by.
+/// Planes and neighbours found in elements that are three days old equal those of the pattern from
+/// which they were made.
 #[test]
 fn neighbours_found_in_element_sets_are_those_of_the_design() {
     let start: Epoch = "2022-09-17T07:00:00Z".parse().unwrap();
@@ -70,7 +71,7 @@ fn neighbours_found_in_element_sets_are_those_of_the_design() {
     }
 }
 
-/// What is no part of a plane has no neighbours: at another height, or alone.
+/// Satellites outside a plane, at another height or alone, have no neighbours.
 #[test]
 fn satellites_on_their_way_have_no_neighbours() {
     let start: Epoch = "2022-09-14T00:00:00Z".parse().unwrap();
@@ -86,7 +87,7 @@ fn satellites_on_their_way_have_no_neighbours() {
     };
     let found = planes::neighbours(&orbits(9));
     assert!(found.iter().all(|pair| pair.places.0 != 9 && pair.places.1 != 9));
-    // Its plane is a ring without it, and the planes beside have nobody there.
+    // Its plane is a ring without it, and the adjacent planes have no satellite there.
     assert_eq!(found.iter().filter(|pair| pair.kind == Neighbourhood::InPlane).count(), 8 + 7 + 8);
     assert_eq!(found.iter().filter(|pair| pair.kind == Neighbourhood::BetweenPlanes).count(), 7 + 7 + 8);
 }

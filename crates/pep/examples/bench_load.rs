@@ -1,10 +1,14 @@
-//! Load for `benchmarks/pep.py`: the two ends of connections, which take as little processor time as they can, so that what is
-//! between them is measured. Short connections have one thread for each processor, which waits for all of them at once.
+//! Load for `benchmarks/pep.py`: the two ends of connections, which use as little processor time as
+//! possible, so that what lies between them is measured. For short connections each processor has
+//! one thread, which waits for all of its connections at once.
 //!
 //!     bench_load serve PORT PORTS                         a server at each of PORTS ports
-//!     bench_load short ADDRESS PORT PORTS COUNT AT_ONCE   COUNT connections, each a byte there and back, AT_ONCE at a time
-//!     bench_load hold ADDRESS PORT PORTS COUNT            COUNT connections that stay until standard input ends
-//!     bench_load bulk ADDRESS PORT PORTS SECONDS          one connection that carries as much as it can
+//!     bench_load short ADDRESS PORT PORTS COUNT AT_ONCE   COUNT connections, each a byte there and
+//!     back, AT_ONCE at a time
+//!     bench_load hold ADDRESS PORT PORTS COUNT            COUNT connections that stay until
+//!     standard input ends
+//!     bench_load bulk ADDRESS PORT PORTS SECONDS          one connection that carries as much as
+//!     it can
 //!
 //! Prints JSON, one line.
 
@@ -17,18 +21,18 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The first byte of a connection says what it is.
+/// The first byte of a connection, which names its kind.
 const SHORT: u8 = b's';
 const HOLD: u8 = b'h';
 const BULK: u8 = b'b';
-/// The same on every machine, and from the beginning: a connection that begins with BBR, as some kernels have it by default,
-/// stays paced when it is given another one later, as by `iperf3 -C`.
+/// The same on every machine, and from the start: a connection that starts with BBR, the default of
+/// some kernels, stays paced when it gets another control later, as by `iperf3 -C`.
 const CONGESTION: &[u8] = b"cubic";
-/// Bytes that bulk is written and read by at once.
+/// Bytes per read and write of bulk.
 const PIECE: usize = 256 << 10;
 const BACKLOG: i32 = 4096;
 const EVENTS: usize = 256;
-/// A client that hears nothing for so long gives up.
+/// A client that receives nothing for so long gives up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn socket(address: SocketAddr) -> io::Result<Socket> {
@@ -50,7 +54,7 @@ fn on_each_processor<T: Send>(run: impl Fn(usize) -> io::Result<T> + Sync) -> io
     })
 }
 
-/// Serves at all ports, beside other threads that do (SO_REUSEPORT).
+/// Serves at all ports, together with other threads that do the same (SO_REUSEPORT).
 fn serve(port: u16, ports: u16) -> io::Result<()> {
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     let mut listeners = Vec::new();
@@ -86,7 +90,7 @@ fn serve(port: u16, ports: u16) -> io::Result<()> {
                 continue;
             };
             while let Ok((stream, _)) = listener.accept() {
-                // Usually the byte is there already. A client that is gone is the client's matter.
+                // Usually the byte is already there. A client that is gone matters only to itself.
                 match answer(&stream) {
                     Err(error) if waits(&error) => {
                         let entry = streams.vacant_entry();
@@ -113,7 +117,7 @@ fn answer(mut stream: &Socket) -> io::Result<u8> {
     Ok(byte[0])
 }
 
-/// Receives to the end, and tells the sender how much that was.
+/// Receives everything, and sends the number of bytes to the sender.
 fn receive(mut stream: Socket) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     let (mut buffer, mut bytes) = (vec![0; PIECE], 0_u64);
@@ -142,7 +146,7 @@ impl Short {
         }
     }
 
-    /// Asks once the connection is there. Returns whether the answer has come.
+    /// Sends the request once the connection is open. Returns true if the answer has come.
     fn event(&mut self, flags: EpollFlags) -> io::Result<bool> {
         if flags.contains(EpollFlags::EPOLLERR) {
             return Err(self.socket.take_error()?.unwrap_or(io::ErrorKind::Other.into()));
@@ -164,7 +168,8 @@ impl Short {
     }
 }
 
-/// Makes connections until `next` reaches `count`. Returns the microseconds of those that ended well.
+/// Makes connections until `next` reaches `count`. Returns the durations of the successful ones in
+/// microseconds.
 fn short(addresses: &[SocketAddr], next: &AtomicU64, count: u64, at_once: usize) -> io::Result<Vec<u64>> {
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     let mut open: Slab<Short> = Slab::new();

@@ -1,21 +1,21 @@
-//! The configuration of a proxy, as the command line gives it.
+//! The configuration of a proxy, as given on the command line.
 
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
-/// When the client's handshake is completed.
+/// Time at which the client's handshake is completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Accept {
-    /// When the server has accepted: the client sees the server's refusal as its own.
+    /// Completed when the server has accepted: the client sees the server's refusal as its own.
     #[default]
     Late,
-    /// At once: a round trip is saved, and a refusal is seen as a reset.
+    /// Completed at once: this saves a round trip, and the client sees a refusal as a reset.
     Early,
 }
 
-/// How a proxy is to be; the names are those of the options of `bentpipe pep`.
+/// The configuration of a proxy; keys have the names of the options of `bentpipe pep`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -25,39 +25,40 @@ pub struct Config {
     pub port: Vec<String>,
     /// Networks of servers, `192.0.2.0/24`; empty means all.
     pub to: Vec<String>,
-    /// When the client's handshake is completed.
+    /// Time at which the client's handshake is completed.
     pub accept: Accept,
-    /// Congestion control towards clients; the kernel's default if not given.
+    /// Congestion control towards clients; by default the kernel's.
     pub client_congestion: Option<String>,
     /// Congestion control towards servers.
     pub server_congestion: Option<String>,
-    /// Whether connections to servers use TCP Fast Open (RFC 7413).
+    /// True if connections to servers use TCP Fast Open (RFC 7413).
     pub fast_open: bool,
-    /// Most connections at once; more pass by the proxy.
+    /// Most connections at once; further ones pass by the proxy.
     pub connections: u32,
-    /// Threads; as many as there are processors, and as descriptors ask for, if not given.
+    /// Number of threads; by default as many as there are processors and as the descriptors
+    /// require.
     pub workers: Option<u32>,
-    /// Bytes of each socket's buffers; what the kernel thinks best if not given.
+    /// Bytes of each socket's buffers; by default the kernel's choice.
     pub buffer: Option<u32>,
     /// Seconds without a byte after which a connection is reset; 0 for never.
     pub idle_timeout: u32,
-    /// Seconds without a byte after which an end is asked whether it is still there; 0 for never.
+    /// Seconds without a byte after which an end is probed (keepalive); 0 for never.
     pub keepalive: u32,
-    /// Seconds that a server has to accept.
+    /// Seconds within which a server must accept.
     pub connect_timeout: u32,
-    /// Seconds that connections have to end after SIGTERM.
+    /// Seconds for connections to end after SIGTERM.
     pub drain_timeout: u32,
-    /// Where metrics are served by HTTP.
+    /// Address at which metrics are served by HTTP.
     pub metrics: Option<String>,
-    /// Whose rights the proxy has after it is set up.
+    /// User whose rights the proxy has after its set-up.
     pub user: String,
-    /// The bit of packets' marks that is ours.
+    /// The bit of packets' marks that the proxy uses.
     pub mark: u32,
-    /// Number of our routing table, and priority of the rule that leads to it.
+    /// Number of the proxy's routing table, and priority of the rule that leads to it.
     pub table: u32,
     /// Number of the first worker's group of nfnetlink_log.
     pub group: u16,
-    /// Whether each connection is in the log.
+    /// True if each connection is logged.
     pub log_connections: bool,
 }
 
@@ -90,10 +91,10 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Refuses what cannot be.
+    /// Checks the values.
     ///
     /// # Errors
-    /// With the option, its value and what is allowed.
+    /// A value is not allowed; the error contains the option, its value and the allowed ones.
     pub fn check(&self) -> Result<(), Error> {
         for port in &self.port {
             ports(port)
@@ -130,7 +131,7 @@ impl Config {
         Ok(())
     }
 
-    /// Returns the address at which metrics are served, if they are.
+    /// Returns the address at which metrics are served, if any.
     pub(crate) fn metrics_address(&self) -> Result<Option<SocketAddr>, Error> {
         let address = |text: &String| {
             let wrong = || {
@@ -149,14 +150,14 @@ fn within(option: &'static str, value: u32, least: u32, most: u32) -> Result<(),
     }
 }
 
-/// First and last port of `80` or `8000-8999`.
+/// Returns the first and last port of `80` or `8000-8999`.
 fn ports(text: &str) -> Option<(u16, u16)> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let (first, last) = (first.parse().ok()?, last.parse().ok()?);
     (0 < first && first <= last).then_some((first, last))
 }
 
-/// Address and length of `192.0.2.0/24`; an address alone is itself.
+/// Returns address and prefix length of `192.0.2.0/24`; a single address gets its full length.
 pub(crate) fn prefix(text: &str) -> Option<(IpAddr, u8)> {
     let (address, length) =
         text.split_once('/').map_or((text, None), |(address, length)| (address, Some(length)));

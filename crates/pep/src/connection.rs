@@ -1,4 +1,4 @@
-//! What a worker knows of a connection.
+//! A connection in a worker.
 
 use crate::direction::Direction;
 use crate::packet::Flow;
@@ -6,11 +6,12 @@ use socket2::Socket;
 
 /// The phase of the connection.
 pub enum Phase {
-    /// The server has not answered; the client's SYN, if that is kept back.
+    /// The server has not answered. Contains the client's SYN, if that is held back.
     Connecting(Option<Box<[u8]>>),
-    /// The server has accepted, and the kernel has the SYN again; it is kept for when it is repeated.
+    /// The server has accepted, and the kernel has the SYN again. It is kept in case the client
+    /// repeats it.
     Released(Box<[u8]>),
-    /// Both ends are there.
+    /// Both ends are connected.
     Open,
 }
 
@@ -30,12 +31,12 @@ pub struct Connection {
     pub down: Direction,
     /// The type of service of the server's SYN-ACK.
     pub server_tos: u8,
-    /// The worker's second in which something happened last.
+    /// The worker's second of the last activity.
     pub active: u32,
-    /// The worker's second in which it began.
+    /// The worker's second in which the connection began.
     pub since: u32,
-    /// Whether its server is asked whether it is there (keepalive).
+    /// True if its server is probed (keepalive).
     pub kept_alive: bool,
-    /// Whether it waits for its turn.
+    /// True if it waits for its turn.
     pub queued: bool,
 }

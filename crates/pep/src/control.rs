@@ -1,22 +1,22 @@
-//! What the process tells its workers.
+//! Orders of the process for its workers.
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// How a worker is to go on.
+/// An order for a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Order {
     /// Serve new and existing connections.
     Serve,
-    /// Until the last connection has ended.
+    /// Serve existing connections until the last one has ended.
     Drain,
-    /// Reset what is left, and end.
+    /// Reset the remaining connections, and end.
     Stop,
 }
 
-/// An order and what wakes the worker to see it.
+/// An order, and the event that wakes the worker to see it.
 pub struct Control {
     order: AtomicU8,
     /// Readable when the order has changed.
@@ -30,7 +30,7 @@ impl Control {
         Ok(Control { order: AtomicU8::new(Order::Serve as u8), bell })
     }
 
-    /// Gives an order. It never weakens the one before.
+    /// Gives an order. It never weakens the previous one.
     pub fn give(&self, order: Order) {
         self.order.fetch_max(order as u8, Ordering::Relaxed);
         let _ = self.bell.write(1);

@@ -1,4 +1,5 @@
-//! The process that serves: it makes what needs privileges, gives them up, and starts the workers.
+//! The serving process. It creates everything that needs privileges, gives them up, and starts the
+//! workers.
 
 use crate::config::Config;
 use crate::control::{Control, Order};
@@ -25,19 +26,19 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Descriptors of a worker that are no connection's: pipes, listeners, and what it found open.
+/// Descriptors of a worker that belong to no connection: pipes, listeners, and inherited ones.
 const OTHER_DESCRIPTORS: u64 = 256;
-/// As many as there are groups of nfnetlink_log set aside for them.
+/// The number of nfnetlink_log groups reserved for workers.
 const MOST_WORKERS: usize = 256;
 
-/// Names that the kernel has for the congestion controls, and whether choosing them needs CAP_NET_ADMIN.
+/// The kernel's names of the congestion controls, and whether choosing them needs CAP_NET_ADMIN.
 #[derive(Clone, Default)]
 pub struct Congestion {
     /// Congestion control towards clients.
     pub client: Option<String>,
     /// Congestion control towards servers.
     pub server: Option<String>,
-    /// Whether the one towards servers is restricted (net.ipv4.tcp_allowed_congestion_control).
+    /// True if the one towards servers is restricted (net.ipv4.tcp_allowed_congestion_control).
     pub restricted: bool,
 }
 
@@ -49,10 +50,11 @@ pub struct Daemon {
     pub ports: Vec<Ports>,
 }
 
-/// How many workers, and how many connections each may have.
+/// Returns the number of workers, and of connections that each may have.
 fn share(config: &Config, descriptors: u64) -> (usize, usize) {
     let each = (descriptors.saturating_sub(OTHER_DESCRIPTORS) / 2).clamp(16, 1 << 20) as usize;
-    // Connections are spread by chance: some workers have more than their share (four standard deviations).
+    // Connections are spread randomly: some workers have more than their share (four standard
+    // deviations).
     let room = |workers: usize| {
         let fair = (config.connections as usize).div_ceil(workers);
         if workers == 1 {
@@ -68,7 +70,7 @@ fn share(config: &Config, descriptors: u64) -> (usize, usize) {
 }
 
 impl Daemon {
-    /// Makes everything for which this process may need privileges.
+    /// Creates everything for which this process may need privileges.
     ///
     /// # Errors
     /// The machine does not allow it.
@@ -126,16 +128,17 @@ impl Daemon {
                 json!({"text": format!("{} cannot be had here; only capabilities were dropped", config.user)}),
             );
         }
-        // With who is to remove the rules we are gone, at once, so that a new start finds everything free. After the
-        // change of user, which would undo it.
+        // When the process that is to remove the rules is gone, end at once, so that a new start
+        // finds everything free. This comes after the change of user, which would undo it.
         prctl::set_pdeathsig(Signal::SIGKILL).doing("asking to end with the parent")?;
         Ok(daemon)
     }
 
-    /// Serves until SIGTERM, then until the last connection has ended, a second SIGTERM, or the time is over.
+    /// Serves until SIGTERM, then until the last connection has ended, a second SIGTERM comes, or
+    /// `drain_timeout` has passed.
     ///
     /// # Errors
-    /// The machine has no more threads, or a worker failed.
+    /// The machine has no more threads, or a worker has failed.
     pub fn serve(self, drain_timeout: Duration) -> Result<(), Error> {
         let mut signals = SigSet::empty();
         signals.add(Signal::SIGTERM);
@@ -152,7 +155,7 @@ impl Daemon {
         let mut deadline: Option<Instant> = None;
         while !threads.iter().all(JoinHandle::is_finished) {
             if threads.iter().any(JoinHandle::is_finished) && deadline.is_none() {
-                // One alone ends only by a fault; half a proxy is none.
+                // A worker ends alone only by a failure; then the whole proxy ends.
                 give(Order::Stop);
             }
             let mut watched = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
@@ -182,7 +185,7 @@ impl Daemon {
 
 fn start(number: usize, tools: Tools) -> std::io::Result<JoinHandle<std::io::Result<()>>> {
     thread::Builder::new().name(format!("worker{number}")).spawn(move || {
-        // A table of descriptors of its own, so that the limit is its own as well.
+        // The worker gets its own table of descriptors, and with it its own limit.
         unshare(CloneFlags::CLONE_FILES)?;
         sys::close_all_but(tools.descriptors())?;
         Worker::new(tools)?.run()
@@ -196,13 +199,14 @@ mod tests {
     #[test]
     fn workers_are_as_many_as_their_descriptors_ask_for() {
         let config = |connections, workers| Config { connections, workers, ..Config::default() };
-        // 20 000 descriptors are 9 872 connections; 10 workers would have no room for chance.
+        // 20 000 descriptors suffice for 9 872 connections; 10 workers would leave no margin for
+        // uneven spreading.
         let (workers, room) = share(&config(100_000, None), 20_000);
         assert!(workers == 11.max(thread::available_parallelism().unwrap().get()));
         assert!(workers * room >= 100_000 && room <= 9_872);
         assert_eq!(share(&config(1_000_000, None), 1024).0, 256);
         assert_eq!(share(&config(100, Some(1)), 20_000), (1, 100));
-        // Fewer workers than it takes: fewer connections.
+        // Fewer workers than needed mean fewer connections.
         assert_eq!(share(&config(100_000, Some(1)), 1024), (1, 384));
     }
 }

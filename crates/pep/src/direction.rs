@@ -1,8 +1,10 @@
-//! One direction of a connection: from a source to a sink, in order, with no more of it here than one pipe holds.
+//! One direction of a connection: from a source to a sink, in order, with at most one pipe's worth
+//! of data here.
 //!
-//! Nothing is taken from the source while the sink is full; so the source's window closes, and the sender waits, as it
-//! would for the sink itself. Little data is copied through a buffer that all connections of a worker share; as soon as
-//! one read fills it, the direction is taken for bulk, and its pages go through a pipe uncopied (splice(2)).
+//! Nothing is read from the source while the sink is full, so the source's window closes and the
+//! sender waits, as it would for the sink itself. Small amounts are copied through a buffer shared
+//! by all connections of a worker. As soon as one read fills it, the direction counts as bulk, and
+//! its pages go through a pipe without being copied (splice(2)).
 
 use crate::pipe::{Pipe, Pipes};
 use nix::errno::Errno;
@@ -12,14 +14,14 @@ use std::io::{self, Read};
 use std::net::Shutdown;
 use std::ops::Range;
 
-/// What one visit may carry, so that others have their turn.
+/// Most bytes that one visit carries, so that others get their turn.
 const VISIT: usize = 2 << 20;
-/// Length of the buffer that copied data goes through.
+/// Length of the buffer for copied data.
 pub const BUFFER: usize = 32 << 10;
-/// Bulk that comes in pieces smaller than this is cheaper copied.
+/// Bulk in pieces smaller than this is cheaper to copy.
 const SMALL: usize = 4 << 10;
 
-/// What was taken from the source and not given to the sink.
+/// Data read from the source and not yet written to the sink.
 #[derive(Default)]
 enum Carried {
     #[default]
@@ -28,38 +30,39 @@ enum Carried {
     Copied(Box<[u8]>, usize),
 }
 
-/// The state of one direction of a connection. Before the kernel says so, nothing can be read or written.
+/// The state of one direction of a connection. Nothing is read or written before the kernel reports
+/// that it is possible.
 #[derive(Default)]
 pub struct Direction {
-    /// Whether the source may have something, a FIN included.
+    /// True if the source may have data or a FIN.
     pub readable: bool,
-    /// Whether the source has sent its FIN, or is broken: it is read to the end.
+    /// True if the source has sent its FIN, or is broken; it is read to the end.
     pub ending: bool,
-    /// Whether the source is broken.
+    /// True if the source is broken.
     pub broken: bool,
-    /// Whether the source may have urgent data (RFC 9293, section 3.8.5). The kernel ends a read before it, and splice(2)
-    /// never gets past it.
+    /// True if the source may have urgent data (RFC 9293, section 3.8.5). The kernel ends a read
+    /// before it, and splice(2) never gets past it.
     pub urgent: bool,
-    /// Whether the sink may have room.
+    /// True if the sink may have room.
     pub writable: bool,
     carried: Carried,
     bulk: bool,
     ended: bool,
     shut: bool,
-    /// Bytes that the sink was given.
+    /// Bytes written to the sink.
     pub bytes: u64,
 }
 
-/// How a visit ended without an error.
+/// Outcome of a visit without an error.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Visit {
-    /// Nothing more can be done before the kernel says so.
+    /// Nothing more can be done before the kernel reports an event.
     Waits,
-    /// There is more, but others have their turn first.
+    /// There is more to do, after the others have had their turn.
     More,
 }
 
-/// None for "not now"; interrupted calls are made again.
+/// Returns `None` if the call would block; interrupted calls are repeated.
 fn now<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<Option<T>> {
     loop {
         match call() {
@@ -81,16 +84,16 @@ fn spliced(
 }
 
 impl Direction {
-    /// Whether the source's FIN was passed on.
+    /// Returns true if the source's FIN was passed on.
     pub fn is_shut(&self) -> bool {
         self.shut
     }
 
-    /// Carries what can be carried. If this is the `last` direction that is open, both sockets are closed when it ends, by which
-    /// the sink gets its FIN.
+    /// Carries as much as possible. If this is the `last` open direction, both sockets are closed
+    /// when it ends, which sends the sink its FIN.
     ///
     /// # Errors
-    /// One of the sockets is broken, and so is the connection.
+    /// One of the sockets has failed, and with it the connection.
     pub fn visit(
         &mut self,
         source: &Socket,
@@ -107,7 +110,7 @@ impl Direction {
             if self.ended {
                 if !std::mem::replace(&mut self.shut, true) && !last {
                     match sink.shutdown(Shutdown::Write) {
-                        // The sink is gone, which it tells itself.
+                        // The sink is gone, which its own events report.
                         Err(error) if error.kind() == io::ErrorKind::NotConnected => {}
                         other => other?,
                     }
@@ -125,7 +128,7 @@ impl Direction {
         }
     }
 
-    /// Gives the sink what was taken; false if it has no room for all of it.
+    /// Writes the carried data to the sink. Returns false if the sink has no room for all of it.
     fn deliver(&mut self, sink: &Socket, pipes: &mut Pipes) -> io::Result<bool> {
         loop {
             match &mut self.carried {
@@ -157,7 +160,7 @@ impl Direction {
         }
     }
 
-    /// Takes from the source. Only while nothing is carried.
+    /// Reads from the source. Call it only while nothing is carried.
     fn take(
         &mut self,
         mut source: &Socket,
@@ -177,11 +180,13 @@ impl Direction {
         };
         self.ended = taken == 0;
         self.bulk = taken == BUFFER;
-        // A source that gave less than there was room for has no more: for what comes, the kernel tells anew (epoll(7)).
+        // A source that returned less than there was room for is empty: the kernel reports later
+        // data (epoll(7)).
         self.readable = self.bulk || self.ending || self.urgent;
         let mut rest: Range<usize> = 0..taken;
         while !rest.is_empty() {
-            // The FIN is here as well, and follows in this visit or the next: both leave in one segment.
+            // The FIN is also here, and follows in this visit or the next: both leave in one
+            // segment.
             let more = self.ending && !self.broken;
             let Some(given) = now(|| write(sink, &buffer[rest.clone()], more))? else {
                 self.writable = false;
@@ -217,7 +222,8 @@ impl Direction {
     }
 }
 
-/// Gives bytes to a socket, which waits for further ones before it sends the last of them if there are `more`.
+/// Writes bytes to a socket, which waits for further ones before it sends the last of them if there
+/// are `more`.
 fn write(sink: &Socket, bytes: &[u8], more: bool) -> io::Result<usize> {
     sink.send_with_flags(bytes, if more { libc::MSG_MORE | libc::MSG_NOSIGNAL } else { libc::MSG_NOSIGNAL })
 }

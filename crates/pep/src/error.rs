@@ -1,24 +1,24 @@
-//! What can go wrong while a proxy is set up.
+//! Errors while a proxy is set up.
 
 use std::io;
 
 /// The reason for which no proxy can run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller's: an option that cannot be.
+    /// An option has a value that is not allowed.
     #[error("{option} {value}: {reason}")]
     Option {
         /// Its name on the command line.
         option: &'static str,
         /// The value that was given.
         value: String,
-        /// Why not, and what is allowed.
+        /// The reason, and the allowed values.
         reason: String,
     },
     /// A call to the system failed.
     #[error("{doing}: {source}")]
     Machine {
-        /// What was attempted, as words for the message.
+        /// The attempted action, as words for the message.
         doing: String,
         /// The error that the operating system returned.
         source: io::Error,
@@ -31,7 +31,7 @@ impl Error {
     }
 }
 
-/// Adds to an error of the system what was being done.
+/// Adds the attempted action to an error of the system.
 pub(crate) trait Doing<T> {
     fn doing(self, doing: impl Into<String>) -> Result<T, Error>;
 }

@@ -1,4 +1,5 @@
-//! The SYNs that the packet filter keeps back for us: nfnetlink_log(7) hands out copies, the rule drops the originals.
+//! The SYNs that the packet filter holds back for the proxy: nfnetlink_log(7) passes copies, and
+//! the rule drops the originals.
 //!
 //! Message formats: <linux/netfilter/nfnetlink.h> and <linux/netfilter/nfnetlink_log.h>.
 
@@ -17,18 +18,19 @@ const ATTRIBUTE_MODE: u16 = 2;
 const ATTRIBUTE_PAYLOAD: u16 = 9;
 const COMMAND_BIND: u8 = 1;
 const COPY_PACKET: u8 = 2;
-/// What a SYN with Fast Open's data has at most.
+/// Longest SYN, including Fast Open's data.
 const LONGEST: u32 = 2048;
 /// Room for SYNs that arrive while the worker does something else: some thousands.
 const ROOM: i32 = 4 << 20;
 
-/// The queue of the SYNs that one worker is handed.
+/// The queue of the SYNs for one worker.
 pub struct Hold {
     socket: OwnedFd,
 }
 
 impl Hold {
-    /// Takes what is logged to `group` of this network namespace. Needs CAP_NET_ADMIN, later calls do not.
+    /// Receives what is logged to `group` of this network namespace. Needs CAP_NET_ADMIN; later
+    /// calls do not.
     ///
     /// # Errors
     /// EBUSY: another program has the group.
@@ -36,7 +38,7 @@ impl Hold {
         let flags = SockFlag::SOCK_CLOEXEC;
         let socket = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkNetFilter)?;
         bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
-        // Beyond net.core.rmem_max only who is root outside of user namespaces may go.
+        // Only root outside of user namespaces may exceed net.core.rmem_max.
         sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, ROOM)
             .or_else(|_| sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, ROOM))?;
         let hold = Hold { socket };
@@ -65,7 +67,7 @@ impl Hold {
         send(self.socket.as_raw_fd(), &request, MsgFlags::empty())?;
         let mut answer = [0; 1024];
         let length = recv(self.socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
-        // nlmsgerr begins with the error's number below zero.
+        // nlmsgerr begins with the negative error number.
         match answer[..length].get(16..20).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes) {
             Some(0) => Ok(()),
             Some(error) => Err(io::Error::from_raw_os_error(-error)),
@@ -76,7 +78,7 @@ impl Hold {
     /// Calls `with` for every packet of the next message, which is read into `buffer`.
     ///
     /// # Errors
-    /// WouldBlock when there is none; ENOBUFS when there were more than we had room for, and some are lost.
+    /// WouldBlock if there is none; ENOBUFS if there was no room for some, which are lost.
     pub fn next(&self, buffer: &mut [u8], mut with: impl FnMut(&mut [u8])) -> io::Result<()> {
         let length = recv(self.socket.as_raw_fd(), buffer, MsgFlags::empty())?;
         each(&mut buffer[..length], |kind, message| {
@@ -98,7 +100,7 @@ fn number16(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// Goes through netlink messages: type, and what follows the header.
+/// Calls `with` for each netlink message, with its type and what follows the header.
 fn each(mut bytes: &mut [u8], mut with: impl FnMut(u16, &mut [u8])) {
     while bytes.len() >= 16 {
         let length = u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize;
@@ -113,7 +115,7 @@ fn each(mut bytes: &mut [u8], mut with: impl FnMut(u16, &mut [u8])) {
     }
 }
 
-/// Finds the packet among a message's attributes, which stand after nfgenmsg.
+/// Finds the packet among a message's attributes, which follow nfgenmsg.
 fn attributes(message: &mut [u8], with: &mut impl FnMut(&mut [u8])) {
     let mut at = 4;
     while let (Some(length), Some(kind)) = (number16(message, at), number16(message, at + 2)) {
@@ -163,7 +165,8 @@ mod tests {
         bytes.extend(message(3, &[(ATTRIBUTE_PAYLOAD, b"no packet")]));
         bytes.extend(message(PACKET, &[(ATTRIBUTE_PAYLOAD, b"second!")]));
         assert_eq!(packets(&mut bytes), [b"first".to_vec(), b"second!".to_vec()]);
-        // Cut anywhere it is what was whole before, and never out of bounds.
+        // Truncated anywhere, it gives the same result as before or none, and is never read out of
+        // bounds.
         for length in 0..bytes.len() {
             assert!(packets(&mut bytes.clone()[..length]).len() <= 2);
         }

@@ -1,17 +1,18 @@
-//! The log: one JSON object per line to standard error, as journald and collectors of logs take it.
+//! The log: one JSON object per line on standard error, as journald and log collectors expect.
 
 use serde_json::{json, Value};
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Writes what happened. `fields` is an object.
+/// Writes an event. `fields` is an object.
 pub fn log(level: &str, event: &str, fields: Value) {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
     let mut line = json!({"time": (time * 1e6).round() / 1e6, "level": level, "event": event});
     if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), fields) {
         line.extend(fields);
     }
-    // One write, so that lines of several threads do not mix; nobody is left to be told that the log is gone.
+    // One write, so that lines of several threads do not mix. If the log is gone, there is nobody
+    // to report that to.
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 

@@ -1,18 +1,21 @@
-//! A performance-enhancing proxy (RFC 3135): every TCP connection through this machine becomes two, each with a
-//! congestion control of its own, and neither end notices.
+//! A performance-enhancing proxy (RFC 3135). Every TCP connection through this machine becomes two,
+//! each with a congestion control of its own, and neither end notices.
 //!
-//! - [`run`] sets the proxy up, serves until SIGTERM or SIGINT, lets the connections end and removes what it made.
-//! - [`remove`] removes what a proxy that was killed has left.
+//! - [`run`] sets the proxy up, serves until SIGTERM or SIGINT, lets the connections end and
+//!   removes its rules.
+//! - [`remove`] removes the rules of a proxy that was killed.
 //!
-//! What happens to a connection (`worker`): the kernel's packet filter drops the client's first SYN and hands us a copy
-//! (`hold`). The worker opens the connection to the server from the client's own address (IP_TRANSPARENT). When it is
-//! there, the worker gives the kernel the SYN back (`raw`), the kernel completes the client's handshake with a listening
-//! socket (TPROXY), and bytes go both ways through `direction`. When it fails, the client gets the error that it would
-//! have got without a proxy: RST, or ICMP unreachable. docs/decisions/proxies.md says why so.
+//! The life of a connection (`worker`): the kernel's packet filter drops the client's first SYN and
+//! passes a copy (`hold`). The worker connects to the server from the client's own address
+//! (IP_TRANSPARENT). When this succeeds, the worker gives the SYN back to the kernel (`raw`), the
+//! kernel completes the client's handshake with a listening socket (TPROXY), and bytes go both ways
+//! through `direction`. When it fails, the client gets the error that it would have got without a
+//! proxy: RST, or ICMP unreachable. docs/decisions/proxies.md gives the reasons.
 //!
-//! Processes: a parent with root's rights that does nothing but wait and remove the rules (`supervisor`), and its child
-//! without (`daemon`), with one thread per worker. Each thread has a table of descriptors of its own, so that
-//! RLIMIT_NOFILE bounds a worker and not the proxy, and CAP_SYS_RESOURCE is not needed.
+//! There are two processes: a parent with root's rights that only waits and removes the rules
+//! (`supervisor`), and its unprivileged child (`daemon`), with one thread per worker. Each thread
+//! has a table of descriptors of its own, so that RLIMIT_NOFILE limits a worker and not the proxy,
+//! and CAP_SYS_RESOURCE is not needed.
 
 mod config;
 mod connection;

@@ -1,4 +1,5 @@
-//! What a proxy counts, and its answer to who asks by HTTP, in Prometheus' text format 0.0.4.
+//! Counters of a proxy, and its answers to HTTP requests for them, in Prometheus' text format
+//! 0.0.4.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -43,7 +44,7 @@ macro_rules! counts {
         #[derive(Default)]
         pub struct Counts { $(#[doc = $help] pub $name: Count,)* }
 
-        /// Name, type, labels, help, and the number of a worker.
+        /// Name, type, labels, help, and the function that returns a worker's number.
         const METRICS: &[(&str, &str, &str, &str, fn(&Counts) -> u64)] =
             &[$((metric(stringify!($name), $labels), $kind, $labels, $help, |counts| counts.$name.value()),)*];
     };
@@ -70,7 +71,7 @@ counts! {
     unseen "counter" "" "Times that SYNs were lost, as more came than there was room for.";
 }
 
-/// Name of a metric of which several counts are cases.
+/// Returns the name of a metric that several counts share.
 const fn metric(name: &'static str, labels: &'static str) -> &'static str {
     match labels.as_bytes() {
         [] => name,
@@ -100,7 +101,7 @@ pub fn text(workers: &[&Counts]) -> String {
 /// Answers the requests of all clients that have connected.
 pub fn answer(listener: &TcpListener, workers: &[&Counts]) {
     while let Ok((stream, _)) = listener.accept() {
-        // Who asks and goes away is no matter of ours.
+        // A client that has gone away is no error.
         let _ = answer_one(stream, workers);
     }
 }

@@ -1,6 +1,8 @@
-//! TCP/IP packets as bytes: the client's SYN is read, and what answers it when there is no connection to be had is made.
+//! TCP/IP packets as bytes: reads the client's SYN, and writes the answer when no connection is
+//! possible.
 //!
-//! IPv4 RFC 791, IPv6 RFC 8200, TCP RFC 9293, the Internet checksum RFC 1071, ICMP RFC 792, ICMPv6 RFC 4443.
+//! IPv4 RFC 791, IPv6 RFC 8200, TCP RFC 9293, the Internet checksum RFC 1071, ICMP RFC 792, ICMPv6
+//! RFC 4443.
 
 use bentpipe_wire::{checksum, read_quoted, write, Headers, ICMP, ICMPV6, TCP};
 use std::net::SocketAddr;
@@ -42,8 +44,8 @@ fn ends(headers: &Headers) -> Option<(SocketAddr, SocketAddr)> {
     Some((SocketAddr::new(headers.source, source), SocketAddr::new(headers.destination, destination)))
 }
 
-/// Reads an IP packet with a whole TCP header. Returns `None` for any other. Data behind the header may be cut off, as they are
-/// of a SYN that the kernel has saved.
+/// Reads an IP packet with a whole TCP header. Returns `None` for any other. The data behind the
+/// header may be cut off, as in a SYN that the kernel has saved.
 pub fn read(packet: &[u8]) -> Option<Segment> {
     let headers = read_quoted(packet)?;
     let (source, destination) = ends(&headers)?;
@@ -58,7 +60,8 @@ pub fn read(packet: &[u8]) -> Option<Segment> {
     })
 }
 
-/// Reads an ICMP error about a TCP packet. Returns the connection and the kernel's number for the error.
+/// Reads an ICMP error about a TCP packet. Returns the connection and the kernel's number for the
+/// error.
 pub fn read_error(packet: &[u8]) -> Option<(Flow, i32)> {
     let headers = bentpipe_wire::read(packet)?;
     let quoted = &packet[headers.payload(packet)?];
@@ -73,7 +76,8 @@ pub fn read_error(packet: &[u8]) -> Option<(Flow, i32)> {
     Some((Flow { client, server }, error))
 }
 
-/// Writes the TCP checksum, which a packet from this machine's own interfaces may not have yet (checksum offload).
+/// Writes the TCP checksum, which packets from this machine's own interfaces may lack (checksum
+/// offload).
 pub fn complete(packet: &mut [u8], segment: &Segment) {
     let at = segment.start + 16;
     packet[at..at + 2].fill(0);
@@ -82,26 +86,26 @@ pub fn complete(packet: &mut [u8], segment: &Segment) {
     packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// The answer of a server that refuses a SYN (RFC 9293, section 3.10.7.1).
+/// Returns the answer of a server that refuses a SYN (RFC 9293, section 3.10.7.1).
 pub fn refusal(syn: &[u8], segment: &Segment) -> Vec<u8> {
     let data = read_quoted(syn).and_then(|headers| headers.payload(syn)).map_or(0, |data| data.len());
     let acknowledged = segment.sequence.wrapping_add(1 + data as u32);
     write::reset(segment.destination, segment.source, acknowledged)
 }
 
-/// Why a server cannot be reached.
+/// Reason for which a server cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreachable {
     /// There is no route.
     Network,
-    /// It does not answer to ARP or neighbour discovery, or a router said so.
+    /// The server does not answer to ARP or neighbour discovery, or a router reported this.
     Host,
-    /// A rule forbids it.
+    /// A rule forbids the connection.
     Forbidden,
 }
 
-/// What a router answers to a SYN that it cannot pass on, in the server's name, as this machine's own address need not
-/// be one that the client could be reached from.
+/// Returns a router's answer to a SYN that it cannot forward. It carries the server's address,
+/// since the client might not be reachable from this machine's own.
 pub fn unreachable(syn: &[u8], segment: &Segment, why: Unreachable) -> Vec<u8> {
     let (source, destination) = (segment.destination.ip(), segment.source.ip());
     let (kind, code, quoted) = if source.is_ipv4() {
@@ -128,7 +132,8 @@ mod tests {
     use super::*;
     use std::net::Ipv6Addr;
 
-    /// A SYN of Linux' from 10.0.1.2:35450 to 10.0.2.2:80, as a tap saw it, and its TCP checksum as the kernel accepts it.
+    /// A SYN of Linux from 10.0.1.2:35450 to 10.0.2.2:80, captured at a tap, with the TCP checksum
+    /// that the kernel accepts.
     const LINUX: &str = "4500003c702640004006b3920a0001020a0002028a7a005065b8e89f00000000a002faf0\
                          17320000020405b40402080a8ae644be000000000103030a";
 
@@ -145,7 +150,7 @@ mod tests {
         checksum::with_addresses(headers.source, headers.destination, headers.protocol, message) == 0
     }
 
-    /// The same SYN over IPv6, with a header of destination options before it.
+    /// Returns the same SYN over IPv6, with a header of destination options before it.
     fn ipv6() -> Vec<u8> {
         let tcp = bytes(LINUX)[20..].to_vec();
         let mut packet = vec![0x62, 0xe0, 0, 0];

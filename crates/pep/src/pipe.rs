@@ -1,4 +1,5 @@
-//! Pipes by which data goes from socket to socket without being copied; borrowed while they hold some.
+//! Pipes that carry data from socket to socket without copying it; a direction borrows one while it
+//! carries data.
 
 use nix::fcntl::{fcntl, FcntlArg, OFlag};
 use nix::unistd::pipe2;
@@ -17,7 +18,7 @@ pub struct Pipe {
 
 /// The pipes of a worker that are not in use.
 pub struct Pipes {
-    /// The large ones first.
+    /// Unused pipes, the large ones first.
     free: VecDeque<Pipe>,
     made: usize,
     large: usize,
@@ -25,26 +26,31 @@ pub struct Pipes {
     most: usize,
 }
 
-/// Capacity of the first pipes in bytes, the most that a user without CAP_SYS_RESOURCE may have (`pipe-max-size`). One
-/// connection alone is carried with a fifth less processor time than through small ones.
+/// Capacity of the first pipes in bytes: the most that a user without CAP_SYS_RESOURCE may have
+/// (`pipe-max-size`). For a single connection they take a fifth less processor time than small
+/// ones.
 const LARGE: usize = 1 << 20;
-/// Capacity of the others.
+/// Capacity of the other pipes in bytes.
 const SMALL: usize = 256 << 10;
-/// A few connections that carry bulk at once.
+/// Number of large pipes: for a few bulk connections at once.
 const MOST_LARGE: usize = 8;
-/// More than a loss or two's worth of connections that carry bulk at once; who finds none copies.
+/// Number of pipes, for more bulk connections than usually carry data at once. A connection that
+/// gets none copies its data.
 const MOST: usize = 64;
-/// Pages that the pipes of a user without CAP_SYS_RESOURCE may have before they are made small.
+/// File with the number of pages from which on new pipes of a user without CAP_SYS_RESOURCE are
+/// small.
 const SOFT_LIMIT: &str = "/proc/sys/fs/pipe-user-pages-soft";
 
-/// Most large pipes, and most pipes, for `bytes` of them. The large ones have half.
+/// Returns the largest number of large pipes, and of all pipes, for `bytes` of capacity. The large
+/// ones get half.
 fn share(bytes: usize) -> (usize, usize) {
     let large = (bytes / 2 / LARGE).min(MOST_LARGE);
     (large, (large + (bytes - large * LARGE) / SMALL).min(MOST))
 }
 
 impl Pipes {
-    /// For one of `workers` workers: together they leave the user half of the pages allowed.
+    /// Creates the pipes of one of `workers` workers, which together leave half of the allowed
+    /// pages to the user.
     pub fn new(workers: usize) -> Pipes {
         let pages = std::fs::read_to_string(SOFT_LIMIT).ok().and_then(|text| text.trim().parse().ok());
         let (most_large, most) = pages
@@ -53,7 +59,7 @@ impl Pipes {
         Pipes { free: VecDeque::new(), made: 0, large: 0, most_large, most }
     }
 
-    /// An empty pipe, unless all are in use.
+    /// Returns an empty pipe, unless all are in use.
     pub fn borrow(&mut self) -> Option<Pipe> {
         if let Some(pipe) = self.free.pop_front() {
             return Some(pipe);
@@ -68,7 +74,7 @@ impl Pipes {
                     self.large += 1;
                     return Some(pipe);
                 }
-                // The machine allows only smaller ones.
+                // The machine allows only smaller pipes.
                 Err(_) => self.most_large = self.large,
             }
         }
@@ -77,7 +83,7 @@ impl Pipes {
                 self.made += 1;
                 Some(pipe)
             }
-            // There is no room for another one, now or later.
+            // There is no room for another pipe, now or later.
             Err(_) => {
                 self.most = self.made;
                 None
@@ -85,7 +91,7 @@ impl Pipes {
         }
     }
 
-    /// How many there are, borrowed ones included.
+    /// Returns the number of pipes, borrowed ones included.
     pub fn made(&self) -> usize {
         self.made
     }
@@ -98,7 +104,7 @@ impl Pipes {
         }
     }
 
-    /// Notes that a pipe is gone that was not empty.
+    /// Notes that a borrowed pipe that was not empty has been closed.
     pub fn lost(&mut self, pipe: &Pipe) {
         self.made -= 1;
         self.large -= usize::from(pipe.capacity == LARGE);
@@ -117,7 +123,7 @@ mod tests {
 
     #[test]
     fn pipes_stay_within_their_share_of_pages() {
-        // Linux' own limit, 16384 pages, of which two workers leave half.
+        // Linux' own limit is 16384 pages, of which two workers leave half.
         assert_eq!(share(16 << 20), (8, 40));
         assert_eq!(share(1 << 30), (MOST_LARGE, MOST));
         assert_eq!(share(LARGE), (0, 4));
@@ -135,7 +141,7 @@ mod tests {
         assert_eq!(taken.iter().map(|pipe| pipe.capacity).collect::<Vec<_>>(), [LARGE, SMALL, SMALL]);
         taken.into_iter().rev().for_each(|pipe| pipes.give_back(pipe));
         assert_eq!(pipes.borrow().map(|pipe| pipe.capacity), Some(LARGE));
-        // One that is lost is made again.
+        // A lost pipe is replaced.
         let small = pipes.borrow().unwrap();
         pipes.lost(&small);
         assert_eq!((pipes.made(), pipes.large), (2, 1));

@@ -1,4 +1,5 @@
-//! What a proxy may do: as much as it needs, and as many descriptors as it is allowed.
+//! The rights of a proxy: no more capabilities than it needs, and as many descriptors as it may
+//! have.
 
 use crate::error::{Doing, Error};
 use caps::{CapSet, Capability, CapsHashSet};
@@ -8,7 +9,8 @@ use nix::sys::resource::{getrlimit, setrlimit, Resource};
 use nix::unistd::{setgroups, setresgid, setresuid, User};
 use std::io;
 
-/// Raises the limit of open files as far as it is allowed without CAP_SYS_RESOURCE, and says how far that is.
+/// Raises the limit of open files as far as possible without CAP_SYS_RESOURCE, and returns the new
+/// limit.
 pub fn raise_descriptors() -> u64 {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return 1024 };
     match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
@@ -17,7 +19,7 @@ pub fn raise_descriptors() -> u64 {
     }
 }
 
-/// Whether this process may make rules and transparent sockets.
+/// Checks that this process may create rules and transparent sockets.
 ///
 /// # Errors
 /// It may not.
@@ -32,7 +34,7 @@ pub fn check() -> Result<(), Error> {
     }
 }
 
-/// The user and the group of the process.
+/// Returns the user and the group of the process.
 ///
 /// # Errors
 /// There is no such user.
@@ -41,14 +43,16 @@ pub fn user(name: &str) -> Result<User, Error> {
     entry.ok_or_else(|| Error::option("--user", name, "there is no such user"))
 }
 
-/// Becomes `user`, with the capabilities that connections in a client's name need and no others; and with none to gain.
-/// Returns whether the process became that user. A user namespace may have none but root.
+/// Becomes `user`, with only the capabilities for connections in a client's name, and no way to
+/// gain others. Returns true if the process became that user: a user namespace may contain only
+/// root.
 ///
 /// # Errors
-/// There is no such user, or this process has not the capabilities.
+/// There is no such user, or this process lacks the capabilities.
 pub fn drop_to(name: &str, network_administration: bool) -> Result<bool, Error> {
     let entry = user(name)?;
-    // CAP_NET_RAW: transparent sockets and whole packets; CAP_NET_BIND_SERVICE: clients' ports below 1024.
+    // CAP_NET_RAW: transparent sockets and whole packets; CAP_NET_BIND_SERVICE: clients' ports
+    // below 1024.
     let mut kept: CapsHashSet = [Capability::CAP_NET_RAW, Capability::CAP_NET_BIND_SERVICE].into();
     if network_administration {
         kept.insert(Capability::CAP_NET_ADMIN);
@@ -64,7 +68,7 @@ pub fn drop_to(name: &str, network_administration: bool) -> Result<bool, Error> 
         Err(error) => return Err(error).doing(format!("becoming {name}")),
     };
     let failed = |error: caps::errors::CapsError| io::Error::other(error.to_string());
-    // Inheritable and ambient first, then effective before permitted, of which it is a part.
+    // Inheritable and ambient come first, then effective before permitted, of which it is a subset.
     for (set, kept) in
         [(CapSet::Inheritable, &CapsHashSet::new()), (CapSet::Effective, &kept), (CapSet::Permitted, &kept)]
     {

@@ -1,4 +1,4 @@
-//! Sending whole IP packets: SYNs back to the kernel, and answers to clients.
+//! Raw sockets for whole IP packets: SYNs back to the kernel, and answers to clients.
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, RawFd};
 /// Sockets for whole packets of both versions.
 pub struct Raw {
     ipv4: Socket,
-    /// None on a machine without IPv6.
+    /// The socket for IPv6; `None` on a machine without it.
     ipv6: Option<Socket>,
 }
 
@@ -24,7 +24,7 @@ impl Raw {
         for socket in [Some(&ipv4), ipv6.as_ref()].into_iter().flatten() {
             socket.set_nonblocking(true)?;
             socket.set_mark(mark)?;
-            // Nothing is read from it.
+            // The proxy does not read from it.
             socket.set_recv_buffer_size(0)?;
         }
         Ok(Raw { ipv4, ipv6 })
@@ -35,9 +35,9 @@ impl Raw {
         [Some(&self.ipv4), self.ipv6.as_ref()].into_iter().flatten().map(AsRawFd::as_raw_fd)
     }
 
-    /// Sends a packet; the kernel finds the way by its destination and the mark.
+    /// Sends a packet; the kernel routes it by its destination and the mark.
     pub fn send(&self, packet: &[u8], destination: IpAddr) -> io::Result<()> {
-        // With IPPROTO_RAW the port is the protocol, which the packet's own header says.
+        // With IPPROTO_RAW the port is the protocol, which the packet's own header contains.
         let address = SockAddr::from(SocketAddr::new(destination, 0));
         match (destination, &self.ipv6) {
             (IpAddr::V4(_), _) => self.ipv4.send_to(packet, &address),

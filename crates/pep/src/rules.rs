@@ -1,8 +1,8 @@
-//! What leads packets to the proxy: a table of nftables, and a rule and a route of policy routing. All are our own, and
-//! nobody else's are touched.
+//! The rules that direct packets to the proxy: a table of nftables, and a rule and a route of
+//! policy routing. All belong to the proxy, which touches no others.
 //!
-//! Packets of a client's connection carry our mark and are routed by our table, which says that every address is this
-//! machine's. nft's `tproxy` and `socket` say which socket is meant.
+//! Packets of a client's connection carry the proxy's mark and are routed by its table, in which
+//! every address is this machine's own. nft's `tproxy` and `socket` select the socket.
 
 use crate::config::{Accept, Config};
 use crate::error::{Doing, Error};
@@ -17,17 +17,17 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// Longest time that nft and ip take: the kernel answers them in milliseconds.
+/// Longest time that nft and ip may take. The kernel answers them in milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
 /// Name of the table of nftables.
 const TABLE: &str = "bentpipe-pep";
-/// First packets, and nothing else: SYN of the flags FIN, SYN, RST and ACK. By their place, byte 13 of the header, as nft(8) adds to
-/// each `tcp flags` that the packet is one of TCP, which is known.
+/// Matches first packets: SYN alone of the flags FIN, SYN, RST and ACK. The offset, byte 13 of the
+/// header, is used because nft(8) adds a test for TCP to each `tcp flags`, which is known already.
 const SYN: &str = "@th,104,8 & 0x17 == 0x02";
-/// Answers to them: SYN and ACK.
+/// Matches the answers: SYN and ACK.
 const SYN_ACK: &str = "@th,104,8 & 0x12 == 0x12";
 
-/// What is to be removed in the end.
+/// The rules to be removed at the end.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Rules {
     mark: u32,
@@ -45,17 +45,18 @@ pub struct Ports {
 }
 
 impl Rules {
-    /// As a configuration wants them.
+    /// Returns the rules for a configuration.
     ///
     /// # Errors
-    /// What it wants is taken.
+    /// The table of nftables, the routing table or the mark is in use, or the interface `lo` is
+    /// down.
     pub fn new(config: &Config, ipv6: bool) -> Result<Rules, Error> {
         let rules = Rules { mark: config.mark, table: config.table, ipv6 };
         if nft(&format!("list table inet {TABLE}\n")).is_ok() {
             let why = format!("there is one, of which there is no record (nft delete table inet {TABLE})");
             return Err(io::Error::other(why)).doing(format!("making the nftables table {TABLE}"));
         }
-        // SYNs come back through it.
+        // SYNs come back through the loopback interface.
         if !ip(&["link", "show", "lo"])?.contains("LOOPBACK,UP") {
             return Err(io::Error::other("it is down (ip link set lo up)")).doing("using the interface lo");
         }
@@ -85,7 +86,7 @@ impl Rules {
         [format!("{0:#x}/{0:#x}", self.mark), self.table.to_string(), self.table.to_string()]
     }
 
-    /// Makes them, for workers that listen on `ports`.
+    /// Creates the rules, for workers that listen on `ports`.
     ///
     /// # Errors
     /// There is no `nft` or `ip`, or the machine does not allow it.
@@ -101,7 +102,7 @@ impl Rules {
         )
     }
 
-    /// Lets new connections pass by; those that there are go on.
+    /// Lets new connections pass by; existing ones continue.
     ///
     /// # Errors
     /// The machine does not allow it.
@@ -109,7 +110,7 @@ impl Rules {
         nft(&format!("flush chain inet {TABLE} new\n")).map(drop).doing("letting new connections pass")
     }
 
-    /// Removes them; that some are gone already is no error.
+    /// Removes the rules; it is no error if some are gone already.
     ///
     /// # Errors
     /// There is no `nft`, or the machine does not allow it.
@@ -119,7 +120,7 @@ impl Rules {
             let _ = ip(&[version, "rule", "del", "fwmark", mark, "lookup", table, "priority", priority]);
             let _ = ip(&[version, "route", "del", "local", "default", "dev", "lo", "table", table]);
         }
-        // Adding first makes the deletion succeed whether it is there or not.
+        // Adding first makes the deletion succeed whether the table exists or not.
         nft(&format!("add table inet {TABLE}\ndelete table inet {TABLE}\n"))
             .map(drop)
             .doing("removing the rules of the packet filter")
@@ -130,7 +131,8 @@ impl Rules {
         let mark = format!("{:#x}", self.mark);
         let ours = format!("meta mark set meta mark | {mark} accept");
         for (worker, ports) in ports.iter().enumerate() {
-            // Where nobody listens, `tproxy` does not match: what is ours alone passes by a proxy that was killed.
+            // If nobody listens, `tproxy` does not match, so packets pass by a proxy that was
+            // killed.
             let listening = |then: &str| {
                 let tcp = "meta l4proto tcp tproxy";
                 let mut rules = format!("  meta nfproto ipv4 {tcp} ip to 127.0.0.1:{} {then}\n", ports.ipv4);
@@ -142,13 +144,13 @@ impl Rules {
             let group = usize::from(config.group) + worker;
             let log = format!("log group {group} snaplen 2048 queue-threshold 1");
             let _ = writeln!(script, " chain take{worker} {{\n{} }}", listening(&ours));
-            // The copy is the proxy's; the packet comes again when the proxy wants it to.
+            // The copy goes to the proxy; the packet itself comes again when the proxy sends it.
             let _ = writeln!(script, " chain hold{worker} {{\n  {log}\n{} }}", listening("drop"));
             let _ = writeln!(script, " chain tell{worker} {{\n  {log}\n }}");
         }
         let first = if config.accept == Accept::Late { "hold" } else { "take" };
         let workers = ports.len();
-        // To whichever worker it may concern.
+        // To each worker that may be concerned.
         let unreachable: String = ["icmp", "icmpv6"]
             .iter()
             .flat_map(|version| {
@@ -161,11 +163,12 @@ impl Rules {
         for condition in conditions(config) {
             let _ = writeln!(script, "  {condition}");
         }
-        // Not for this machine itself.
+        // Not for packets to this machine itself.
         let _ = writeln!(script, "  fib daddr type != unicast return\n  ip6 daddr fe80::/10 return");
         script += &spread(workers, "saddr", "sport", first);
-        // Most packets are of connections that are there: for them one comparison, one look among the sockets and another
-        // comparison. A server's SYN-ACK is told only if it names a class of service, as most do not.
+        // Most packets belong to existing connections: they take one comparison, one lookup of the
+        // socket and another comparison. A server's SYN-ACK is reported only if it has a class of
+        // service, which most do not.
         let _ = writeln!(
             script,
             " }}\n chain again {{\n{}\
@@ -192,7 +195,8 @@ impl Rules {
     }
 }
 
-/// Rules that send all packets of a connection to the chain of the same worker, by its client's address and port.
+/// Returns rules that send all packets of a connection to the chain of the same worker, by its
+/// client's address and port.
 fn spread(workers: usize, address: &str, port: &str, chain: &str) -> String {
     if workers == 1 {
         return format!("  goto {chain}0\n");
@@ -206,7 +210,7 @@ fn spread(workers: usize, address: &str, port: &str, chain: &str) -> String {
         .concat()
 }
 
-/// Which new connections are not the proxy's.
+/// Returns conditions for new connections that bypass the proxy.
 fn conditions(config: &Config) -> Vec<String> {
     let mut conditions = Vec::new();
     if !config.interface.is_empty() {

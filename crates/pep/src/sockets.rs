@@ -1,4 +1,4 @@
-//! The sockets of a proxy and how they are set.
+//! The sockets of a proxy and their options.
 
 use crate::config::{Accept, Config};
 use crate::packet::Flow;
@@ -9,11 +9,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// As many as the kernel lets wait (net.core.somaxconn cuts it).
+/// Length of the queue of connections, which net.core.somaxconn limits further.
 const BACKLOG: i32 = 65_535;
-/// Connections whose first data may come with the SYN.
+/// Number of connections whose first data may come with the SYN.
 const FAST_OPEN_QUEUE: i32 = 1024;
-/// How many times an end that is silent is asked before it is taken for gone.
+/// Number of probes to a silent end before it counts as gone.
 const PROBES: u32 = 5;
 
 /// The options of every connection's socket.
@@ -30,7 +30,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// With the names that the kernel has for the congestion controls.
+    /// Creates the settings, given the kernel's names of the congestion controls.
     pub fn new(
         config: &Config,
         client_congestion: Option<String>,
@@ -53,13 +53,14 @@ impl Settings {
     }
 
     fn common(&self, socket: &Socket, congestion: Option<&str>) -> io::Result<()> {
-        // Data is passed on as it came; who wants Nagle's algorithm has used it already.
+        // Data is forwarded as it came; a sender that wants Nagle's algorithm has already used it.
         socket.set_tcp_nodelay(true)?;
         socket.set_reuse_address(true)?;
-        // Urgent data keeps its place in the stream, as RFC 6093 recommends; else the kernel takes it out.
+        // Urgent data keeps its place in the stream, as RFC 6093 recommends; otherwise the kernel
+        // removes it.
         socket.set_out_of_band_inline(true)?;
         if let Some(bytes) = self.buffer {
-            // The kernel doubles what it is told, for its own use.
+            // The kernel doubles the value, for its own use.
             socket.set_send_buffer_size(bytes as usize / 2)?;
             socket.set_recv_buffer_size(bytes as usize / 2)?;
         }
@@ -69,8 +70,9 @@ impl Settings {
         Ok(())
     }
 
-    /// A socket that takes clients' connections to whatever address. What is set here, accepted sockets inherit.
-    /// It listens at an address of this machine's own, so that no client's port can be in its way.
+    /// Creates a socket that accepts clients' connections to any address. Accepted sockets inherit
+    /// its options. It listens at a local address, so that its port cannot conflict with a
+    /// client's.
     pub fn listener(&self, ipv6: bool) -> io::Result<Socket> {
         let address: IpAddr = if ipv6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
         let address = SocketAddr::new(address, 0);
@@ -88,13 +90,14 @@ impl Settings {
         Ok(socket)
     }
 
-    /// Has the kernel ask an end that is silent whether it is there. Accepted sockets inherit this; one that connects gets it when
-    /// it has lived for a while, as most do not.
+    /// Makes the kernel probe a silent end. Accepted sockets inherit this; a connecting socket gets
+    /// it after a while, since most connections are short.
     pub fn keep_alive(&self, socket: &Socket) -> io::Result<()> {
         self.keepalive.as_ref().map_or(Ok(()), |keepalive| socket.set_tcp_keepalive(keepalive))
     }
 
-    /// A socket that connects to the flow's server in its client's name. Whether it is connected is seen later.
+    /// Returns a socket that connects to the flow's server in its client's name, without waiting
+    /// for the result.
     pub fn connect(&self, flow: &Flow, tos: u8) -> io::Result<Socket> {
         let socket =
             Socket::new(Domain::for_address(flow.server), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
@@ -122,7 +125,7 @@ fn transparent(socket: &Socket, ipv6: bool) -> io::Result<()> {
     }
 }
 
-/// Sets the DSCP (RFC 2474) of a type of service; the bits of ECN are TCP's own.
+/// Sets the DSCP (RFC 2474) of a type of service; TCP controls the ECN bits itself.
 pub fn set_tos(socket: &Socket, ipv6: bool, tos: u8) -> io::Result<()> {
     const DSCP: u8 = 0xfc;
     match (tos & DSCP, ipv6) {
@@ -134,6 +137,6 @@ pub fn set_tos(socket: &Socket, ipv6: bool, tos: u8) -> io::Result<()> {
 
 /// Makes the socket send a reset when it is closed.
 pub fn reset_on_close(socket: &Socket) {
-    // It can fail only on what is no socket.
+    // It can fail only for a descriptor that is no socket.
     let _ = SockRef::from(socket).set_linger(Some(Duration::ZERO));
 }

@@ -1,7 +1,8 @@
-//! The record of a proxy: who runs it and what is to be removed when that process is gone without having done so.
+//! The record of a proxy: its process, and what to remove when that process has ended without doing
+//! so.
 //!
-//! One file per network namespace, in the folder `pep` beside the records of networks that live. It is written before
-//! the first rule is made and removed after the last one is.
+//! There is one file per network namespace, in the folder `pep` next to the records of running
+//! networks. It is written before the first rule is created and removed after the last one is.
 
 use crate::error::{Doing, Error};
 use crate::rules::Rules;
@@ -11,14 +12,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A folder of one's own instead of the usual one; that of `bentpipe up` as well.
+/// Variable with another folder for the records than the usual one; also that of `bentpipe up`.
 const FOLDER_VARIABLE: &str = "BENTPIPE_STATE";
 const FOLDER: &str = "/run/bentpipe";
 
 #[derive(Deserialize, Serialize)]
 struct Record {
     pid: u32,
-    /// When that process started, in the kernel's ticks: numbers of processes are given again.
+    /// Start time of that process in the kernel's ticks, since process numbers are reused.
     started: u64,
     boot: String,
     rules: Rules,
@@ -33,9 +34,9 @@ pub struct State {
 pub struct Found {
     /// Process number (PID) of the proxy.
     pub pid: u32,
-    /// Whether the process is running.
+    /// True if the process is running.
     pub alive: bool,
-    /// What it has made, or was about to.
+    /// The rules that it has created, or was about to.
     pub rules: Rules,
 }
 
@@ -43,7 +44,8 @@ fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// Start of a process (proc(5), the 22nd field of stat), if it is there and has not ended.
+/// Returns the start time of a process (proc(5), the 22nd field of stat), if it exists and has not
+/// ended.
 fn started(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<_> = text.rsplit_once(')')?.1.split_whitespace().collect();
@@ -51,7 +53,7 @@ fn started(pid: u32) -> Option<u64> {
 }
 
 impl State {
-    /// Of the namespace of this thread.
+    /// Returns the record's place for this thread's namespace.
     ///
     /// # Errors
     /// /proc is missing.
@@ -85,12 +87,12 @@ impl State {
     /// Records that this process is about to make rules.
     ///
     /// # Errors
-    /// There is no folder to be made, or the file cannot be written.
+    /// The folder cannot be created, or the file cannot be written.
     pub fn write(&self, rules: &Rules) -> Result<(), Error> {
         let pid = std::process::id();
         let record = Record { pid, started: started(pid).unwrap_or(0), boot: boot(), rules: rules.clone() };
         let text = serde_json::to_string(&record).expect("a record is plain data");
-        // Whole or not at all.
+        // The file appears whole or not at all.
         let beside = self.file.with_extension("new");
         let write = || {
             DirBuilder::new().recursive(true).mode(0o700).create(self.folder())?;
@@ -99,7 +101,7 @@ impl State {
             file.write_all(text.as_bytes())?;
             fs::rename(&beside, &self.file)
         };
-        // The proxy of another namespace may have removed the folder in between, as it was the last.
+        // Another namespace's proxy may have removed the folder in between, as it was the last.
         let written = match write() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => write(),
             other => other,
@@ -111,7 +113,8 @@ impl State {
         self.file.parent().expect("it was made in one")
     }
 
-    /// Nothing is left to be removed, also not the folder of the records if this was the last.
+    /// Removes the record, since nothing is left to be removed, and also the folder of the records
+    /// if this was the last.
     ///
     /// # Errors
     /// The file cannot be removed.
@@ -122,7 +125,7 @@ impl State {
             }
             _ => {}
         }
-        // It may be that of other proxies still, or nobody's.
+        // Other proxies may still use it, or nobody does.
         let _ = fs::remove_dir(self.folder());
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! The process that makes the rules, waits, and removes them. It keeps its privileges and handles no traffic.
+//! The process that creates the rules, waits, and removes them. It keeps its privileges and handles
+//! no traffic.
 
 use crate::config::{Accept, Config};
 use crate::daemon::{Congestion, Daemon};
@@ -17,15 +18,16 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::time::{Duration, Instant};
 
-/// How long the proxy's process may take until it is ready, which it is in milliseconds.
+/// Longest time until the proxy's process is ready; it takes milliseconds.
 const READY: Duration = Duration::from_secs(30);
-/// How long it has beyond the drain time-out until it is killed.
+/// Time beyond the drain time-out after which it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Runs a proxy in this thread's network namespace until SIGTERM or SIGINT. Call it before there is a second thread.
+/// Runs a proxy in this thread's network namespace until SIGTERM or SIGINT. Call it before a second
+/// thread exists.
 ///
 /// # Errors
-/// It cannot be set up, or it broke down.
+/// The proxy cannot be set up, or has failed.
 pub fn run(config: &Config) -> Result<(), Error> {
     config.check()?;
     privileges::user(&config.user)?;
@@ -75,7 +77,8 @@ pub fn run(config: &Config) -> Result<(), Error> {
     end
 }
 
-/// Removes what a proxy left in this thread's network namespace. Says whether there was something.
+/// Removes what a proxy left in this thread's network namespace. Returns true if there was
+/// something.
 ///
 /// # Errors
 /// A proxy runs here, or the machine does not allow it.
@@ -91,7 +94,7 @@ pub fn remove() -> Result<bool, Error> {
             state.clear()?;
             Ok(true)
         }
-        // The folder of the records may be there.
+        // The folder of the records may exist.
         None => state.clear().map(|()| false),
     }
 }
@@ -105,7 +108,7 @@ fn serve(
     mut parent: UnixStream,
 ) -> i32 {
     let prepared = Daemon::new(config, congestion, descriptors);
-    // It may have ended before it was seen to.
+    // It may have ended already.
     if nix::unistd::getppid() != supervisor {
         return 1;
     }
@@ -125,7 +128,7 @@ fn serve(
     }
 }
 
-/// The parent's life, from the child's word on.
+/// Supervises the child from its message on.
 fn attend(config: &Config, state: &State, child: Pid, said: &str, signals: &SigSet) -> Result<(), Error> {
     let said: serde_json::Value = serde_json::from_str(said).unwrap_or_default();
     let ports: Option<Vec<Ports>> = serde_json::from_value(said["ports"].clone()).ok();
@@ -170,7 +173,8 @@ fn attend(config: &Config, state: &State, child: Pid, said: &str, signals: &SigS
     }
 }
 
-/// Waits for the child's end. Passes on the signal to end, and kills the child if it has not ended `limit` later.
+/// Waits for the child's end. Forwards the termination signal, and kills the child if it has not
+/// ended `limit` later.
 fn wait(child: Pid, signals: &SigSet, limit: Duration, draining: impl FnOnce()) -> WaitStatus {
     let mut draining = Some(draining);
     let mut deadline: Option<Instant> = None;
@@ -197,7 +201,8 @@ fn wait(child: Pid, signals: &SigSet, limit: Duration, draining: impl FnOnce()) 
     }
 }
 
-/// The kernel's names for the congestion controls; those that we give it are there as long as what is returned.
+/// Returns the kernel's names for the congestion controls; those that the proxy loads exist as long
+/// as the returned value.
 fn congestion(config: &Config) -> Result<(Congestion, Vec<bentpipe_bpf::Registered>), Error> {
     let list = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
     let has = list("tcp_available_congestion_control");
@@ -232,7 +237,7 @@ fn congestion(config: &Config) -> Result<(Congestion, Vec<bentpipe_bpf::Register
     Ok((Congestion { client, server, restricted }, registered))
 }
 
-/// Warns of what a proxy needs and does not touch.
+/// Warns of settings that the proxy needs and does not change.
 fn warn_of_surroundings(config: &Config) {
     for name in &config.interface {
         if nix::net::if_::if_nametoindex(name.as_str()).is_err() {
@@ -259,10 +264,10 @@ fn warn_of_surroundings(config: &Config) {
     }
 }
 
-/// Notifies systemd (sd_notify(3)), if it asked for it.
+/// Notifies systemd (sd_notify(3)), if systemd asked for it.
 fn notify(state: &str) {
     if let Some(path) = std::env::var_os("NOTIFY_SOCKET") {
-        // Nothing depends on its being heard.
+        // Nothing depends on its success.
         let _ = UnixDatagram::unbound().and_then(|socket| socket.send_to(state.as_bytes(), path));
     }
 }

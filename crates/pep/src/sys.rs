@@ -1,4 +1,5 @@
-//! The calls to the kernel that have no safe wrapper in `nix` or `socket2`. Nothing else in this crate is unsafe.
+//! The calls to the kernel that have no safe wrapper in `nix` or `socket2`. Nothing else in this
+//! crate is unsafe.
 #![allow(unsafe_code)]
 
 use nix::errno::Errno;
@@ -10,7 +11,8 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, RawFd};
 use std::time::Duration;
 
-/// The next of these signals, which are blocked; `None` if none comes in time, or another one interrupts the wait.
+/// Returns the next of these signals, which must be blocked; `None` if none comes in time, or
+/// another one interrupts the wait.
 pub fn next_signal(signals: &SigSet, limit: Option<Duration>) -> Option<Signal> {
     let limit = limit.map(TimeSpec::from_duration);
     let limit = limit.as_ref().map_or(std::ptr::null(), |limit| std::ptr::from_ref(limit.as_ref()));
@@ -19,7 +21,7 @@ pub fn next_signal(signals: &SigSet, limit: Option<Duration>) -> Option<Signal> 
     Signal::try_from(number).ok()
 }
 
-/// Sets an option of a socket that is a number.
+/// Sets an integer option of a socket.
 pub fn set_option(socket: BorrowedFd<'_>, level: i32, option: i32, value: i32) -> io::Result<()> {
     // SAFETY: the kernel reads an int that lives until the call returns.
     let result = unsafe {
@@ -34,7 +36,7 @@ pub fn set_option(socket: BorrowedFd<'_>, level: i32, option: i32, value: i32) -
     Errno::result(result).map(drop).map_err(io::Error::from)
 }
 
-/// The headers of the SYN by which an accepted connection began (TCP_SAVED_SYN); once only.
+/// Returns the headers of the SYN of an accepted connection (TCP_SAVED_SYN); this works only once.
 pub fn saved_syn(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
     let mut length = into.len() as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes, which `into` has, and the length.
@@ -51,12 +53,12 @@ pub fn saved_syn(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
     Ok(length as usize)
 }
 
-/// The next connection of a listening socket, not blocking, and the address of its other end, which is known also when
-/// that has reset it already.
+/// Returns the next connection of a listening socket, not blocking, and the address of its other
+/// end, which is known even if that end has already reset it.
 pub fn accept(listener: &Socket) -> io::Result<(Socket, SockAddr)> {
     let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: the kernel writes an address of at most the length that `try_init` says and has room for, and the
-    // descriptor is new and nobody else's.
+    // SAFETY: the kernel writes an address of at most the length that `try_init` says and has room
+    // for, and the descriptor is new and nobody else's.
     unsafe {
         SockAddr::try_init(|address, length| {
             let fd = libc::accept4(listener.as_raw_fd(), address.cast(), length, flags);
@@ -65,15 +67,16 @@ pub fn accept(listener: &Socket) -> io::Result<(Socket, SockAddr)> {
     }
 }
 
-/// Closes all descriptors of this thread's table but the standard ones and `kept`. Only for a thread whose table is its
-/// own, and which owns none but those.
+/// Closes all descriptors of this thread's table except the standard ones and `kept`. Call it only
+/// in a thread that has its own table and owns no other descriptors.
 pub fn close_all_but(mut kept: Vec<RawFd>) -> io::Result<()> {
     kept.extend([0, 1, 2, RawFd::MAX]);
     kept.sort_unstable();
     for pair in kept.windows(2) {
         let (first, last) = (pair[0] + 1, pair[1] - 1);
         if first <= last {
-            // SAFETY: other threads' tables keep what they have, and this thread uses none of these.
+            // SAFETY: other threads' tables keep what they have, and this thread uses none of
+            // these.
             let result = unsafe { libc::close_range(first as u32, last as u32, 0) };
             Errno::result(result)?;
         }
@@ -81,13 +84,14 @@ pub fn close_all_but(mut kept: Vec<RawFd>) -> io::Result<()> {
     Ok(())
 }
 
-/// Becomes two processes. Only for a process with one thread.
+/// Forks. Call it only in a process with one thread.
 pub fn fork() -> io::Result<ForkResult> {
-    // SAFETY: the caller has a single thread, so that the child finds no lock held by one that it lacks.
+    // SAFETY: the caller has a single thread, so that the child finds no lock held by one that it
+    // lacks.
     unsafe { nix::unistd::fork() }.map_err(io::Error::from)
 }
 
-/// Ends this process at once, without what its parent has yet to do at its own end.
+/// Ends this process at once, without the parent's clean-up at its own end.
 pub fn exit(code: i32) -> ! {
     // SAFETY: it does not return.
     unsafe { libc::_exit(code) }

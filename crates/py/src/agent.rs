@@ -19,7 +19,8 @@ fn raised(py: Python<'_>, error: &io::Error) -> PyErr {
     }
 }
 
-/// Runs an agent until `stopped()` is true, and returns its counts as JSON. Calls `ready` with the addresses on which it listens, TCP first.
+/// Runs an agent until `stopped()` is true, and returns its counts as JSON. Calls `ready` with the
+/// addresses on which it listens, TCP first.
 #[pyfunction]
 #[allow(clippy::disallowed_methods, reason = "an agent runs in real time")]
 pub fn run_agent(
@@ -34,7 +35,7 @@ pub fn run_agent(
     let addresses = node.addresses().map_err(|error| raised(py, &error))?;
     ready.call1((addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),))?;
     while !stopped.call0()?.is_truthy()? {
-        // Signals are looked at ten times a second, not after every step.
+        // Signals are checked ten times a second, not after every step.
         py.detach(|| {
             let started = std::time::Instant::now();
             while started.elapsed() < Duration::from_millis(100) {
@@ -49,7 +50,8 @@ pub fn run_agent(
     Ok(serde_json::to_string(&counters).expect("counts are plain data"))
 }
 
-/// Makes `copies` bundles of each of `payloads` and sends them to an agent; returns how many it has accepted (TCPCL), or how many were sent.
+/// Creates `copies` bundles of each of `payloads` and sends them to an agent. Returns the number
+/// that it has accepted (TCPCL), or the number sent.
 #[pyfunction]
 #[pyo3(signature = (layer, address, source, destination, payloads, copies, lifetime, hops, report, patience, keys_json))]
 #[allow(clippy::too_many_arguments, reason = "they are named in Python")]
@@ -77,7 +79,7 @@ pub fn send_bundles(
     let making = Making { from: source, to: destination, report, lifetime, hops, keys };
     let node = bentpipe_agent::config::endpoint(&making.from).map_err(|wrong| error::input(py, &wrong))?;
     let node = node.node_id().unwrap_or_default();
-    // What cannot be made is found before anything is sent.
+    // Bundles that cannot be created are found before anything is sent.
     client::make(&making, 0, Vec::new()).map_err(|wrong| error::input(py, &wrong))?;
     let patience = Duration::from_secs_f64(patience);
     py.detach(|| {

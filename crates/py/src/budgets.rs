@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
 
-/// The link budgets of a scenario: of what they are, and the budgets as they are printed.
+/// Returns the link budgets of a scenario: the owner of each, and the budgets as they are printed.
 #[pyfunction]
 pub fn budgets(scenario: PyRef<'_, Scenario>) -> String {
     let scenario = &scenario.loaded.value;
@@ -21,7 +21,8 @@ pub fn budgets(scenario: PyRef<'_, Scenario>) -> String {
     json!(all.collect::<Vec<_>>()).to_string()
 }
 
-/// A link budget of comma-separated rows, with the margin in dB that the link needs above the most robust MODCOD of DVB-S2.
+/// Returns a link budget of comma-separated rows, with the margin in dB that the link needs above
+/// the most robust MODCOD of DVB-S2.
 #[pyfunction]
 pub fn budget_of(rows: &str, margin_db: f64) -> PyResult<String> {
     let budget = Budget::parse(rows).map_err(PyValueError::new_err)?;

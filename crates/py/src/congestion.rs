@@ -1,4 +1,5 @@
-//! Congestion controls as Python classes, for prototypes, and permission to compile those of scenarios.
+//! Congestion controls as Python classes, for prototypes, and permission to compile those of
+//! scenarios.
 
 use bentpipe_congestion::interface::{AckSample, Congestion, Event, RateSample, State};
 use bentpipe_congestion::register;
@@ -7,13 +8,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::cell::RefCell;
 
-/// Permit or forbid C source of scenarios to be compiled and run in this process.
+/// Permits or forbids compiling C source of scenarios and running it in this process.
 #[pyfunction]
 pub fn allow_code(allowed: bool) {
     bentpipe_congestion::compile::allow(allowed);
 }
 
-/// Register a class under a name: each connection with this congestion control gets an instance of it.
+/// Registers a class under a name: each connection with this congestion control gets an instance of
+/// it.
 #[pyfunction]
 pub fn register_congestion(py: Python<'_>, name: String, class: Py<PyAny>) -> PyResult<()> {
     if bentpipe_congestion::variants().iter().any(|variant| variant.name == name) {
@@ -57,7 +59,7 @@ pub fn register_congestion(py: Python<'_>, name: String, class: Py<PyAny>) -> Py
 }
 
 thread_local! {
-    /// The first exception of a class in the run of this thread, which ends it.
+    /// The first exception of a class in the run of this thread, which ends the run.
     static FAILURE: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
@@ -65,17 +67,17 @@ fn fail(error: PyErr) {
     FAILURE.with_borrow_mut(|failure| _ = failure.get_or_insert(error));
 }
 
-/// Whether a class has raised an exception in the run of this thread.
+/// Returns true if a class has raised an exception in the run of this thread.
 pub fn failed() -> bool {
     FAILURE.with_borrow(Option::is_some)
 }
 
-/// The exception, which is forgotten.
+/// Removes and returns the exception.
 pub fn take_failure() -> Option<PyErr> {
     FAILURE.take()
 }
 
-/// Which methods a class has.
+/// The methods that a class has.
 #[derive(Clone, Copy)]
 struct Operations {
     init: bool,
@@ -88,7 +90,7 @@ struct Operations {
     undo_cwnd: bool,
 }
 
-/// What a class sees of its connection.
+/// The view of a class on its connection.
 #[pyclass(module = "bentpipe")]
 #[derive(Default)]
 pub struct Tcp(State);
@@ -155,7 +157,8 @@ fields! {
     write sk_pacing_status set_sk_pacing_status: u32;
 }
 
-/// A delivery-rate sample, or what an acknowledgment brings: the fields of Linux' `rate_sample` and `ack_sample`.
+/// A delivery-rate sample, or the data of an acknowledgment: the fields of Linux' `rate_sample` and
+/// `ack_sample`.
 #[pyclass(module = "bentpipe", get_all, frozen)]
 pub struct Sample {
     prior_mstamp: u64,
@@ -180,7 +183,8 @@ struct Control {
 }
 
 impl Control {
-    /// Calls a method with the connection and further arguments; nothing once a class has failed.
+    /// Calls a method with the connection and further arguments. Does nothing once a class has
+    /// failed.
     fn call<A>(&self, method: &str, state: &mut State, more: A) -> Option<u32>
     where
         A: for<'py> FnOnce(Python<'py>) -> PyResult<Vec<Py<PyAny>>>,

@@ -7,10 +7,10 @@ use bentpipe_dtn::routing::contact_graph::{Bookings, Query, Route, Search};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 
-/// The lines of errors that are shown.
+/// Largest number of errors that are shown.
 const SHOWN: usize = 20;
 
-/// The problems of a plan, line by line.
+/// Returns the problems of a plan, line by line.
 fn refusal(py: Python<'_>, name: &str, text: &str, wrong: &[Wrong]) -> PyErr {
     let lines = wrong.iter().take(SHOWN).map(|wrong| match wrong.line {
         0 => format!("{name}: {}", wrong.message),
@@ -29,7 +29,7 @@ fn refusal(py: Python<'_>, name: &str, text: &str, wrong: &[Wrong]) -> PyErr {
     error::input(py, &lines.join("\n"))
 }
 
-/// A node as the formats give it: a number if it is one.
+/// Returns a node as the formats give it: a number if possible.
 fn named(plan: &Plan, node: Node) -> Value {
     let name = plan.name(node);
     name.parse::<u64>().map_or_else(|_| json!(name), |number| json!(number))
@@ -56,7 +56,7 @@ pub struct ContactPlan {
 
 #[pymethods]
 impl ContactPlan {
-    /// Reads a plan, or raises what is wrong with it, line by line. `name` is for messages.
+    /// Reads a plan, or raises its errors, line by line. `name` is for messages.
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str, skip_impossible: bool) -> PyResult<ContactPlan> {
         let read = match skip_impossible {
@@ -67,7 +67,7 @@ impl ContactPlan {
         Ok(ContactPlan { plan, skipped: skipped.len() })
     }
 
-    /// The nodes, contacts and number of skipped contacts of the plan.
+    /// Returns the nodes, contacts and number of skipped contacts of the plan.
     fn describe(&self) -> String {
         let plan = &self.plan;
         let contacts: Vec<Value> = plan.contacts().iter().map(|contact| described(plan, contact)).collect();
@@ -75,7 +75,8 @@ impl ContactPlan {
         json!({"nodes": nodes, "contacts": contacts, "skipped": self.skipped}).to_string()
     }
 
-    /// The best routes of a bundle through the plan, the best first; `at` is decimal seconds.
+    /// Returns the best routes of a bundle through the plan, the best first; `at` is decimal
+    /// seconds.
     #[allow(clippy::too_many_arguments, reason = "they are the arguments of the Python function")]
     fn routes(
         &self,
@@ -104,7 +105,7 @@ impl ContactPlan {
         let without = without.iter().map(|name| node("--without", name)).collect::<PyResult<Vec<Node>>>()?;
         let at = Time::from_nanos(at);
         if from == to {
-            // The bundle is at its destination now, without a contact.
+            // The bundle is already at its destination, without a contact.
             let here = json!({
                 "contacts": [],
                 "arrival": at.as_secs_f64(),

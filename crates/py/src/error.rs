@@ -8,7 +8,7 @@ use serde_json::Value;
 
 pyo3::create_exception!(_native, ScenarioError, PyValueError, "A scenario that is refused.");
 
-/// The exception, with the problems as a list of dicts in its attribute `problems`.
+/// Returns the exception, with the problems as a list of dicts in its attribute `problems`.
 pub fn refused(py: Python<'_>, error: &bentpipe_scenario::ScenarioError) -> PyErr {
     let exception = ScenarioError::new_err(error.to_string());
     let problems = serde_json::to_value(&error.problems).expect("problems are plain data");
@@ -16,7 +16,7 @@ pub fn refused(py: Python<'_>, error: &bentpipe_scenario::ScenarioError) -> PyEr
     attached.err().unwrap_or(exception)
 }
 
-/// The package's own exception for what the caller can put right.
+/// Returns the package's own exception for errors that the caller can correct.
 pub fn input(py: Python<'_>, message: &str) -> PyErr {
     let made =
         py.import("bentpipe.errors").and_then(|errors| errors.getattr("InputError")?.call1((message,)));

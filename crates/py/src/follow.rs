@@ -1,4 +1,4 @@
-//! Runs in progress as Python follows them.
+//! Runs in progress, for Python to follow.
 
 use crate::congestion;
 use bentpipe_core::Seen;
@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 use serde_json::{json, Map, Value};
 use std::ops::ControlFlow;
 
-/// Calls Python with what a run tells. An exception ends the run and is raised at its end.
+/// Calls Python with the progress of a run. An exception ends the run and is raised at its end.
 pub struct Follower {
     progress: Option<Py<PyAny>>,
     watch: Option<Py<PyAny>>,
-    /// What became of the changes that were asked for at the last look.
+    /// Results of the changes that were requested at the last look.
     answers: Vec<Value>,
     failure: Option<PyErr>,
 }
@@ -21,7 +21,7 @@ impl Follower {
         Follower { progress, watch, answers: Vec::new(), failure: None }
     }
 
-    /// Tells the fraction done.
+    /// Reports the fraction done.
     pub fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
         if congestion::failed() {
             return ControlFlow::Break(());
@@ -33,7 +33,7 @@ impl Follower {
         self.judge(answer)
     }
 
-    /// Raises what Python raised meanwhile.
+    /// Raises the exception that Python raised in the meantime, if any.
     pub fn finish(self) -> PyResult<()> {
         congestion::take_failure().or(self.failure).map_or(Ok(()), Err)
     }
@@ -73,7 +73,8 @@ impl Follow for Follower {
     }
 }
 
-/// Rows as JSON: by table and entity, each with its time in seconds and the values, null for none.
+/// Returns rows as JSON: by table and entity, each with its time in seconds and the values, null
+/// for none.
 fn shown(seen: &Seen, answers: Vec<Value>) -> String {
     let mut tables: Map<String, Value> = Map::new();
     for row in &seen.rows {

@@ -1,4 +1,4 @@
-//! Error processes: outcomes drawn from them, and what outcomes say about a Markov chain.
+//! Error processes: outcomes drawn from them, and estimates of a Markov chain from outcomes.
 
 use crate::scenario::Scenario;
 use bentpipe_core::{Span, Streams, Time};
@@ -7,11 +7,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// The transitions by state before and after, and received and lost frames by state.
+/// The transitions by state before and after, and the received and lost frames by state.
 type Counts = (f64, Vec<Vec<f64>>, Vec<[f64; 2]>);
 
-/// Draws outcomes from the error process of a scenario's first link, for frames of `size` bytes every `interval`
-/// seconds: a byte per frame, 1 if it is lost.
+/// Draws outcomes from the error process of a scenario's first link, for frames of `size` bytes
+/// every `interval` seconds: a byte per frame, 1 if it is lost.
 #[pyfunction]
 pub fn draw_outcomes(
     py: Python<'_>,
@@ -34,7 +34,8 @@ pub fn draw_outcomes(
     Ok(PyBytes::new(py, &drawn).unbind())
 }
 
-/// Outcomes of frames, a byte per frame (0 is received, anything else lost), as runs of the same outcome.
+/// Outcomes of frames, a byte per frame (0 is received, anything else lost), as runs of the same
+/// outcome.
 #[pyclass(frozen)]
 pub struct FrameRuns(hidden::Runs);
 
@@ -45,7 +46,8 @@ impl FrameRuns {
         FrameRuns(py.detach(|| hidden::Runs::new(outcomes)))
     }
 
-    /// What is expected of a Markov chain with hidden states, given the outcomes; `None` if it cannot have produced them.
+    /// Returns the expected counts of a Markov chain with hidden states, given the outcomes; `None`
+    /// if the chain cannot have produced them.
     fn expected(
         &self,
         py: Python<'_>,

@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What the caller says of the guest.
+/// The caller's description of the guest.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Guest {
@@ -24,7 +24,7 @@ struct Guest {
     init: Vec<String>,
     files: BTreeMap<String, PathBuf>,
     memory_mb: u64,
-    /// Words of the kernel's command line that this kernel needs.
+    /// Parameters on the kernel's command line that this kernel needs.
     parameters: Vec<String>,
     epoch: u64,
     path: String,
@@ -55,7 +55,7 @@ pub fn emulate_in_guest(
         kernel: guest.kernel,
         init: guest.init,
         files: guest.files,
-        // What is in flight, and as much again for the kernel's TCP.
+        // The data in flight, and as much again for the kernel's TCP.
         memory_mb: guest.memory_mb + need.bytes / 500_000,
         epoch: guest.epoch,
         parameters: [guest.parameters, parameters].concat(),
@@ -86,7 +86,7 @@ pub fn emulate_in_guest(
     Ok(std::fs::read_to_string(out.join("summary.json"))?)
 }
 
-/// Is the first process of a guest. Does not return.
+/// Acts as the first process of a guest. Does not return.
 #[pyfunction]
 pub fn live_in_guest(py: Python<'_>) {
     let load = |text: &str| -> Result<Scenario, String> {
@@ -98,7 +98,8 @@ pub fn live_in_guest(py: Python<'_>) {
     py.detach(|| inside::live(&load))
 }
 
-/// Bytes of a processor's state beyond its general registers, as this one's kernel saves it: CPUID leaf 0xD, EBX.
+/// Returns the bytes of a processor's state beyond its general registers, as this one's kernel
+/// saves it: CPUID leaf 0xD, EBX.
 #[pyfunction]
 pub fn processor_state_bytes() -> Option<u32> {
     #[cfg(target_arch = "x86_64")]
@@ -106,7 +107,8 @@ pub fn processor_state_bytes() -> Option<u32> {
         use std::arch::x86_64::{__cpuid, __cpuid_count};
         // Before Rust 1.94 these are unsafe.
         #[allow(unused_unsafe)]
-        // SAFETY: every x86-64 processor has CPUID, and a leaf is asked for only where the highest is no lower.
+        // SAFETY: every x86-64 processor has CPUID, and a leaf is asked for only where the highest
+        // is no lower.
         return unsafe { (__cpuid(0).eax >= 0xd).then(|| __cpuid_count(0xd, 0).ebx) };
     }
     #[cfg(not(target_arch = "x86_64"))]

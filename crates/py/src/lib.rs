@@ -1,5 +1,5 @@
-//! The Python module `bentpipe._native`: conversions and errors, nothing else. `python/bentpipe/_native.pyi`
-//! describes it.
+//! The Python module `bentpipe._native`: conversions and errors, and nothing else.
+//! `python/bentpipe/_native.pyi` describes it.
 
 mod agent;
 mod budgets;
@@ -30,7 +30,7 @@ use scenario::Scenario;
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// What Python says of a run.
+/// Python's options of a run.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RunOptions {
@@ -38,7 +38,7 @@ struct RunOptions {
     command: Vec<String>,
     #[serde(default)]
     allow_commands: bool,
-    /// Whether an emulation has its ends in memory.
+    /// True if the ends of an emulation are in memory.
     #[serde(default)]
     in_memory: bool,
     started: Option<String>,
@@ -53,7 +53,7 @@ impl RunOptions {
     }
 }
 
-/// Reads options that Python passes as JSON. A name that is not known is refused.
+/// Reads options that Python passes as JSON. An unknown name is refused.
 fn from_json<'a, T: Deserialize<'a>>(what: &str, json: &'a str) -> PyResult<T> {
     serde_json::from_str(json).map_err(|error| PyValueError::new_err(format!("{what}: {error}")))
 }
@@ -125,7 +125,7 @@ fn emulate(
     Ok(std::fs::read_to_string(out.join("summary.json"))?)
 }
 
-/// Return the version of the engine.
+/// Returns the version of the engine.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
@@ -133,7 +133,7 @@ fn version() -> &'static str {
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // Source of scenarios is refused with what to do about it until it is allowed.
+    // Source in scenarios is refused, with the remedy, until it is allowed.
     bentpipe_congestion::compile::allow(false);
     bentpipe_scenario::read_parquet_by(parquet::text);
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;

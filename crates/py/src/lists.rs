@@ -5,7 +5,7 @@ use bentpipe_engine as engine;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 
-/// The scenario's JSON Schema.
+/// Returns the scenario's JSON Schema.
 #[pyfunction]
 pub fn schema() -> String {
     serde_json::to_string_pretty(&engine::schema::of_scenario()).expect("a schema is plain data")
@@ -23,7 +23,7 @@ pub fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
     engine::presets::PRESETS.iter().map(|preset| (preset.name, preset.about(), preset.text)).collect()
 }
 
-/// Every trace and report table with its columns.
+/// Returns every trace and report table with its columns.
 #[pyfunction]
 pub fn tables() -> String {
     let list = |tables: &[&Table]| tables.iter().map(|table| describe(table)).collect::<Vec<_>>();
@@ -39,7 +39,7 @@ fn describe(table: &Table) -> Value {
     json!({"name": table.name, "entity": table.entity, "about": table.about, "columns": columns})
 }
 
-/// The congestion control variants that are compiled in.
+/// Returns the congestion control variants that are compiled in.
 #[pyfunction]
 pub fn variants() -> String {
     let variants: Vec<_> = bentpipe_congestion::variants()
@@ -67,7 +67,8 @@ pub fn variants() -> String {
     json!(variants).to_string()
 }
 
-/// Where a congestion control can run: the engine has all, the kernel those of which there is a BPF object.
+/// Returns the places where a congestion control can run: the engine has all, and the kernel those
+/// with a BPF object.
 fn homes(name: &str) -> Vec<String> {
     let kernel = bentpipe_bpf::list().any(|other| other == name).then(|| format!("kernel as bp_{name}"));
     std::iter::once("engine".to_owned()).chain(kernel).collect()

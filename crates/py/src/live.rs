@@ -1,4 +1,4 @@
-//! Emulated networks as Python holds them.
+//! Emulated networks, for Python.
 
 use crate::scenario::Scenario;
 use crate::{error, from_json};
@@ -22,16 +22,17 @@ fn trouble(error: impl std::fmt::Display) -> PyErr {
     PyOSError::new_err(error.to_string())
 }
 
-/// What Python says of a network.
+/// Python's options of a network.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NetworkOptions {
-    /// The nodes that have a host; if unset, all.
+    /// The nodes that have a host; if absent, all.
     hosts: Option<Vec<String>>,
     /// Hosts on other machines, with their addresses.
     #[serde(default)]
     elsewhere: BTreeMap<String, String>,
-    /// The host behind which this machine's own network begins, and the name of the rules that lead there.
+    /// The host behind which this machine's own network begins, and the name of the rules that lead
+    /// there.
     internet: Option<String>,
     rules: Option<String>,
     /// The largest packet of the hosts' interfaces, in bytes.
@@ -43,7 +44,7 @@ fn ethernet() -> u32 {
     1500
 }
 
-/// A network that lives until it is stopped or this process ends.
+/// A network that runs until it is stopped or this process ends.
 #[pyclass(frozen)]
 pub struct Network {
     live: RwLock<Option<Live>>,
@@ -64,7 +65,7 @@ impl Network {
 
 #[pymethods]
 impl Network {
-    /// Makes the hosts and lets time begin.
+    /// Creates the hosts and starts the clock.
     #[new]
     fn new(py: Python<'_>, scenario: PyRef<'_, Scenario>, options_json: &str) -> PyResult<Network> {
         scenario.refused(py, scenario.loaded.value.check_emulated(true))?;
@@ -91,13 +92,13 @@ impl Network {
         Ok(Network { live: live.into(), names })
     }
 
-    /// Names of the hosts.
+    /// Returns the names of the hosts.
     #[getter]
     fn hosts(&self) -> Vec<String> {
         self.names.clone()
     }
 
-    /// What others have to know to reach the hosts, as JSON.
+    /// Returns the information with which others can reach the hosts, as JSON.
     fn describe(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |live| {
             let hosts: serde_json::Map<String, Value> = live
@@ -137,8 +138,8 @@ impl Network {
         })
     }
 
-    /// Runs a program in a host and waits: its exit code. `files` are what it sees in place of others; `started` is told
-    /// its process number.
+    /// Runs a program in a host, waits, and returns its exit code. The program sees `files` in
+    /// place of others; `started` is called with its process number.
     fn run(
         &self,
         py: Python<'_>,
@@ -163,7 +164,7 @@ impl Network {
         Ok(exit_code(status))
     }
 
-    /// What the network says of itself at this moment, as JSON: report rows, totals, lateness.
+    /// Returns the current state of the network as JSON: report rows, totals, lateness.
     fn status(&self, py: Python<'_>) -> PyResult<String> {
         let handle = self.with(py, |live| live.handle().clone())?;
         let answer = py.detach(|| {
@@ -209,14 +210,14 @@ impl Network {
         answer.map_err(trouble)
     }
 
-    /// Sets a key of the scenario to another value from now on, both as an override has them.
+    /// Sets a key of the scenario to another value from now on, both in the form of an override.
     fn change(&self, py: Python<'_>, key: String, value: String) -> PyResult<()> {
         let handle = self.with(py, |live| live.handle().clone())?;
         let changed = py.detach(|| handle.ask(move |bridge, now| bridge.network().change(now, &key, &value)));
         changed.map_err(trouble)?.map_err(|refused| error::refused(py, &refused))
     }
 
-    /// Ends it. Programs in its hosts lose their network.
+    /// Ends the network. Programs in its hosts lose their connection.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
             let live = self.live.write().unwrap_or_else(PoisonError::into_inner).take();
@@ -225,8 +226,8 @@ impl Network {
     }
 }
 
-/// Reads which of the hosts `names` are on other machines: name and address of each, with a UDP port where not the next
-/// one from VXLAN's on is meant.
+/// Returns those of the hosts `names` that are on other machines: name and address of each, with a
+/// UDP port if it differs from the next one from VXLAN's on.
 fn elsewhere(option: &BTreeMap<String, String>, names: &[String]) -> PyResult<Vec<(String, SocketAddr)>> {
     let wrong = |message: String| Err(PyValueError::new_err(message));
     let mut found: Vec<(String, SocketAddr)> = Vec::new();
@@ -258,7 +259,8 @@ fn not_started(argv: &[String], error: std::io::Error) -> PyErr {
     PyErr::from(std::io::Error::new(error.kind(), format!("{}: {error}", argv[0])))
 }
 
-/// Becomes a program in a host of a network that another process keeps. Returns only with an error.
+/// Replaces this process by a program in a host of a network that another process runs. Returns
+/// only with an error.
 #[pyfunction]
 pub fn exec_in_host(
     owner: u32,
@@ -272,13 +274,14 @@ pub fn exec_in_host(
     Err(not_started(&argv, Guest { command, files }.exec(owner, namespace)))
 }
 
-/// Makes sure that this process may make networks: as it is, or in a user namespace of its own (True).
+/// Makes sure that this process may create networks: as it is, or in a user namespace of its own
+/// (True).
 #[pyfunction]
 pub fn enter_user_namespace() -> PyResult<bool> {
     Ok(user::enter()?)
 }
 
-/// Removes what access to the Internet has left behind.
+/// Removes the rules that access to the Internet has left behind.
 #[pyfunction]
 pub fn remove_internet_rules(py: Python<'_>, table: &str, switched_forwarding: bool) -> PyResult<()> {
     py.detach(|| internet::remove_rules(table, switched_forwarding)).map_err(trouble)

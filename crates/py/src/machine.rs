@@ -1,17 +1,17 @@
-//! What this machine can do for an emulation.
+//! The abilities of this machine for an emulation.
 
 use bentpipe_emu::host::user;
 use bentpipe_emu::report::doctor;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
-/// Looks at what the machine offers.
+/// Examines what the machine offers.
 #[pyfunction]
 pub fn examine() -> String {
     serde_json::to_string(&doctor::examine()).expect("an examination is plain data")
 }
 
-/// Measures what the machine can do.
+/// Measures the limits of the machine.
 #[pyfunction]
 pub fn calibrate(py: Python<'_>) -> PyResult<String> {
     user::enter()?;

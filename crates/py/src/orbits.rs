@@ -1,4 +1,4 @@
-//! Orbits for Python: constellations at chosen moments, looks and passes of element sets.
+//! Orbits for Python: constellations at chosen times, looks and passes of element sets.
 
 use crate::error;
 use bentpipe_core::{Angle, Distance, Problems, Span, Time};
@@ -16,8 +16,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 
-/// A constellation of a scenario at the seconds `times`, which do not go back: JSON with its satellites, links, sites, flows, and a
-/// frame for each moment.
+/// Returns a constellation of a scenario at the seconds `times`, which must not decrease: JSON with
+/// its satellites, links, sites, flows, and a frame for each time.
 #[pyfunction]
 pub fn constellation(
     py: Python<'_>,
@@ -57,7 +57,7 @@ pub fn constellation(
     }))
 }
 
-/// The constellation `network` of a scenario.
+/// Returns the constellation `network` of a scenario.
 fn named<'a>(scenario: &'a Scenario, network: &str) -> PyResult<&'a Config> {
     match scenario.network.get(network) {
         Some(NetworkKind::Constellation(config)) => Ok(config),
@@ -65,7 +65,8 @@ fn named<'a>(scenario: &'a Scenario, network: &str) -> PyResult<&'a Config> {
     }
 }
 
-/// The forwarding state of a scenario's constellation at the seconds `times`, which do not go back, as text.
+/// Returns the forwarding state of a scenario's constellation at the seconds `times`, which must
+/// not decrease, as text.
 #[pyfunction]
 pub fn forwarding(
     scenario: PyRef<'_, crate::scenario::Scenario>,
@@ -78,7 +79,8 @@ pub fn forwarding(
     Ok(times.iter().map(state).collect())
 }
 
-/// Satellites of a text of element sets, and observers at sites of latitude, longitude (deg) and height (m), for a start in UTC.
+/// Returns the satellites of a text of element sets, and observers at sites of latitude, longitude
+/// (deg) and height (m), for a start in UTC.
 fn parts(
     py: Python<'_>,
     element_sets: &str,
@@ -109,8 +111,9 @@ fn parts(
     Ok((shell.satellites(start, turning), observers))
 }
 
-/// What each site sees of each satellite at each of the seconds `times`: site by site, satellite by satellite, moment by moment
-/// elevation and azimuth (deg), range (m) and range rate (m/s).
+/// Returns the looks of each site at each satellite at each of the seconds `times`: site by site,
+/// satellite by satellite, time by time elevation and azimuth (deg), range (m) and range rate
+/// (m/s).
 #[pyfunction]
 #[allow(clippy::type_complexity, reason = "it is a list of lists of lists of rows")]
 pub fn looks(
@@ -133,8 +136,8 @@ pub fn looks(
     Ok(observers.iter().map(of_site).collect())
 }
 
-/// The windows in which each site sees each satellite above `mask` (deg) in the `seconds` from `start` on: site by site, satellite by
-/// satellite rise and set in seconds.
+/// Returns the windows in which each site sees each satellite above `mask` (deg) in the `seconds`
+/// from `start` on: site by site, satellite by satellite rise and set in seconds.
 #[pyfunction]
 #[allow(clippy::type_complexity, reason = "it is a list of lists of lists of windows")]
 pub fn passes(
@@ -155,8 +158,9 @@ pub fn passes(
     Ok(observers.iter().map(of_site).collect())
 }
 
-/// Which satellites the first site sees above `mask` (deg), all other sites as well, at the middle one of each list of `times` (s from
-/// the start): list by list the satellites' names, and site by site, moment by moment elevation and azimuth (deg) and range (m).
+/// Returns the satellites that the first site and all other sites see above `mask` (deg) at the
+/// middle one of each list of `times` (s from the start): list by list the satellites' names, and
+/// site by site, time by time elevation and azimuth (deg) and range (m).
 #[pyfunction]
 #[allow(clippy::type_complexity, reason = "it is a list of lists of rows")]
 pub fn in_sight(

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use std::path::Path;
 
-/// The table in a Parquet file as comma-separated text.
+/// Returns the table in a Parquet file as comma-separated text.
 pub fn text(path: &Path) -> Result<String, String> {
     Python::attach(|py| {
         let read = || py.import("bentpipe.series")?.call_method1("text_of_parquet", (path,))?.extract();

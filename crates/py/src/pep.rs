@@ -12,7 +12,7 @@ fn raised(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
-/// Runs a proxy until it is told to end, without the GIL.
+/// Runs a proxy until it is asked to end, without the GIL.
 #[pyfunction]
 pub fn run_pep(py: Python<'_>, config_json: &str) -> PyResult<()> {
     let config: Config = serde_json::from_str(config_json)
@@ -20,7 +20,7 @@ pub fn run_pep(py: Python<'_>, config_json: &str) -> PyResult<()> {
     py.detach(|| bentpipe_pep::run(&config)).map_err(|error| raised(py, &error))
 }
 
-/// Removes what a proxy that was killed has left.
+/// Removes the rules of a proxy that was killed.
 #[pyfunction]
 pub fn remove_pep(py: Python<'_>) -> PyResult<bool> {
     bentpipe_pep::remove().map_err(|error| raised(py, &error))

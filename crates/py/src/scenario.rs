@@ -1,4 +1,5 @@
-//! A scenario that was read, resolved and validated once, with everything that Python asks about it.
+//! A scenario that was read, resolved and validated once, with all questions that Python asks about
+//! it.
 
 use crate::error;
 use bentpipe_core::{Problem, Problems};
@@ -36,7 +37,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The scenario, if it can run from beginning to end.
+    /// Returns the scenario, if it can run from beginning to end.
     pub fn to_run(&self, py: Python<'_>) -> PyResult<&Loaded<Model>> {
         self.refused(py, self.loaded.value.check_run())?;
         Ok(&self.loaded)
@@ -73,24 +74,24 @@ impl Scenario {
         Ok(Scenario { loaded })
     }
 
-    /// The resolved scenario as JSON, with groups as written.
+    /// Returns the resolved scenario as JSON, with groups as written.
     fn data(&self) -> String {
         self.loaded.to_json().to_string()
     }
 
-    /// The resolved scenario as TOML, with groups as written.
+    /// Returns the resolved scenario as TOML, with groups as written.
     fn toml(&self) -> String {
         self.loaded.to_toml()
     }
 
-    /// The table `campaign` as TOML, if there is one.
+    /// Returns the table `campaign` as TOML, if there is one.
     fn campaign(&self) -> Option<String> {
         let campaign = self.loaded.value.campaign.as_ref();
         campaign
             .map(|one| bentpipe_scenario::to_toml(one).expect("what came from TOML can be written as TOML"))
     }
 
-    /// Flows, links and networks, with members in place of groups, as JSON.
+    /// Returns flows, links and networks as JSON, with members in place of groups.
     fn members(&self) -> String {
         let scenario = &self.loaded.value;
         let attached = scenario.network.iter().map(|(name, network)| (name, network.nodes()));
@@ -102,12 +103,12 @@ impl Scenario {
         .to_string()
     }
 
-    /// Names of the nodes.
+    /// Returns the names of the nodes.
     fn nodes(&self) -> Vec<String> {
         self.loaded.value.nodes()
     }
 
-    /// Number of stages of the network.
+    /// Returns the number of stages of the network.
     fn stages(&self, py: Python<'_>) -> usize {
         let scenario = &self.loaded.value;
         let seed = scenario.seed.value();
@@ -120,7 +121,7 @@ impl Scenario {
         })
     }
 
-    /// Settings that are allowed but probably not intended, a sentence each.
+    /// Returns settings that are allowed but probably not intended, a sentence each.
     fn warnings(&self) -> Vec<String> {
         let scenario = &self.loaded.value;
         let remarks = [scenario.check_run(), scenario.remarks()].map(|remarks| self.loaded.refuse(remarks));
@@ -128,22 +129,22 @@ impl Scenario {
         warnings.map(|warning| warning.to_string()).collect()
     }
 
-    /// Memory of an emulation whose links are full, as JSON.
+    /// Returns the memory of an emulation whose links are full, as JSON.
     fn memory(&self) -> String {
         text(&bentpipe_emu::report::memory::Need::of(&self.loaded.value))
     }
 
-    /// The facts of the flows' paths, as JSON.
+    /// Returns the facts of the flows' paths, as JSON.
     fn facts(&self, py: Python<'_>) -> String {
         text(&py.detach(|| bentpipe_engine::facts::facts(&self.loaded.value)))
     }
 
-    /// Raises `ScenarioError` for what prevents a simulation.
+    /// Raises `ScenarioError` for problems that prevent a simulation.
     fn check_simulated(&self, py: Python<'_>) -> PyResult<()> {
         self.refused(py, self.to_run(py)?.value.check_simulated())
     }
 
-    /// Raises `ScenarioError` for what prevents an emulation.
+    /// Raises `ScenarioError` for problems that prevent an emulation.
     fn check_emulated(&self, py: Python<'_>) -> PyResult<()> {
         self.refused(py, self.to_run(py)?.value.check_emulated(false))
     }

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use serde_json::json;
 use std::sync::{Mutex, PoisonError};
 
-/// The sensor network of a scenario's flow: the only one if none is named.
+/// Returns the sensor network of a scenario's flow: the only one if none is named.
 fn network(py: Python<'_>, scenario: &Scenario, flow: Option<&str>) -> PyResult<Config> {
     let all = scenario.flow.iter().filter_map(|one| match &one.app {
         App::Sensors(config) => Some((one.name.as_str(), config)),
@@ -29,14 +29,14 @@ fn network(py: Python<'_>, scenario: &Scenario, flow: Option<&str>) -> PyResult<
             0 => "a scenario with a flow whose app is of the kind sensors".to_owned(),
             _ => format!("--flow with one of {}", names.join(", ")),
         };
-        let wrong = flow.map_or("which flow is meant is open".to_owned(), |flow| {
+        let wrong = flow.map_or("there is not exactly one sensor network".to_owned(), |flow| {
             format!("the flow \"{flow}\" has no sensor network")
         });
         error::input(py, &format!("{wrong}; allowed: {allowed}"))
     })
 }
 
-/// The network with another query and another placement, if given.
+/// Returns the network with another query and another placement, if given.
 fn changed(
     py: Python<'_>,
     config: Config,
@@ -55,7 +55,7 @@ fn changed(
     Ok(Config { query, placement, ..config })
 }
 
-/// The plan of a query as JSON: nodes, operators, channels and costs.
+/// Returns the plan of a query as JSON: nodes, operators, channels and costs.
 #[pyfunction]
 pub fn explain_query(
     py: Python<'_>,
@@ -74,13 +74,13 @@ pub fn explain_query(
     Ok(document.to_string())
 }
 
-/// A sink with its motes, told the time in nanoseconds. Queries begin and end as its caller says.
+/// A sink with its motes. Its caller passes the time in nanoseconds, and begins and ends queries.
 #[pyclass]
 pub struct SensorSink {
     config: Config,
     seed: u64,
     queries: u64,
-    /// A lock that nothing waits for: it makes what runs fit for Python's threads.
+    /// A lock that nothing waits for: it makes the running field usable in Python's threads.
     running: Option<Mutex<(Field, RadioErrors)>>,
 }
 
@@ -97,12 +97,12 @@ impl SensorSink {
         Ok(SensorSink { config, seed: scenario.seed.value(), queries: 0, running: None })
     }
 
-    /// The query of the scenario.
+    /// Returns the query of the scenario.
     fn query(&self) -> String {
         self.config.query.clone()
     }
 
-    /// Begins a query and returns the names of its columns. A query that runs ends.
+    /// Begins a query and returns the names of its columns. A running query ends.
     fn begin(&mut self, py: Python<'_>, now: u64, query: &str) -> PyResult<Vec<String>> {
         let mut draws = Streams::new(self.seed, self.queries).stream("sensors");
         self.queries += 1;
@@ -113,18 +113,19 @@ impl SensorSink {
         Ok(columns)
     }
 
-    /// Ends the query that runs.
+    /// Ends the running query.
     fn end(&mut self) {
         self.running = None;
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     fn next_wake(&mut self) -> Option<u64> {
         let (field, _) = self.running()?;
         field.next_wake().map(Time::as_nanos)
     }
 
-    /// The rows that have reached the sink until now: the time of the latest sample in nanoseconds, and the values as texts.
+    /// Returns the rows that have reached the sink until now: the time of the latest sample in
+    /// nanoseconds, and the values as texts.
     fn wake(&mut self, now: u64) -> Vec<(u64, Vec<String>)> {
         let Some((field, errors)) = self.running() else { return Vec::new() };
         let mut rows = Vec::new();
@@ -135,7 +136,7 @@ impl SensorSink {
         rows.into_iter().map(texts).collect()
     }
 
-    /// Frames and bytes on the motes' channel so far.
+    /// Returns the frames and bytes on the motes' channel so far.
     fn counts(&mut self) -> (u64, u64) {
         let Some((field, _)) = self.running() else { return (0, 0) };
         let radios = field.results();

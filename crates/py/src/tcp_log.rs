@@ -47,7 +47,7 @@ impl TcpLog {
         rows.map_err(|error| refused(&error))
     }
 
-    /// Returns how many events were lost because the log was not read often enough.
+    /// Returns the number of events that were lost because the log was not read often enough.
     fn lost(&self) -> PyResult<u64> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.0.lost().map_err(|error| refused(&error))

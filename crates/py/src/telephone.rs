@@ -11,7 +11,8 @@ use pyo3::types::PyBytes;
 use serde_json::json;
 use std::net::SocketAddr;
 
-/// A SIP user agent over UDP, told the time in nanoseconds. What it asks for is fetched with `take`.
+/// A SIP user agent over UDP. Its caller passes the time in nanoseconds, and fetches its actions
+/// with `take`.
 #[pyclass]
 pub struct SipAgent {
     agent: Agent,
@@ -26,7 +27,7 @@ fn address(text: &str) -> PyResult<SocketAddr> {
     text.parse().map_err(|_| PyValueError::new_err(format!("\"{text}\" is not an address and a port")))
 }
 
-/// What `take` returns: datagrams with their destinations, and events as JSON.
+/// Result of `take`: datagrams with their destinations, and events as JSON.
 type Taken<'py> = (Vec<(String, Bound<'py, PyBytes>)>, Vec<String>);
 
 #[pymethods]
@@ -80,7 +81,7 @@ impl SipAgent {
         Some(self.agent.next_wake()).filter(|wake| *wake < Time::MAX).map(Time::as_nanos)
     }
 
-    /// Contact and address of a registered user.
+    /// Returns contact and address of a registered user.
     fn registered(&self, now: u64, user: &str) -> Option<(String, String)> {
         let binding = self.agent.registrar.as_ref()?.find(at(now), user)?;
         Some((binding.contact.clone(), binding.address.to_string()))
@@ -110,7 +111,8 @@ fn said(event: &Event) -> String {
     value.to_string()
 }
 
-/// One end of IAX2, told the time in nanoseconds. Datagrams, events and speech are fetched with `take`.
+/// One end of IAX2. Its caller passes the time in nanoseconds, and fetches datagrams, events and
+/// speech with `take`.
 #[pyclass]
 #[derive(Default)]
 pub struct IaxExchange {
@@ -120,7 +122,7 @@ pub struct IaxExchange {
     heard: Vec<(u16, u32, Vec<u8>)>,
 }
 
-/// What `IaxExchange.take` returns: datagrams with their destinations, events as JSON, and speech.
+/// Result of `IaxExchange.take`: datagrams with their destinations, events as JSON, and speech.
 type TakenIax<'py> = (Vec<(String, Bound<'py, PyBytes>)>, Vec<String>, Vec<(u16, u32, Bound<'py, PyBytes>)>);
 
 #[pymethods]
@@ -195,7 +197,7 @@ impl IaxExchange {
     }
 }
 
-/// The codec of IAX2 for an encoding's name in RTP.
+/// Returns the codec of IAX2 for an encoding's name in RTP.
 fn encoded(encoding: &str) -> PyResult<iax2::frame::Codec> {
     iax2::frame::Codec::of(encoding)
         .ok_or_else(|| PyValueError::new_err(format!("IAX2 has no number for \"{encoding}\"")))
@@ -205,7 +207,7 @@ fn said_by_iax2(event: &iax2::Event) -> Option<String> {
     use iax2::Event;
     let value = match event {
         Event::Incoming { call, from, to, codec, capability } => {
-            // The caller's first choice, or the first of ours that it can decode.
+            // The caller's first choice, or our first that it can decode.
             let names = ["PCMU", "PCMA"];
             let can =
                 |name: &&&str| iax2::frame::Codec::of(name).is_some_and(|codec| codec.0 & capability.0 != 0);
@@ -229,7 +231,8 @@ fn said_by_iax2(event: &iax2::Event) -> Option<String> {
     Some(value.to_string())
 }
 
-/// Where media are expected, and which of the encodings that we mix is the first; none of either if there is none.
+/// Returns the address for media in a session description, and the first of its encodings that we
+/// can mix; `None` for both if there is none.
 fn session(body: &[u8]) -> serde_json::Value {
     let Some(session) = Session::read(body) else { return serde_json::Value::Null };
     let chosen = session.choose(&["PCMU", "PCMA"]);
@@ -241,7 +244,7 @@ fn session(body: &[u8]) -> serde_json::Value {
     })
 }
 
-/// A session description that expects media there in these encodings.
+/// Returns a session description that expects media there in these encodings.
 #[pyfunction]
 pub fn session_description(host: &str, port: u16, encodings: Vec<String>) -> PyResult<String> {
     let address = host.parse().map_err(|_| PyValueError::new_err(format!("\"{host}\" is not an address")))?;

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{json, Map, Value};
 
-/// The symbols of the E-model and the codecs that are known, as JSON.
+/// Returns the symbols of the E-model and the codecs that are known, as JSON.
 #[pyfunction]
 pub fn voice() -> String {
     let symbols = SYMBOLS.iter().map(|symbol| {
@@ -36,7 +36,7 @@ pub fn voice() -> String {
     json!({"symbols": symbols.collect::<Vec<_>>(), "codecs": codecs.collect::<Vec<_>>()}).to_string()
 }
 
-/// Rates a call by the E-model, as JSON. Symbols that are not given have their default values.
+/// Rates a call by the E-model, as JSON. Missing symbols have their default values.
 #[pyfunction]
 pub fn emodel(values: Vec<(String, f64)>) -> PyResult<String> {
     let mut call = Parameters::default();
@@ -72,8 +72,9 @@ pub fn emodel(values: Vec<(String, f64)>) -> PyResult<String> {
     Ok(Value::Object(said).to_string())
 }
 
-/// What a listener with the usual de-jitter buffer hears of a stream of RTP packets, and its rating by the E-model, as JSON. A packet
-/// is its number and its arrival in seconds after the first sample was spoken; packets are in the order of their arrival.
+/// Returns the quality of a stream of RTP packets for a listener with the usual de-jitter buffer,
+/// and its rating by the E-model, as JSON. A packet is its number and its arrival in seconds after
+/// the first sample was spoken; packets are in the order of their arrival.
 #[pyfunction]
 pub fn hear(codec: &str, packets: Vec<(u32, f64)>) -> PyResult<String> {
     let codec = find(codec).ok_or_else(|| PyKeyError::new_err(codec.to_owned()))?;

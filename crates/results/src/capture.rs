@@ -1,12 +1,15 @@
-//! `packets.pcapng`: packets as they pass the scenario's capture points, for Wireshark, tshark and tcptrace.
+//! `packets.pcapng`: packets as they pass the scenario's capture points, for Wireshark, tshark and
+//! tcptrace.
 //!
-//! One interface per capture point, of link type raw IP, with time stamps in nanoseconds. Model packets get real
-//! headers (`headers.rs`) and zeros for a payload; real frames are kept as they are.
+//! There is one interface per capture point, of link type raw IP, with time stamps in nanoseconds.
+//! Model packets get real headers (`headers.rs`) and zeros for a payload; real frames are kept as
+//! they are.
 //!
-//! Programs that read with libpcap (tcpdump, tcptrace) take a pcapng file with one raw IP interface; one with several
-//! they refuse up to at least libpcap 1.10.3, which compares the later interfaces' LINKTYPE_RAW (101) with the first
-//! one's after mapping it to DLT_RAW (12). They would count a packet once per capture point that it passes anyhow:
-//! `tshark -r packets.pcapng -Y 'frame.interface_id == 0' -F nsecpcap -w st1.pcap` takes out one.
+//! Programs that read with libpcap (tcpdump, tcptrace) accept a pcapng file with one raw IP
+//! interface. They refuse one with several up to at least libpcap 1.10.3, which compares the later
+//! interfaces' LINKTYPE_RAW (101) with the first one's after mapping it to DLT_RAW (12). They would
+//! count a packet once per capture point that it passes anyway: `tshark -r packets.pcapng -Y
+//! 'frame.interface_id == 0' -F nsecpcap -w st1.pcap` extracts one.
 
 use crate::{headers, pcapng, ResultsError};
 use bentpipe_core::{FlowId, Time};
@@ -21,29 +24,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Name of the file.
 pub(crate) const FILE: &str = "packets.pcapng";
 
-/// Bytes collected for one write.
+/// Number of bytes collected for one write.
 const BUFFER: usize = 256 * 1024;
 
-/// Bytes kept of the comment on a control message.
+/// Longest comment on a control message in bytes.
 const COMMENT: usize = 2000;
 
-/// How packets are captured.
+/// Options of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CaptureOptions {
-    /// The largest number of bytes kept of a packet; `None` for all of them. Payloads are zeros, so 120 bytes keep
-    /// everything that is worth reading; checksums can then not be verified.
+    /// Largest number of bytes kept of a packet; `None` for all of them. Payloads are zeros, so 120
+    /// bytes keep everything that matters; checksums can then not be verified.
     pub snap: Option<u32>,
-    /// What time 0 of the run is, in nanoseconds since 1970-01-01 UTC; 0 for a simulation.
+    /// Time 0 of the run in nanoseconds since 1970-01-01 UTC; 0 for a simulation.
     pub epoch: u64,
 }
 
-/// What stages show packets to; give it to
+/// The capture to which stages show packets; give it to
 /// [`Outbox::set_capture`](bentpipe_stage::Outbox::set_capture).
 pub struct PacketCapture {
     shared: Arc<Shared>,
 }
 
-/// The file, to close it in the end.
+/// The file, to close it at the end.
 pub struct CaptureFile {
     shared: Arc<Shared>,
 }
@@ -58,13 +61,14 @@ struct Shared {
 struct Writer {
     file: File,
     options: CaptureOptions,
-    /// What is not in the file yet.
+    /// Data that is not in the file yet.
     buffer: Vec<u8>,
-    /// How much of `buffer` is whole blocks: all of it, unless a panic came between.
+    /// Length of the whole blocks in `buffer`: all of it, unless a panic came in between.
     whole: usize,
     /// Bytes in the file, always whole blocks.
     length: u64,
-    /// What layers have noted about a connection of a flow ([`Payload::header`](bentpipe_stage::Payload::header)).
+    /// Notes of layers about a connection of a flow
+    /// ([`Payload::header`](bentpipe_stage::Payload::header)).
     notes: BTreeMap<(FlowId, u16), [u32; 2]>,
     problem: Option<ResultsError>,
 }
@@ -91,7 +95,7 @@ pub(crate) fn create(
         notes: BTreeMap::new(),
         problem: None,
     };
-    // Written at once, so that also the capture of a killed run can be read.
+    // Written at once, so that even the capture of a killed run can be read.
     writer.flush();
     if let Some(problem) = writer.problem {
         let _ = fs::remove_file(&path);
@@ -115,12 +119,12 @@ impl Capture for PacketCapture {
 }
 
 impl CaptureFile {
-    /// Whether writing has failed; [`CaptureFile::finish`] says why.
+    /// Returns true if writing has failed; [`CaptureFile::finish`] returns the error.
     pub fn failed(&self) -> bool {
         self.shared.failed.load(Ordering::Relaxed)
     }
 
-    /// Writes what is left. Packets that come later are lost when nothing follows that fills the buffer.
+    /// Writes the remaining data. Later packets are lost unless enough follow to fill the buffer.
     pub fn finish(self) -> Result<(), ResultsError> {
         let mut writer = self.shared.writer();
         if writer.problem.is_none() {
@@ -134,7 +138,8 @@ impl CaptureFile {
 }
 
 impl Shared {
-    /// The poison of a panic says nothing here: `whole` tells what is good.
+    /// Locks the writer. A poisoned lock is usable, because `whole` states how much of the buffer
+    /// is valid.
     fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,7 +162,7 @@ impl Writer {
                 }
                 (Body::Frame(bytes), None) => {
                     out.extend_from_slice(&bytes[..packet.size as usize]);
-                    // What the network has marked is not in the bytes before they leave.
+                    // Marks set by the network are not in the bytes before they leave.
                     bentpipe_wire::set_traffic_class(&mut out[begin..], packet.traffic_class());
                     packet.size
                 }

@@ -1,4 +1,5 @@
-//! Columns on their way to a Parquet file: what they are, and their values for the next row group.
+//! Columns on their way to a Parquet file: their properties, and their values for the next row
+//! group.
 
 use crate::deltas::Deltas;
 use crate::names::Names;
@@ -6,7 +7,7 @@ use crate::reals::Reals;
 use bentpipe_core::Column;
 use parquet::data_type::ByteArray;
 
-/// What is written about a file and its columns besides the values.
+/// Metadata of a file and its columns.
 pub(crate) struct Schema {
     pub table: String,
     pub about: String,
@@ -21,14 +22,14 @@ pub(crate) struct Field {
     pub kind: Kind,
 }
 
-/// How a column is stored.
+/// The storage format of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// Nanoseconds since the start of the run; never null, and close to the row before.
+    /// Nanoseconds since the start of the run; never null, and close to the previous row's.
     Time,
-    /// The name of what the row is about; never null, one of few.
+    /// The name of the row's entity; never null, and one of few.
     Entity,
-    /// A column of text, in which values can be missing.
+    /// A text column in which values can be missing.
     Text,
     /// A 64-bit integer or null.
     Whole,
@@ -56,7 +57,7 @@ impl Field {
         }
     }
 
-    /// Room for the values of this column of a trace, which come row by row.
+    /// Creates room for the values of this column of a trace, which come row by row.
     pub fn trace_values(&self) -> Values {
         match self.kind {
             Kind::Time => Values::Deltas(Box::new(Deltas::new(false))),
@@ -67,7 +68,7 @@ impl Field {
         }
     }
 
-    /// Room for the values of this column.
+    /// Creates room for the values of this column.
     pub fn values(&self) -> Values {
         match self.kind {
             Kind::Time | Kind::Whole => Values::Whole(Nullable::default()),
@@ -102,7 +103,7 @@ impl Values {
         }
     }
 
-    /// Ends what is encoded as it comes, before it is written.
+    /// Completes the encoding before the column is written.
     pub fn complete(&mut self) {
         match self {
             Values::Deltas(deltas) => deltas.complete(),
@@ -111,12 +112,12 @@ impl Values {
         }
     }
 
-    /// Adds a model's value: NaN stands for "no value".
+    /// Adds a model's value; NaN stands for "no value".
     pub fn push_number(&mut self, value: f64) {
         self.extend_numbers(std::iter::once(value));
     }
 
-    /// Appends values of a model to a column that is no trace's.
+    /// Appends values of a model to a column outside of traces.
     pub fn extend_numbers(&mut self, numbers: impl Iterator<Item = f64> + Clone) {
         match self {
             Values::Whole(values) => values.extend(numbers, |number| number as i64),
@@ -125,7 +126,8 @@ impl Values {
         }
     }
 
-    /// Appends values of a model to a trace's column, at most [`BLOCK`](crate::deltas::BLOCK) of them.
+    /// Appends values of a model to a trace's column, at most [`BLOCK`](crate::deltas::BLOCK) of
+    /// them.
     pub fn extend_trace(&mut self, numbers: &[f64]) {
         match self {
             Values::Deltas(deltas) => deltas.extend_numbers(numbers),
@@ -135,8 +137,9 @@ impl Values {
     }
 }
 
-/// Values of which some may be missing, as Parquet wants them: those that are there, and a definition level per
-/// row. The levels are only kept from the first missing value on, since most columns have none.
+/// Values, some of which may be missing, in Parquet's form: the existing ones, and a definition
+/// level per row. The levels are kept only from the first missing value on, since most columns have
+/// none.
 pub(crate) struct Nullable<T> {
     values: Vec<T>,
     levels: Vec<i16>,
@@ -162,7 +165,7 @@ impl<T> Nullable<T> {
         }
     }
 
-    /// Adds a model's values, of which NaN are missing.
+    /// Adds a model's values; NaN stands for a missing one.
     fn extend(&mut self, numbers: impl Iterator<Item = f64> + Clone, convert: impl Fn(f64) -> T) {
         if self.levels.is_empty() {
             let (before, mut missing) = (self.values.len(), false);
@@ -190,7 +193,7 @@ impl<T> Nullable<T> {
         &self.values
     }
 
-    /// The definition levels, from `ones` when nothing is missing.
+    /// Returns the definition levels, from `ones` if no value is missing.
     pub fn levels<'a>(&'a self, ones: &'a [i16]) -> &'a [i16] {
         if self.levels.is_empty() {
             &ones[..self.values.len()]

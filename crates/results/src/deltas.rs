@@ -1,8 +1,9 @@
-//! A trace's column of whole numbers, packed as they come: Parquet's own writer packs their bits one value at a time.
+//! A trace's column of whole numbers, packed as they come. Parquet's own writer packs their bits
+//! one value at a time.
 //!
-//! Values go through one block of 128 straight into a [page](crate::pages) as DELTA_BINARY_PACKED (Parquet's format, "Encodings"): in
-//! each block the least difference between neighbours, and in each of its four miniblocks what the differences exceed it by, in as many
-//! bits as the largest needs.
+//! Values go through one block of 128 straight into a [page](crate::pages) as DELTA_BINARY_PACKED
+//! (Parquet's format, "Encodings"): each block has the smallest difference between neighbours, and
+//! each of its four miniblocks has the differences above it, in as many bits as the largest needs.
 
 use crate::pages::{push_varint, repeat, Pages};
 use parquet::basic::Encoding;
@@ -11,7 +12,7 @@ use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
-/// Values in a block, and in a miniblock.
+/// Number of values in a block.
 pub(crate) const BLOCK: usize = 128;
 const MINIBLOCK: usize = 32;
 
@@ -23,18 +24,18 @@ pub(crate) struct Deltas {
     filled: usize,
     /// The model's number that was added last, as bits, and its integer; NaN before the first.
     last: (u64, i64),
-    /// The value before the block, and the first of the page.
+    /// The value before the block, and the first value of the page.
     before: i64,
     first: i64,
     /// Full blocks of the page.
     packed: Vec<u8>,
-    /// Values of the page without those of the block.
+    /// Number of values of the page without those of the block.
     values: usize,
     extremes: Option<(i64, i64)>,
 }
 
 impl Deltas {
-    /// A column without values; `nullable` if some may be missing.
+    /// Creates a column without values; `nullable` if some may be missing.
     pub fn new(nullable: bool) -> Deltas {
         Deltas {
             pages: Pages::new(nullable),
@@ -65,7 +66,7 @@ impl Deltas {
         }
     }
 
-    /// Adds rows with a model's values: NaN stands for "no value".
+    /// Adds rows with a model's values; NaN stands for "no value".
     #[inline]
     pub fn extend_numbers(&mut self, mut numbers: &[f64]) {
         while let Some((first, others)) = numbers.split_first() {
@@ -89,13 +90,14 @@ impl Deltas {
         }
     }
 
-    /// Whether the next value will be the first of a page: it stands in the header, and no difference leads to it.
+    /// Returns true if the next value will be the first of a page, which is in the header and has
+    /// no difference.
     #[inline]
     fn is_new_page(&self) -> bool {
         self.values + self.filled == 0
     }
 
-    /// Number of values for which the block and the page have room.
+    /// Returns the number of values for which the block and the page have room.
     #[inline]
     fn room(&self) -> usize {
         self.pages.room().min(BLOCK - self.filled)
@@ -143,7 +145,7 @@ impl Deltas {
         }
     }
 
-    /// Packs the values of the block, of which those that are missing repeat the last one.
+    /// Packs the values of the block, in which missing ones repeat the previous one.
     fn pack(&mut self) {
         let count = std::mem::take(&mut self.filled);
         self.values += count;
@@ -155,15 +157,15 @@ impl Deltas {
         }
         self.before = self.block[count - 1];
         let first = deltas[0];
-        // What pads the block need not be smaller than what is packed.
+        // The padding of the block need not be smaller than the packed values.
         deltas[count..].fill(first);
         if deltas.iter().fold(0, |differ, delta| differ | (delta ^ first)) == 0 {
-            // A counter that stands still or grows evenly, as most do most of the time.
+            // A counter that is constant or grows evenly, as most are most of the time.
             push_varint(&mut self.packed, zigzag(first));
             self.packed.extend_from_slice(&[0; BLOCK / MINIBLOCK]);
             return;
         }
-        // Four at a time, so that no comparison waits for the one before.
+        // Four at a time, so that no comparison waits for the previous one.
         let mut lanes = [first; 4];
         for deltas in deltas.chunks_exact(4) {
             lanes.iter_mut().zip(deltas).for_each(|(least, delta)| *least = (*least).min(*delta));
@@ -195,7 +197,7 @@ impl Deltas {
         (self.values, self.first, self.before) = (0, 0, 0);
     }
 
-    /// Takes down the extremes of a batch, for a column whose row groups are skipped by them.
+    /// Records the extremes of a batch, for a column by which readers skip row groups.
     pub fn note_extremes(&mut self, least: i64, most: i64) {
         let (low, high) = self.extremes.unwrap_or((least, most));
         self.extremes = Some((low.min(least), high.max(most)));
@@ -224,10 +226,10 @@ impl Deltas {
     }
 }
 
-/// Converts numbers to integers if all are whole and below 2^51 in size. Returns whether they are.
+/// Converts numbers to integers if all are whole and below 2^51 in size. Returns true if they are.
 ///
-/// The sum of such a number and 1.5 x 2^52 has it as the low bits of its significand; unlike the conversion of single numbers, this is
-/// done for several at a time by any processor.
+/// The sum of such a number and 1.5 x 2^52 has it in the low bits of its significand. Unlike the
+/// conversion of single numbers, every processor does this for several at a time.
 #[inline]
 fn convert(numbers: &[f64], whole: &mut [i64]) -> bool {
     const SHIFT: f64 = 6_755_399_441_055_744.0;
@@ -249,7 +251,7 @@ fn zigzag(value: i64) -> u64 {
 fn pack_bits(values: &[u64; MINIBLOCK], width: u32, out: &mut Vec<u8>) {
     let mut bytes = [0u8; 8 * MINIBLOCK + 8];
     let (mut at, mut waiting, mut used) = (0, 0u64, 0);
-    // Whole bytes are written at once, with what follows them; fewer than eight bits wait.
+    // Whole bytes are written at once, with the following ones; fewer than eight bits wait.
     let mut append = |bits: u64, width: u32| {
         waiting |= bits << used;
         used += width;
@@ -293,7 +295,7 @@ mod tests {
         })
     }
 
-    /// Numbers whose differences have `bits` bits.
+    /// Returns numbers whose differences have `bits` bits.
     fn numbers(count: usize, bits: u32) -> Vec<Option<i64>> {
         let mut state = 88_172_645_463_325_252u64;
         let mut value = -5i64;

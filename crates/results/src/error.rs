@@ -1,18 +1,18 @@
-//! What can go wrong with a run folder, in words for its user.
+//! Errors of a run folder, worded for its user.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A run folder that cannot be made or written.
+/// The reason for which a run folder cannot be created or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    /// The folder holds an earlier run and may not be replaced.
+    /// The folder contains an earlier run and may not be replaced.
     #[error("{} already holds a run: choose another folder, or ask for it to be replaced", .0.display())]
     Exists(PathBuf),
-    /// The folder holds something else than a run; it is never replaced.
+    /// The folder contains something other than a run; it is never replaced.
     #[error("{} is not empty and not a bentpipe run: nothing was written", .0.display())]
     NotARun(PathBuf),
-    /// The path is that of a file.
+    /// The path leads to a file.
     #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
     /// The file system returned an error.
@@ -38,12 +38,12 @@ impl ResultsError {
         ResultsError::Write { file: file.into(), source }
     }
 
-    /// Whether the file system has no room left, or none for this user.
+    /// Returns true if the file system has no room left, or none for this user.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, ResultsError::Write { source, .. } if is_full(source))
     }
 
-    /// The same error again, to report it in a second place.
+    /// Returns the same error again, to report it in a second place.
     pub(crate) fn again(&self) -> ResultsError {
         match self {
             ResultsError::Exists(path) => ResultsError::Exists(path.clone()),

@@ -8,12 +8,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What to do with an earlier run in the folder.
+/// The treatment of an earlier run in the folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Existing {
-    /// Leave it and return an error.
+    /// Keep it and return an error.
     Refuse,
-    /// Put the new run in its place. Files that no run writes stay.
+    /// Replace it by the new run. Files that no run writes remain.
     Replace,
 }
 
@@ -22,7 +22,7 @@ pub enum Existing {
 pub enum Ending {
     /// The run reached the end that the scenario sets.
     Complete,
-    /// Before that, for this reason: interrupted, ...
+    /// The run ended before that, for this reason: interrupted, ...
     Incomplete(String),
 }
 
@@ -39,7 +39,8 @@ pub struct Cost {
     pub cpu_seconds: f64,
 }
 
-/// A run folder that is being written. One that is dropped before [`RunFolder::finish`] is marked incomplete.
+/// A run folder that is being written. If it is dropped before [`RunFolder::finish`], it is marked
+/// incomplete.
 pub struct RunFolder {
     path: PathBuf,
     provenance: Provenance,
@@ -65,10 +66,11 @@ const FOLDERS: [(&str, &[&str]); 3] =
     [("tables", &["parquet"]), ("traces", &["parquet"]), ("commands", &["stdout", "stderr"])];
 
 impl RunFolder {
-    /// Makes the folder `path` for one run of `scenario`, the text of the scenario as resolved.
+    /// Creates the folder `path` for one run of `scenario`, the text of the resolved scenario.
     ///
     /// # Errors
-    /// A folder with an earlier run is refused or replaced as `existing` says; one with anything else is refused.
+    /// A folder with an earlier run is refused or replaced according to `existing`; one with
+    /// anything else is refused.
     pub fn create(
         path: &Path,
         existing: Existing,
@@ -106,13 +108,13 @@ impl RunFolder {
         &self.path
     }
 
-    /// What `provenance.json` will say, to add notes.
+    /// Returns the future contents of `provenance.json`, to add notes.
     pub fn provenance(&mut self) -> &mut Provenance {
         &mut self.provenance
     }
 
     /// Starts the thread that writes traces, and returns the sink for the run's
-    /// [`Recorder`](bentpipe_core::Recorder). Once per run.
+    /// [`Recorder`](bentpipe_core::Recorder). Call it once per run.
     pub fn traces(&mut self) -> Result<TraceSink, ResultsError> {
         assert!(self.traces.is_none(), "a run has one sink for its traces");
         self.make_folder("traces")?;
@@ -121,7 +123,8 @@ impl RunFolder {
         Ok(sink)
     }
 
-    /// Creates `packets.pcapng` with one interface per name, and returns what captures to it. Once per run.
+    /// Creates `packets.pcapng` with one interface per name, and returns the capture that writes to
+    /// it. Call it once per run.
     pub fn capture(
         &mut self,
         interfaces: &[String],
@@ -133,14 +136,16 @@ impl RunFolder {
         Ok(packets)
     }
 
-    /// Whether writing has failed (disk full, ...), so that going on is of no use. Cheap; ask it now and then.
+    /// Returns true if writing has failed (disk full, ...), so that continuing is useless. It is
+    /// cheap; call it now and then.
     pub fn failed(&self) -> bool {
         self.problem.is_some()
             || self.traces.as_ref().is_some_and(Traces::failed)
             || self.capture.as_ref().is_some_and(CaptureFile::failed)
     }
 
-    /// Writes `summary.json`, `flows.parquet` and `tables/`. An interrupted run has an outcome too.
+    /// Writes `summary.json`, `flows.parquet` and `tables/`. An interrupted run also has an
+    /// outcome.
     pub fn outcome(&mut self, outcome: &Outcome<'_>) -> Result<(), ResultsError> {
         let result = self
             .make_folder("tables")
@@ -152,11 +157,12 @@ impl RunFolder {
         result
     }
 
-    /// Closes all files and says in `provenance.json` how the run ended. Call it after
+    /// Closes all files and records in `provenance.json` how the run ended. Call it after
     /// [`Recorder::finish`](bentpipe_core::Recorder::finish). Returns the traces written.
     ///
     /// # Errors
-    /// The first failure to write anything of this run; the folder is then marked incomplete with that reason.
+    /// The first failure to write anything of this run; the folder is then marked incomplete with
+    /// that reason.
     pub fn finish(mut self, ending: Ending, cost: Cost) -> Result<Vec<Written>, ResultsError> {
         self.provenance.simulated_seconds = Some(cost.simulated.as_secs_f64());
         self.provenance.events = Some(cost.events);
@@ -183,7 +189,8 @@ impl RunFolder {
         };
         self.provenance.status = if reason.is_some() { Status::Incomplete } else { Status::Complete };
         self.provenance.reason = reason;
-        // Where not even this can be written, the folder goes on saying that it is running, which is not complete.
+        // If not even this can be written, the folder still says that it is running, which is not
+        // complete.
         let marked = self.provenance.write(&self.path);
         match self.problem.take() {
             Some(problem) => Err(problem),
@@ -204,7 +211,7 @@ impl Drop for RunFolder {
     }
 }
 
-/// Whether nothing is in the folder but what a creation that was killed may have left.
+/// Returns true if the folder contains at most the remains of a creation that was killed.
 fn is_empty(path: &Path) -> io::Result<bool> {
     let partial = provenance::partial_name(provenance::FILE);
     for entry in fs::read_dir(path)? {
@@ -215,7 +222,7 @@ fn is_empty(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes an earlier run, whose provenance has been replaced already.
+/// Removes an earlier run, whose provenance has already been replaced.
 fn remove_results(root: &Path) -> Result<(), ResultsError> {
     for name in FILES.iter().filter(|name| **name != provenance::FILE) {
         remove(root, name)?;

@@ -1,5 +1,5 @@
-//! Real headers for model packets: IPv4 (RFC 791), TCP (RFC 9293) and UDP (RFC 768), with valid checksums over
-//! a payload of zeros.
+//! Real headers for model packets: IPv4 (RFC 791), TCP (RFC 9293) and UDP (RFC 768), with valid
+//! checksums over a payload of zeros.
 //!
 //! | field | value |
 //! | --- | --- |
@@ -10,8 +10,9 @@
 //! | TCP window | divided by the scale that this direction announced on its SYN |
 //! | urgent pointer | 0 |
 //!
-//! Control messages travel as UDP between [`CONTROL_PORT`] at both ends, with zeros for a payload and their
-//! content in words as the packet's comment. One that is smaller than its headers is written as its headers.
+//! Control messages travel as UDP between [`CONTROL_PORT`] at both ends, with zeros for a payload
+//! and their content in words as the packet's comment. A control message smaller than its headers
+//! has the length of its headers.
 
 use bentpipe_core::address::{ipv4, port_of, ports};
 use bentpipe_stage::{Content, Packet, Payload, IPV4_HEADER, TCP, UDP, UDP_HEADER};
@@ -22,8 +23,8 @@ pub const CONTROL_PORT: u16 = 65535;
 
 const IP_HEADER: usize = IPV4_HEADER as usize;
 
-/// Appends the headers of a packet whose layer is `payload`, for a payload of zeros, and returns the bytes of the whole
-/// packet. `notes` are those of [`Payload::header`].
+/// Appends the headers of a packet whose layer is `payload`, for a payload of zeros, and returns
+/// the number of bytes of the whole packet. `notes` are those of [`Payload::header`].
 pub(crate) fn append(packet: &Packet, payload: &dyn Payload, notes: &mut [u32; 2], out: &mut Vec<u8>) -> u32 {
     let begin = out.len();
     let protocol = payload.protocol();

@@ -1,4 +1,4 @@
-//! The run folder: what one run of one scenario leaves behind, the same for every instrument.
+//! The run folder: the results of one run of one scenario, in the same form for every instrument.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -10,14 +10,16 @@
 //! | `traces/NAME.parquet` | one row per recorded event: `time`, the entity's name, the table's columns |
 //! | `packets.pcapng` | captured packets, if asked for ([`Capture`](bentpipe_stage::Capture)) |
 //!
-//! Everything that varies between two runs of one scenario, seed and version (times, machine, command line) is in
-//! `provenance.json` alone: all other files are then equal byte for byte.
+//! Everything that varies between two runs of one scenario, seed and version (times, machine,
+//! command line) is in `provenance.json` only, so that all other files are equal byte for byte.
 //!
-//! `provenance.json` is there first and says `running`; a folder is complete only when it says `complete`. Every
-//! Parquet file ends in a valid footer after each row group, so that also a killed run can be read up to the last
-//! one. Writing is safe against the death of the process, not against that of the machine: nothing is synced.
+//! `provenance.json` is written first and says `running`; a folder is complete only when it says
+//! `complete`. Every Parquet file ends in a valid footer after each row group, so that even a
+//! killed run can be read up to the last one. Writing is safe against the death of the process, not
+//! against that of the machine: nothing is synced.
 //!
-//! Units and meanings of the columns are in each Parquet file, under the key `bentpipe` of its metadata, as JSON.
+//! Units and meanings of the columns are in each Parquet file, under the key `bentpipe` of its
+//! metadata, as JSON.
 
 mod capture;
 mod columns;

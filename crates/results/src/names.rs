@@ -1,8 +1,8 @@
-//! A trace's column of names, encoded here: Parquet's own writer takes a string per row and hashes each, some 65 ns,
-//! where one entity's number is known and a few bits are written.
+//! A trace's column of names, encoded here. Parquet's own writer takes a string per row and hashes
+//! each, some 65 ns, where one entity's number is known and a few bits are written.
 //!
-//! A column chunk is a dictionary page with the names that its rows have and a data page with their places in it, as
-//! one bit-packed run (Parquet's format, "Encodings": RLE_DICTIONARY).
+//! A column chunk is a dictionary page with the names of its rows and a data page with their places
+//! in it, as one bit-packed run (Parquet's format, "Encodings": RLE_DICTIONARY).
 
 use crate::pages::push_varint;
 use parquet::basic::Encoding;
@@ -17,7 +17,7 @@ use std::io::Write;
 /// The names of the rows of one row group.
 #[derive(Default)]
 pub(crate) struct Names {
-    /// Place in the dictionary plus one by entity; 0 when no row has its name.
+    /// Place in the dictionary plus one by entity; 0 if no row has its name.
     places: Vec<u32>,
     /// The dictionary page: each name after its length in four bytes.
     dictionary: Vec<u8>,
@@ -27,7 +27,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Adds rows about these entities, by number, whose names stand in `names`.
+    /// Adds rows about these entities, by number, whose names are in `names`.
     #[inline]
     pub fn extend(&mut self, entities: impl Iterator<Item = u32> + Clone, names: &[String]) {
         for entity in entities.clone() {
@@ -58,7 +58,8 @@ impl Names {
         self.rows.clear();
     }
 
-    /// Writes the column as the next of a row group; `descriptor` is that of a required column of strings.
+    /// Writes the column as the next of a row group; `descriptor` is that of a required column of
+    /// strings.
     pub fn write<W: Write + Send>(
         &self,
         descriptor: ColumnDescPtr,
@@ -106,8 +107,9 @@ impl Names {
         group.append_column(&bytes::Bytes::from(chunk), closed)
     }
 
-    /// The data page: the width in bits of the places, then one run of them. A single name is a run of equal places;
-    /// more are packed, each least significant bit first, in groups of eight.
+    /// Returns the data page: the width in bits of the places, then one run of them. A single name
+    /// is a run of equal places; several are packed, each least significant bit first, in groups of
+    /// eight.
     fn packed(&self) -> Vec<u8> {
         let width = (u32::BITS - self.distinct.saturating_sub(1).leading_zeros()).max(1);
         let groups = self.rows.len().div_ceil(8);

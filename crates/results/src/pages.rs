@@ -1,7 +1,8 @@
-//! The data pages of a trace's column, encoded here as the rows come: Parquet's own writer keeps the values of a row group and counts
-//! their levels one at a time.
+//! The data pages of a trace's column, encoded here as the rows come. Parquet's own writer keeps
+//! the values of a row group and counts their levels one at a time.
 //!
-//! A page has [`PAGE`] rows: definition levels, if the column may have nulls, and the values in the column's encoding.
+//! A page has [`PAGE`] rows: definition levels, if the column may have nulls, and the values in the
+//! column's encoding.
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding};
@@ -14,7 +15,7 @@ use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, Trac
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
-/// Bytes of a page's header, at least.
+/// Minimum bytes of a page's header.
 const HEADER: usize = 32;
 
 /// Rows in a data page.
@@ -22,14 +23,15 @@ pub(crate) const PAGE: usize = 16 * 1024;
 
 /// The pages of a column in one row group.
 pub(crate) struct Pages {
-    /// Whether values may be missing.
+    /// True if values may be missing.
     nullable: bool,
-    /// Rows of the page that is being filled.
+    /// Number of rows of the page that is being filled.
     rows: usize,
-    /// Which of them have a value; empty as long as all have.
+    /// Rows with a value; empty as long as all have one.
     present: Vec<bool>,
     full: Vec<Full>,
-    /// The page before and after compression, kept for their memory: a fresh one costs a page fault every 4 KiB.
+    /// Buffers for the page before and after compression, kept because fresh memory costs a page
+    /// fault every 4 KiB.
     plain: Vec<u8>,
     compressed: Vec<u8>,
 }
@@ -38,7 +40,7 @@ pub(crate) struct Pages {
 struct Full {
     rows: usize,
     encoding: Encoding,
-    /// Its length before compression.
+    /// Length before compression.
     length: usize,
     stored: Bytes,
 }
@@ -51,7 +53,7 @@ pub(crate) struct Dictionary<'a> {
 }
 
 impl Pages {
-    /// A column without rows; `nullable` if some may be missing.
+    /// Creates a column without rows; `nullable` if some may be missing.
     pub fn new(nullable: bool) -> Pages {
         Pages {
             nullable,
@@ -63,19 +65,20 @@ impl Pages {
         }
     }
 
-    /// Whether the page that is being filled has no rows.
+    /// Returns true if the page that is being filled has no rows.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Number of rows for which the page has room, at least one unless it is [full](Self::is_full).
+    /// Returns the number of rows for which the page has room, at least one unless it is
+    /// [full](Self::is_full).
     #[inline]
     pub fn room(&self) -> usize {
         PAGE - self.rows
     }
 
-    /// Whether the page is to be [ended](Self::end).
+    /// Returns true if the page must be [ended](Self::end).
     #[inline]
     pub fn is_full(&self) -> bool {
         self.rows == PAGE
@@ -123,8 +126,8 @@ impl Pages {
         self.full.clear();
     }
 
-    /// Writes the full pages as the next column of a row group, with their `dictionary` if they have one and the `extremes` of the
-    /// values if readers skip row groups by them.
+    /// Writes the full pages as the next column of a row group, with their `dictionary` if they
+    /// have one and the `extremes` of the values if readers skip row groups by them.
     pub fn write<W: Write + Send>(
         &self,
         descriptor: ColumnDescPtr,
@@ -195,10 +198,11 @@ impl Pages {
     }
 }
 
-/// Whether all numbers are the same, to the bit, as one with these `bits`, which is a number.
+/// Returns true if all numbers are the same, to the bit, as one with these `bits`, which must be a
+/// number.
 #[inline]
 pub(crate) fn repeat(numbers: &[f64], bits: u64) -> bool {
-    // Most columns that change differ in the first or the last.
+    // Most columns that change differ in the first or the last number.
     let [first, .., last] = numbers else { return false };
     let differ = |number: &f64| number.to_bits() ^ bits;
     differ(first) | differ(last) == 0
@@ -216,7 +220,7 @@ fn compress<'a>(page: &[u8], room: &'a mut Vec<u8>) -> &'a [u8] {
     &room[..length]
 }
 
-/// Definition levels of `rows` rows: one run of ones, or one bit for each.
+/// Returns the definition levels of `rows` rows: one run of ones, or one bit for each.
 fn levels(rows: usize, present: &[bool]) -> Vec<u8> {
     let mut levels = Vec::new();
     if present.is_empty() {
@@ -250,7 +254,8 @@ pub(crate) mod tests {
 
     type Group<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
 
-    /// Writes a column as a file of one row group by `write` and reads it with Parquet's own reader.
+    /// Writes a column as a file of one row group by `write` and reads it with Parquet's own
+    /// reader.
     pub fn round_trip<T: DataType>(
         rows: usize,
         nullable: bool,

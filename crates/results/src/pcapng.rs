@@ -1,6 +1,7 @@
-//! Blocks of the pcapng file format (draft-ietf-opsawg-pcapng, "PCAP Next Generation Capture File Format").
+//! Blocks of the pcapng file format (draft-ietf-opsawg-pcapng, "PCAP Next Generation Capture File
+//! Format").
 //!
-//! Three block types are all that a capture needs, so they are written here: a packet costs one pass over a
+//! A capture needs only three block types, so they are written here: a packet costs one pass over a
 //! reused buffer, where the known library wants an owned packet and a list of options for each.
 
 /// Link type of packets that begin with an IPv4 or IPv6 header (LINKTYPE_RAW).
@@ -22,14 +23,15 @@ pub(crate) fn section_header(out: &mut Vec<u8>) {
         out.extend_from_slice(&0x1a2b_3c4d_u32.to_le_bytes());
         out.extend_from_slice(&1_u16.to_le_bytes());
         out.extend_from_slice(&0_u16.to_le_bytes());
-        // The length of the section, which is not known before its end.
+        // The length of the section is not known before its end.
         out.extend_from_slice(&u64::MAX.to_le_bytes());
         option(out, OPTION_USER_APPLICATION, concat!("bentpipe ", env!("CARGO_PKG_VERSION")).as_bytes());
         option(out, OPTION_END, &[]);
     });
 }
 
-/// Describes the next interface; `snap` is the largest number of bytes kept of a packet, 0 for no limit.
+/// Describes the next interface; `snap` is the largest number of bytes kept of a packet, 0 for no
+/// limit.
 pub(crate) fn interface_description(out: &mut Vec<u8>, name: &str, snap: u32) {
     block(out, INTERFACE_DESCRIPTION, |out| {
         out.extend_from_slice(&LINKTYPE_RAW.to_le_bytes());
@@ -41,7 +43,8 @@ pub(crate) fn interface_description(out: &mut Vec<u8>, name: &str, snap: u32) {
     });
 }
 
-/// One packet, seen at `interface` at `nanoseconds`. `content` appends what is kept of it and returns its length.
+/// Appends one packet, seen at `interface` at `nanoseconds`. `content` appends what is kept of it
+/// and returns its length.
 pub(crate) fn enhanced_packet(
     out: &mut Vec<u8>,
     interface: u32,
@@ -67,7 +70,7 @@ pub(crate) fn enhanced_packet(
     });
 }
 
-/// A block with its type and its length at both ends.
+/// Appends a block with its type and its length at both ends.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let begin = out.len();
     out.extend_from_slice(&kind.to_le_bytes());

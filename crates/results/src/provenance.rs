@@ -11,12 +11,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Name of the file.
 pub(crate) const FILE: &str = "provenance.json";
 
-/// Where a run comes from and what became of it.
+/// The origin of a run and its outcome.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Provenance {
-    /// Version of bentpipe; its presence is what makes a folder a run of ours.
+    /// Version of bentpipe; this key marks a folder as a run of bentpipe.
     pub bentpipe: String,
-    /// Commit that it was built from, where the build said so in `BENTPIPE_COMMIT`.
+    /// Commit from which it was built, if the build set `BENTPIPE_COMMIT`.
     pub commit: Option<String>,
     /// The command that produced the folder: `simulate`, `emulate`, ...
     pub instrument: String,
@@ -24,7 +24,7 @@ pub struct Provenance {
     pub seed: u64,
     /// Number of the run among those with this seed.
     pub run: u64,
-    /// Whether the folder is complete.
+    /// Status of the folder.
     pub status: Status,
     /// Reason for which the folder is incomplete, if it is.
     pub reason: Option<String>,
@@ -32,7 +32,7 @@ pub struct Provenance {
     pub command: Vec<String>,
     /// The machine on which the run took place.
     pub host: Host,
-    /// When the run started, in UTC as of RFC 3339 (see [`utc`]), if that was to be kept.
+    /// Start of the run in UTC, as of RFC 3339 (see [`utc`]), if it is to be kept.
     pub started: Option<String>,
     /// Seconds of simulated (or real) network time.
     pub simulated_seconds: Option<f64>,
@@ -42,36 +42,36 @@ pub struct Provenance {
     pub wall_seconds: Option<f64>,
     /// Processor time of the run in seconds.
     pub cpu_seconds: Option<f64>,
-    /// What an instrument adds: kernel settings, congestion control modules, ...
+    /// Notes of an instrument: kernel settings, congestion control modules, ...
     #[serde(default)]
     pub notes: BTreeMap<String, Value>,
 }
 
-/// Whether a run folder is complete.
+/// The status of a run folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Being written, or its writer was killed.
+    /// The folder is being written, or its writer was killed.
     Running,
     /// The run ended as planned and all files are complete.
     Complete,
-    /// Ended early, for the reason given.
+    /// The run ended early, for the reason given.
     Incomplete,
 }
 
-/// The machine that a run was made on, without its name.
+/// The machine on which a run was made, without its name.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Host {
     /// Name and release of the kernel.
     pub kernel: String,
-    /// Operating system, as it calls itself.
+    /// Name of the operating system.
     pub system: String,
     /// Architecture of the processor, as Rust names it.
     pub architecture: String,
 }
 
 impl Host {
-    /// This machine; empty strings where it does not say.
+    /// Returns this machine; strings are empty if it does not reveal them.
     pub fn here() -> Host {
         let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
         let system = line("/etc/os-release")
@@ -88,7 +88,7 @@ impl Host {
 }
 
 impl Provenance {
-    /// That of a run which begins, on this machine, with this version.
+    /// Returns the provenance of a run that begins on this machine, with this version.
     pub fn new(instrument: &str, seed: u64, run: u64) -> Provenance {
         Provenance {
             bentpipe: env!("CARGO_PKG_VERSION").to_owned(),
@@ -109,12 +109,13 @@ impl Provenance {
         }
     }
 
-    /// Reads that of the run folder at `path`; `None` if it holds none.
+    /// Reads the provenance of the run folder at `path`; `None` if it contains none.
     pub fn read(path: &Path) -> Option<Provenance> {
         serde_json::from_slice(&fs::read(path.join(FILE)).ok()?).ok()
     }
 
-    /// Changes that of the finished run folder at `path`, as who started it in a place of its own knows more of it.
+    /// Changes the provenance of the finished run folder at `path`, for programs that started the
+    /// run elsewhere and know more of it.
     ///
     /// # Errors
     /// There is none, or it cannot be written.
@@ -136,23 +137,23 @@ pub(crate) fn write_json(root: &Path, name: &str, value: &impl Serialize) -> Res
     replace_file(root, name, text.as_bytes())
 }
 
-/// Writes a file beside its place and moves it there.
+/// Writes a file under another name and moves it to its place.
 pub(crate) fn replace_file(root: &Path, name: &str, content: &[u8]) -> Result<(), ResultsError> {
     let partial = root.join(partial_name(name));
     let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, root.join(name)));
     written.map_err(|error| {
-        // It may have taken the last of the room that others need.
+        // It may have taken the last room, which other files need.
         let _ = fs::remove_file(&partial);
         ResultsError::write(name, error)
     })
 }
 
-/// The name under which a file is written before it is moved to its place.
+/// Returns the name under which a file is written before it is moved to its place.
 pub(crate) fn partial_name(name: &str) -> String {
     format!(".{name}.part")
 }
 
-/// A moment in UTC as of RFC 3339, to the second.
+/// Returns a time in UTC as of RFC 3339, to the second.
 pub fn utc(moment: SystemTime) -> String {
     let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);

@@ -1,5 +1,6 @@
-//! A trace's column of real numbers. Most repeat the one before: a page is kept as runs of the same number and stored as places in a
-//! dictionary with a number per run, or plain if its runs are short.
+//! A trace's column of real numbers, most of which repeat the previous one. A page is kept as runs
+//! of the same number and stored as places in a dictionary with a number per run, or plain if its
+//! runs are short.
 
 use crate::pages::{push_varint, repeat, Dictionary, Pages, PAGE};
 use parquet::basic::Encoding;
@@ -8,29 +9,30 @@ use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
-/// Length in values, on average, from which on runs are stored as such: a value takes eight bytes, a run eight in the dictionary and
-/// some three in the page.
+/// Mean length in values from which on runs are stored as such: a value takes eight bytes, a run
+/// eight in the dictionary and some three in the page.
 const RUN: usize = 4;
 
-/// Numbers whose places in the dictionary are known.
+/// Numbers whose places in the dictionary are remembered.
 const SLOTS: usize = 1024;
 
 /// The values of one row group.
 pub(crate) struct Reals {
     pages: Pages,
-    /// Runs of the page that is being filled: the number of each, and the count of values at its end.
+    /// Runs of the page that is being filled: the number of each, and the count of values at its
+    /// end.
     numbers: Vec<f64>,
     ends: Vec<u32>,
     runs: usize,
-    /// Values of the page.
+    /// Number of values of the page.
     values: u32,
-    /// Numbers of the runs of full pages, and where in it one of those with a certain [`slot`] stands.
+    /// Numbers of the runs of full pages, and the place among them of one with a certain [`slot`].
     dictionary: Vec<f64>,
     places: [u32; SLOTS],
 }
 
 impl Reals {
-    /// A column without rows.
+    /// Creates a column without rows.
     pub fn new() -> Reals {
         Reals {
             pages: Pages::new(true),
@@ -43,7 +45,7 @@ impl Reals {
         }
     }
 
-    /// Adds rows with a model's values: NaN stands for "no value".
+    /// Adds rows with a model's values; NaN stands for "no value".
     #[inline]
     pub fn extend(&mut self, mut numbers: &[f64]) {
         while !numbers.is_empty() {
@@ -83,7 +85,7 @@ impl Reals {
             _ => self.numbers[runs - 1].to_bits(),
         };
         for value in values {
-            // Without a branch: where runs end cannot be foreseen.
+            // Without a branch, since the ends of runs cannot be predicted.
             runs += usize::from(value.to_bits() != last);
             last = value.to_bits();
             self.values += 1;
@@ -153,9 +155,11 @@ impl Reals {
     }
 }
 
-/// Where to look for a number in the dictionary. Another may have taken its slot; it then stands in the dictionary twice.
+/// Returns the slot of a number in the dictionary. Another may have taken the slot; the number is
+/// then in the dictionary twice.
 fn slot(number: f64) -> usize {
-    // Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4): the high bits of the product.
+    // Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4): the high bits of the
+    // product.
     (number.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOTS.ilog2())) as usize
 }
 
@@ -165,7 +169,7 @@ mod tests {
     use crate::pages::{tests as pages, PAGE};
     use parquet::data_type::DoubleType;
 
-    /// Reads back what is written of these rows, to the bit.
+    /// Returns these rows after writing and reading them, to the bit.
     fn round_trip(rows: &[Option<f64>]) -> Vec<Option<u64>> {
         let mut column = Reals::new();
         let numbers: Vec<f64> = rows.iter().map(|row| row.unwrap_or(f64::NAN)).collect();
@@ -185,7 +189,7 @@ mod tests {
     fn parquet_reads_pages_of_any_length_and_missing_values() {
         for count in [1, 2, 128, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE + 200] {
             for every in [1, 2, 3, 1000, usize::MAX] {
-                // The first make plain pages, the second runs, the last a page of each.
+                // The first make plain pages, the second runs, and the last a page of each.
                 for run in [1, 5, 3000, PAGE + 100] {
                     let number = |row: usize| 1.0 / ((row / run * (row % PAGE % run + 1)) as f64 + 0.5);
                     let rows: Vec<Option<f64>> =

@@ -1,10 +1,10 @@
-//! `summary.json`: what a run came to, small enough to read whole.
+//! `summary.json`: the outcome of a run, small enough to read as a whole.
 
 use bentpipe_core::{Report, Span};
 use bentpipe_stage::{Held, Totals};
 use serde_json::{json, Map, Value};
 
-/// What is known at the end of a run.
+/// The outcome of a run.
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
     /// Network time that passed in the run.
@@ -15,14 +15,14 @@ pub struct Outcome<'a> {
     pub totals: &'a Totals,
     /// Packets that the stages held at the end.
     pub held: Held,
-    /// Names of the stages, by the index that `totals` uses.
+    /// Names of the stages, by their index in `totals`.
     pub stages: &'a [String],
-    /// What is known of each flow besides the report tables.
+    /// Columns about each flow besides the report tables.
     pub flows: &'a crate::FlowColumns,
 }
 
 impl Outcome<'_> {
-    /// Whether each packet and byte that was created is consumed, dropped or held.
+    /// Returns true if each packet and byte that was created is consumed, dropped or held.
     pub fn is_conserved(&self) -> bool {
         let dropped = self.dropped();
         self.totals.created.packets == self.totals.consumed.packets + dropped.packets + self.held.packets
@@ -36,7 +36,7 @@ impl Outcome<'_> {
         })
     }
 
-    /// The content of `summary.json`. Values that are not finite are null.
+    /// Returns the content of `summary.json`. Values that are not finite become null.
     pub(crate) fn summary(&self) -> Value {
         let drops: Vec<Value> = self
             .totals

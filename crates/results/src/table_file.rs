@@ -1,16 +1,18 @@
-//! A Parquet file that can be read at any moment.
+//! A Parquet file that can be read at any time.
 //!
-//! A Parquet file without a footer at its end is lost, so the footer is written after every row group, and the next
-//! row group takes its place. A process can be killed in the middle of a large `write`; hence the order: a copy of
-//! the old footer where the file will end, then the row group into the gap before it (which readers do not look at,
-//! as footers hold offsets), then the new footer over the copy. Only this last step, some microseconds for a few
-//! kilobytes, must not be cut short. When the disk is full, the old footer is put back where it was.
+//! A Parquet file without a footer at its end is lost, so the footer is written after every row
+//! group, and the next row group takes its place. A process can be killed in the middle of a large
+//! `write`. Therefore the order is: a copy of the old footer where the file will end; then the row
+//! group into the gap before it, which readers ignore because footers contain offsets; then the new
+//! footer over the copy. Only this last step, some microseconds for a few kilobytes, must not be
+//! interrupted. When the disk is full, the old footer is put back in its place.
 //!
-//! Encodings were chosen by measuring (`benches/rates.rs`, and its predecessors for the alternatives): with
-//! 14 columns of a TCP trace, delta-encoded integers are faster than plain ones (they leave less to compress) and
-//! LZ4 costs nothing over no compression, as it saves copying, and halves the file. Zstandard at level 1 takes 10 %
-//! more off at 1.4 times the time, byte-stream-split doubles 14 % more at 1.2 times. Dictionaries pay for
-//! names, and for real numbers that mostly repeat the one before (`reals.rs`).
+//! Encodings were chosen by measuring (`benches/rates.rs`, and its predecessors for the
+//! alternatives). With 14 columns of a TCP trace, delta-encoded integers are faster than plain ones
+//! (they leave less to compress), and LZ4 costs nothing over no compression, as it saves copying,
+//! and halves the file. Zstandard at level 1 saves 10 % more at 1.4 times the time, and
+//! byte-stream-split doubles 14 % more at 1.2 times. Dictionaries pay for names, and for real
+//! numbers that mostly repeat the previous one (`reals.rs`).
 
 use crate::columns::{Field, Kind, Nullable, Schema, Values};
 use crate::ResultsError;
@@ -30,7 +32,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows in a row group of a trace: about a megabyte per column, as Parquet's readers like it.
+/// Rows in a row group of a trace: about a megabyte per column, as Parquet's readers prefer.
 pub(crate) const ROW_GROUP: usize = 128 * 1024;
 
 /// A Parquet file being written.
@@ -67,7 +69,7 @@ impl TableFile {
             rows: 0,
         };
         if let Err(error) = table.store() {
-            // Without a footer it would be no Parquet file.
+            // Without a footer it would not be a Parquet file.
             let _ = fs::remove_file(&path);
             return Err(error);
         }
@@ -124,7 +126,7 @@ impl TableFile {
         Ok(())
     }
 
-    /// Writes what was encoded since the last time, and a footer for everything.
+    /// Writes everything encoded since the last call, and a footer for the whole file.
     fn store(&mut self) -> Result<(), ResultsError> {
         self.writer.flush().expect("nothing fails in memory");
         let mut bytes = std::mem::take(self.writer.inner_mut());
@@ -134,7 +136,7 @@ impl TableFile {
         let rows = self.row_groups.iter().map(|group| group.num_rows() as u64).sum();
         self.write_footer(&mut bytes, rows);
         if let Err(error) = self.replace_footer(&bytes) {
-            // The first error is the one worth telling.
+            // The first error is the one to report.
             let _ = self.restore();
             return Err(ResultsError::write(self.label.as_str(), error));
         }
@@ -147,9 +149,10 @@ impl TableFile {
         Ok(())
     }
 
-    /// Puts `bytes`, which end with the new footer, in the place of the old footer.
+    /// Writes `bytes`, which end with the new footer, in place of the old footer.
     fn replace_footer(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // What is written last. Footers only grow; if one did not, it would merely be written in one piece.
+        // Footers are written last. They only grow; if one did not, it would merely be written in
+        // one piece.
         let split = bytes.len().saturating_sub(self.footer.len());
         let last = self.end + split as u64;
         self.file.seek(SeekFrom::Start(last))?;

@@ -1,4 +1,4 @@
-//! `flows.parquet` and `tables/NAME.parquet`: what the stages reported, as tables.
+//! `flows.parquet` and `tables/NAME.parquet`: the reports of the stages, as tables.
 
 use crate::columns::{Field, Kind, Schema, Values};
 use crate::table_file::TableFile;
@@ -9,7 +9,7 @@ use parquet::data_type::ByteArray;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What is known of each flow besides the report tables: its ends, application, goodput, ...
+/// Columns about each flow besides the report tables: its ends, application, goodput, ...
 #[derive(Clone, Debug, Default)]
 pub struct FlowColumns {
     /// Names of the flows, in the order in which the scenario lists them; rows are in that order.
@@ -25,9 +25,9 @@ pub struct FlowColumns {
 pub struct FlowColumn {
     /// Name of the column, in snake case.
     pub name: String,
-    /// Unit; `1` where dimensionless, and for text.
+    /// Unit; `1` if dimensionless, and for text.
     pub unit: String,
-    /// What it is, in a sentence.
+    /// Description, in a sentence.
     pub about: String,
     /// Values, one per flow.
     pub values: FlowValues,
@@ -56,8 +56,8 @@ impl FlowValues {
 
 type Rows<'a> = Vec<(&'a str, &'a [f64])>;
 
-/// Writes all tables of `report`. A table about flows with at most one row each is joined into `flows.parquet`;
-/// every other table is a file of its own.
+/// Writes all tables of `report`. A table about flows with at most one row each is joined into
+/// `flows.parquet`; every other table is a file of its own.
 pub(crate) fn write(root: &Path, report: &Report, flows: &FlowColumns) -> Result<(), ResultsError> {
     let mut tables: Vec<(&'static Table, Rows<'_>)> = Vec::new();
     for (table, entity, values) in report.rows() {
@@ -142,7 +142,7 @@ fn write_flows(
     file.row_group(&columns)
 }
 
-/// The values, and nulls for the flows that only the reports know.
+/// Returns the values, and nulls for the flows that only the reports contain.
 fn values_of(values: &FlowValues, rows: usize, field: &Field) -> Values {
     let mut column = field.values();
     match (&mut column, values) {
@@ -163,7 +163,8 @@ fn values_of(values: &FlowValues, rows: usize, field: &Field) -> Values {
     column
 }
 
-/// The name of a column, with its table's name before it when an earlier table has a column of that name.
+/// Returns the name of a column, preceded by its table's name if an earlier table has a column of
+/// that name.
 fn unused_name(schema: &Schema, name: &str, table: &str) -> String {
     let is_used = |name: &str| schema.fields.iter().any(|field| field.name == name);
     let mut candidate = name.to_owned();

@@ -1,4 +1,5 @@
-//! Captured packets, as tshark and tcptrace read them. Without these programs the tests say so and pass.
+//! Captured packets, as tshark and tcptrace read them. Without these programs the tests report this
+//! and pass.
 
 mod common;
 
@@ -81,7 +82,8 @@ impl Connection {
         self.segment(from, if timestamps { 20 } else { 12 }, segment);
     }
 
-    /// Set-up, `data` segments, duplicate acknowledgments with SACK, the second segment again, and an orderly end.
+    /// Sends a set-up, `data` segments, duplicate acknowledgments with SACK, the second segment
+    /// again, and an orderly end.
     fn talk(&mut self, data: u32, timestamps: bool) {
         let (none, stamps) = (SegmentFlags::default(), timestamps.then_some(Timestamps::new(7, 5)));
         let stamps_size = if timestamps { 12 } else { 0 };
@@ -104,7 +106,7 @@ impl Connection {
         for count in 1..=4 {
             let mut sack = SackBlocks::default();
             (0..count).for_each(|block| sack.push(at(2 + 2 * block), at(3 + 2 * block)));
-            // The model knows that three blocks fit beside timestamps (RFC 2018, section 3).
+            // The model knows that three blocks fit next to timestamps (RFC 2018, section 3).
             let fitting = if timestamps { count.min(3) } else { count };
             let options = SegmentOptions { sack, ..SegmentOptions::default() };
             let options = Some(Box::new(options));
@@ -154,7 +156,7 @@ const TWO: [&str; 2] = ["st1 up", "gw down"];
 const SEGMENTS: usize = 32;
 const PACKETS: usize = 2 * SEGMENTS + 5 + 2 + 1;
 
-/// Output of a program, or `None` (reported as skipped) if it is not installed.
+/// Returns the output of a program, or `None` (reported as skipped) if it is not installed.
 fn output_of(program: &str, arguments: &[&str], file: &Path) -> Option<String> {
     match Command::new(program).args(arguments).arg(file).output() {
         Ok(output) => {
@@ -213,7 +215,7 @@ fn tshark_reads_the_fields_that_models_wrote() {
         syn,
         "198.18.0.4 198.18.1.45 49152 0x0000 7 1460\n198.18.1.45 198.18.0.4 49152 0xfffe 3 1460\n"
     );
-    // The bytes of a frame that is on its way are those that its host sent; the marks are the network's.
+    // The bytes of a frame on its way are those that its host sent; the marks are the network's.
     let frame = fields("icmp", &["ip.dsfield.dscp", "ip.dsfield.ecn"]);
     assert_eq!(frame.as_deref(), Some("10 2\n"));
     let data = fields(

@@ -1,5 +1,5 @@
-//! A disk that fills up: a clear error, a folder marked incomplete, and files readable up to the last row group.
-//! Needs root for a small file system; without it the test says so and passes.
+//! A disk that fills up: a clear error, a folder marked incomplete, and files readable up to the
+//! last row group. Needs root for a small file system; otherwise the test reports this and passes.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A file system of a few megabytes, unmounted in the end.
+/// A file system of a few megabytes, unmounted at the end.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -121,6 +121,6 @@ fn a_disk_that_is_full_from_the_start_is_an_error_not_a_panic() {
     common::record(&mut Recorder::new(Box::new(folder.traces().unwrap())), 100_000);
     let error = folder.finish(Ending::Complete, Default::default()).unwrap_err();
     assert!(error.is_disk_full(), "{error}");
-    // Not even the reason may have had room, but complete it is not.
+    // Even the reason may have had no room, but the run is not marked complete.
     assert_ne!(Provenance::read(&path).unwrap().status, Status::Complete);
 }

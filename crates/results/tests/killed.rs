@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Set in the process that is to be killed: the run folder that it writes.
+/// Variable set in the process that is to be killed: the run folder that it writes.
 const FOLDER: &str = "BENTPIPE_TEST_KILLED_FOLDER";
 const KILLS: u64 = 5;
 

@@ -1,7 +1,9 @@
-//! What it costs to compute a constellation's forwarding state before a run, at fixed steps, for every site and satellite, as Hypatia does
-//! (Kassing et al., IMC 2020): `bench_forwarding SCENARIO.toml STEP_MS SECONDS`. Prints the processor time of one thread.
+//! The cost of computing a constellation's forwarding state before a run, at fixed steps, for every
+//! site and satellite, as Hypatia does (Kassing et al., IMC 2020): `bench_forwarding SCENARIO.toml
+//! STEP_MS SECONDS`. Prints the processor time of one thread.
 //!
-//! The method is that one; the implementation is ours: the same positions, links and trees as in a run.
+//! The method is Hypatia's; the implementation is ours, with the positions, links and trees of a
+//! run.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_engine::presets;

@@ -1,5 +1,6 @@
-//! One run for `benchmarks/run.py`, which describes the protocol: `bench_run SCENARIO.toml [--seed N] [--traces DIR]`.
-//! For `benchmarks/same.py`: `bench_run SCENARIO.toml --folder DIR` writes the whole run folder.
+//! A single run for `benchmarks/run.py`, which describes the protocol: `bench_run SCENARIO.toml
+//! [--seed N] [--traces DIR]`. For `benchmarks/same.py`, `bench_run SCENARIO.toml --folder DIR`
+//! writes the whole run folder.
 
 use bentpipe_core::{Recorder, Time};
 use bentpipe_engine::scenario::Scenario;
@@ -98,7 +99,7 @@ fn run(arguments: &Arguments) -> Result<String, Box<dyn std::error::Error>> {
     ))
 }
 
-/// Simulates as `bentpipe simulate` does.
+/// Runs the scenario as `bentpipe simulate` does.
 fn whole(loaded: &Loaded<Scenario>, seed: u64, folder: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let options = Options { seed: Some(seed), ..Options::default() };
     let proceed = &mut |_| ControlFlow::Continue(());
@@ -111,7 +112,7 @@ fn calls(network: &Network) -> u64 {
     network.events() + network.receives()
 }
 
-/// Largest resident set; the kernel says it in kB.
+/// Returns the largest resident set in bytes. The kernel reports it in kB.
 fn peak_rss(status: &Path) -> Result<u64, Box<dyn std::error::Error>> {
     let text = std::fs::read_to_string(status)?;
     let line =

@@ -1,7 +1,8 @@
-//! The rows of the flows: each flow in each of its directions, and each leg of a flow that proxies split.
+//! The rows of the flows: each flow in each of its directions, and each leg of a flow that proxies
+//! split.
 //!
-//! The ends of a flow and the proxies on its path report separately. Here the sender and the receiver of a leg are joined into
-//! the row of that leg, and the legs into the row of the whole path.
+//! The ends of a flow and the proxies on its path report separately. This module joins the sender
+//! and the receiver of a leg into the row of that leg, and the legs into the row of the whole path.
 
 use bentpipe_congestion::label;
 use bentpipe_core::{FlowId, Report, Time};
@@ -58,8 +59,9 @@ pub struct Rows<'a> {
     rows: Vec<Row<'a>>,
 }
 
-/// Every flow, and at the end, as NAME.reverse, those whose destinations sent payload too; then the legs of split flows, as
-/// NAME@SENDER and NAME.reverse@SENDER, where SENDER is a node for the first leg and a proxy for the others.
+/// Returns the rows: every flow, then as NAME.reverse the flows whose destinations also sent
+/// payload, then the legs of split flows, as NAME@SENDER and NAME.reverse@SENDER. SENDER is a node
+/// for the first leg and a proxy for the others.
 pub fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
     let splits = splits(scenario);
     let direction = |index: usize, is_back: bool| {
@@ -101,7 +103,7 @@ pub fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
     Rows { scenario, rows }
 }
 
-/// The name of one of several legs of a flow, or of what a proxy sends of it.
+/// Returns the name of one of several legs of a flow, or of the part that a proxy sends.
 fn leg_name(scenario: &Scenario, flow: &Flow, leg: Leg) -> String {
     let (name, from) = match leg.is_back() {
         true => (names::reverse(&flow.name), &flow.to),
@@ -112,11 +114,13 @@ fn leg_name(scenario: &Scenario, flow: &Flow, leg: Leg) -> String {
 }
 
 impl Rows<'_> {
-    /// Returns the report with a row for each leg of a split flow, by the leg's own sender and receiver, and with the sums of the
-    /// legs in the row of the whole path. Times that are of one leg alone are missing there.
+    /// Returns the report with a row for each leg of a split flow, from the leg's sender and
+    /// receiver, and with the sums of the legs in the row of the whole path. Times of individual
+    /// legs are missing in the row of the path.
     pub fn joined(&self, report: &Report) -> Report {
         let split = || self.rows.iter().filter(|row| row.connections.len() > 1);
-        // The names under which parts of split flows were reported, each with that of the last leg.
+        // The names under which parts of split flows were reported, each with the name of the last
+        // leg.
         let legs = self.rows.iter().filter(|row| row.leg.is_some());
         let legs: BTreeMap<&str, &str> = legs.map(|leg| (&*leg.connections[0].sender, &*leg.name)).collect();
         let parts: BTreeMap<&str, &str> = split()
@@ -130,7 +134,7 @@ impl Rows<'_> {
         for (table, entity, values) in report.rows() {
             match parts.get(entity.as_str()) {
                 Some(_) if [flow::SOURCE.name, flow::DESTINATION.name].contains(&table.name) => {}
-                // They are measured at the destination.
+                // These columns are measured at the destination.
                 Some(last) if table.name == details::FLOW.name => joined.row(table, last, values),
                 _ => joined.row(table, entity, values),
             }
@@ -151,8 +155,9 @@ impl Rows<'_> {
         joined
     }
 
-    /// The columns that come first in `flows.parquet`. The report is [joined](Self::joined). With `is_real`, sockets of the kernel
-    /// stand at the ends of flows that are not modelled: the network does not know to which flow their packets belong.
+    /// Returns the first columns of `flows.parquet`. The report is [joined](Self::joined). With
+    /// `is_real`, the ends of flows that are not modelled are sockets of the kernel, and the
+    /// network does not know to which flow their packets belong.
     pub fn columns(&self, report: &Report, totals: &Totals, end: Time, is_real: bool) -> FlowColumns {
         let text = |name: &str, about: &str, value: &dyn Fn(&Row<'_>) -> Option<String>| FlowColumn {
             name: name.to_owned(),
@@ -255,7 +260,7 @@ impl Rows<'_> {
         }
     }
 
-    /// The rows to which lost packets belong, by the leg on which they were lost.
+    /// Returns the rows to which lost packets belong, by the leg of the loss.
     fn legs(&self, totals: &Totals) -> BTreeMap<(FlowId, Leg), String> {
         let single = self.rows.iter().filter(|row| row.connections.len() == 1);
         let mut found: BTreeMap<_, _> =
@@ -271,7 +276,8 @@ impl Rows<'_> {
     }
 }
 
-/// The value of a column for legs in series, from their own values; of a single leg, its own.
+/// Returns the value of a column for legs in series from their own values, or the value of a single
+/// leg.
 fn of_legs(column: &str, legs: &[Option<f64>]) -> Option<f64> {
     match (legs, column) {
         ([one], _) => *one,
@@ -280,13 +286,13 @@ fn of_legs(column: &str, legs: &[Option<f64>]) -> Option<f64> {
         (_, "sent_packets" | "delivered_packets" | "retransmissions" | "timeouts") => {
             Some(legs.iter().flatten().sum())
         }
-        // The whole is complete when each leg is.
+        // The whole path is complete when every leg is.
         (_, "completed") => legs.iter().copied().reduce(|one, other| Some(one?.max(other?))).flatten(),
         _ => None,
     }
 }
 
-/// The numbers of tasks of a flow's user that began and that are complete.
+/// Returns the numbers of tasks of a flow's user that were started and completed.
 fn tasks(row: &Row<'_>, report: &Report) -> Option<(u64, u64)> {
     let value = |table: &str, entity: &str, column: &str| report.value(table, entity, column);
     let has_begun = value("flow_source", &row.flow.name, "start").is_some();

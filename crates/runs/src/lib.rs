@@ -1,5 +1,5 @@
-//! A run of a scenario, on whatever clock: opens the run folder with what the scenario wants recorded, and closes it with
-//! what came of it.
+//! A run of a scenario, in virtual or real time: opens the run folder for the recordings that the
+//! scenario requests, and closes it with the outcome.
 
 mod flows;
 mod follow;
@@ -15,36 +15,38 @@ use std::path::Path;
 
 pub use follow::{Follow, Made, OnlyProgress, Running};
 
-/// What to do besides what the scenario says.
+/// Options of a run in addition to the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Seed of all random streams; the scenario's if unset.
+    /// Seed of all random streams. Default: the scenario's seed.
     pub seed: Option<u64>,
-    /// Number of the replication: other random streams under the same seed.
+    /// Number of the replication, which selects other random streams under the same seed.
     pub run: u64,
-    /// Command line that is recorded in the provenance.
+    /// Command line, recorded in the provenance.
     pub command: Vec<String>,
-    /// Whether programs that the scenario names may be run.
+    /// True if the run may start programs that the scenario names.
     pub allow_commands: bool,
-    /// When the run starts, in UTC as of RFC 3339, for the provenance.
+    /// Start of the run in UTC (RFC 3339), for the provenance.
     pub started: Option<String>,
-    /// Whether someone wants to see rows of the traces while the run is in progress.
+    /// True if rows of the traces are requested while the run is in progress.
     pub watched: bool,
-    /// Seconds of the scenario per second of real time, for a run in virtual time; as fast as possible if unset.
+    /// Pace of a run in virtual time, in seconds of the scenario per second of real time. Unlimited
+    /// if unset.
     pub pace: Option<f64>,
 }
 
-/// Rows of an entity in a table that a watcher gets to see in a whole run: about the columns of a screen.
+/// Number of rows per entity and table that a watcher receives in a whole run: about the columns of
+/// a screen.
 const POINTS: u64 = 1000;
 
 impl Options {
-    /// Seed and number of a run of `scenario`, for its random streams.
+    /// Returns the seed and the number of a run of `scenario`, for its random streams.
     pub fn seeds(&self, scenario: &Scenario) -> (u64, u64) {
         (self.seed.unwrap_or(scenario.seed.value()), self.run)
     }
 }
 
-/// A run whose folder is open. One that is dropped before [`Run::close`] is marked incomplete.
+/// A run with an open folder. A run that is dropped before [`Run::close`] is marked incomplete.
 pub struct Run<'a> {
     scenario: &'a Scenario,
     folder: RunFolder,
@@ -52,27 +54,27 @@ pub struct Run<'a> {
     number: u64,
 }
 
-/// What writes to the folder while the run goes on.
+/// The writers to the folder during the run.
 pub struct Writers {
     /// Receives the rows of the traces.
     pub recorder: Recorder,
-    /// Takes captured packets, when the scenario wants any.
+    /// Takes captured packets, if the scenario requests a capture.
     pub capture: Option<Box<dyn Capture>>,
 }
 
-/// How a run ended, and what it left.
+/// The outcome of a run.
 pub struct Closing<'a> {
-    /// Time of the run at which it ended.
+    /// Time in the run at which it ended.
     pub reached: Time,
-    /// What the stages, and the real hosts if there were any, reported.
+    /// The reports of the stages, and of the real hosts if there are any.
     pub report: &'a Report,
-    /// Numbers of packets created, consumed and dropped.
+    /// The packets created, consumed and dropped.
     pub totals: &'a Totals,
     /// Packets that the stages held at the end.
     pub held: Held,
     /// Names of the stages, by number.
     pub stages: &'a [String],
-    /// Why it ended early, if it did.
+    /// The reason for an early end, if any.
     pub interrupted: Option<String>,
     /// Number of events of the event loop.
     pub events: u64,
@@ -80,16 +82,17 @@ pub struct Closing<'a> {
     pub wall_seconds: f64,
     /// Processor time of the run in seconds.
     pub cpu_seconds: f64,
-    /// Changes made by hand.
+    /// The changes that were made by hand.
     pub changes: &'a [Made],
 }
 
 impl<'a> Run<'a> {
-    /// Opens the folder `out`, which may hold an earlier run, for a run of `scenario`, whose resolved text is `text`, by
-    /// `instrument`. `epoch` is the moment of time zero for captures, in nanoseconds of Unix time.
+    /// Opens the folder `out`, which may contain an earlier run, for a run of `scenario` by
+    /// `instrument`. `text` is the resolved scenario. `epoch` is the moment of time zero for
+    /// captures, in nanoseconds of Unix time.
     ///
     /// # Errors
-    /// The folder cannot be made or written.
+    /// Returns an error if the folder cannot be created or written.
     pub fn open(
         instrument: &str,
         scenario: &'a Scenario,
@@ -122,25 +125,27 @@ impl<'a> Run<'a> {
         Ok((run, Writers { recorder, capture }))
     }
 
-    /// Seed and number of the run, for its random streams.
+    /// Returns the seed and the number of the run, for its random streams.
     pub fn seed(&self) -> (u64, u64) {
         (self.seed, self.number)
     }
 
-    /// The folder, for files and notes of the instrument's own.
+    /// Returns the folder, for the instrument's own files and notes.
     pub fn folder(&mut self) -> &mut RunFolder {
         &mut self.folder
     }
 
-    /// Whether writing has failed, so that going on is of no use. Cheap; ask it now and then.
+    /// Returns true if writing has failed and continuing is pointless. The call is cheap; make it
+    /// regularly.
     pub fn failed(&self) -> bool {
         self.folder.failed()
     }
 
-    /// Writes what came of it and closes the folder. Both writers have ended by then.
+    /// Writes the outcome and closes the folder. Both writers must have ended.
     ///
     /// # Errors
-    /// The first failure to write anything of this run; the folder is then marked incomplete with that reason.
+    /// Returns the first failure to write anything of this run. The folder is then marked
+    /// incomplete with that reason.
     pub fn close(mut self, closing: Closing<'_>) -> Result<Cost, ResultsError> {
         let duration = closing.reached.since(Time::ZERO);
         if !closing.changes.is_empty() {
@@ -170,7 +175,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The reason to give for a run that the user stopped at `reached`.
+/// Returns the reason for a run that the user stopped at `reached`.
 pub fn interrupted_at(reached: Time) -> String {
     let reached: Span = reached.since(Time::ZERO);
     format!("interrupted at {reached:?}")

@@ -1,4 +1,4 @@
-//! The virtual clock: jumps to the next wake, until the scenario's duration is over.
+//! The virtual clock: jumps from wake to wake until the scenario's duration is over.
 
 use crate::{interrupted_at, Closing, Follow, Made, OnlyProgress, Options, Run, Running, Writers};
 use bentpipe_core::{Report, Seen, Span, Time};
@@ -16,34 +16,37 @@ use std::time::{Duration, Instant};
 pub struct Simulated {
     /// The rows that the stages reported.
     pub report: Report,
-    /// Numbers of packets created, consumed and dropped.
+    /// The packets created, consumed and dropped.
     pub totals: Totals,
-    /// Whether the run reached its end; it was interrupted otherwise.
+    /// True if the run reached its end, false if it was interrupted.
     pub complete: bool,
-    /// Events, real time and processor time of the run.
+    /// Number of events, real time and processor time of the run.
     pub cost: Cost,
 }
 
-/// Why a run has no results.
+/// The error of a run without results.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Error(#[from] pub ResultsError);
 
-/// How many times in a run the clock stops to look at the world, at least: progress, interruption, a full disk.
+/// Minimum number of pauses in a run to report progress, check for interruption and check for a
+/// full disk.
 const LOOKS: u64 = 1000;
 
-/// Most events between two looks, some tens of milliseconds of a processor, so that a long run is as easily stopped as a
-/// short one.
+/// Maximum number of events between two pauses, some tens of milliseconds of processor time, so
+/// that a long run stops as promptly as a short one.
 const EVENTS: u64 = 100_000;
 
-/// Longest time between two reports of progress.
+/// Maximum time between two reports of progress.
 const PROGRESS: Duration = Duration::from_millis(100);
 
-/// Simulates `scenario`, whose resolved text is `text`, into the folder `out`, which may hold an earlier run.
-/// `progress` is told the fraction done about ten times a second and stops the run by breaking.
+/// Simulates `scenario`, whose resolved text is `text`, into the folder `out`, which may contain an
+/// earlier run. Calls `progress` with the completed fraction about ten times a second; it stops the
+/// run by breaking.
 ///
 /// # Errors
-/// The folder cannot be made or written. What was written before stays readable and is marked incomplete.
+/// Returns an error if the folder cannot be created or written. Data written before remains
+/// readable and is marked incomplete.
 pub fn simulate(
     scenario: &Scenario,
     text: &str,
@@ -54,10 +57,10 @@ pub fn simulate(
     simulate_followed(scenario, text, out, options, &mut OnlyProgress(progress))
 }
 
-/// The same for a run that `follow` watches and may change.
+/// Simulates as [`simulate`] does, with an observer that may change the scenario.
 ///
 /// # Errors
-/// As for [`simulate`].
+/// Returns errors as [`simulate`] does.
 #[allow(clippy::disallowed_methods, reason = "the driver is where real time is known")]
 pub fn simulate_followed(
     scenario: &Scenario,
@@ -88,7 +91,7 @@ pub fn simulate_followed(
         };
         if let Some(pace) = options.pace {
             let moment = started + Duration::from_secs_f64(now.as_secs_f64() / pace);
-            // Told while it waits, so that it can be stopped and changed at any moment.
+            // Called during the wait, so that the run can be stopped and changed at any moment.
             while let Some(left) =
                 moment.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
             {
@@ -134,7 +137,8 @@ impl Running for Moment<'_> {
     }
 
     fn change(&mut self, key: &str, value: &str) -> Result<Time, String> {
-        // After everything that was due by now, as a change that the scenario states for this time would be.
+        // The change follows all events due by now, like a `[[change]]` of the scenario at this
+        // time.
         let at = self.now + Span::from_nanos(1);
         self.network.change(at, key, value).map_err(|refused| refused.to_string())?;
         self.changes.push(Made { at, key: key.to_owned(), value: value.to_owned() });
@@ -142,10 +146,10 @@ impl Running for Moment<'_> {
     }
 }
 
-/// How far [`drive`] came and what that took.
+/// The extent and the cost of a call of [`drive`].
 #[derive(Clone, Copy, Debug)]
 pub struct Driven {
-    /// Time of the run at which it ended.
+    /// Time in the run at which it ended.
     pub reached: Time,
     /// Real time that the run took.
     pub wall: Duration,
@@ -153,15 +157,16 @@ pub struct Driven {
     pub cpu: Duration,
 }
 
-/// Time of the run between two looks: a thousandth of it, or less for a run that is slowed down to `pace`.
+/// Returns the time in the run between two pauses: a thousandth of the duration, or less for a run
+/// slowed down to `pace`.
 fn stride(end: Time, pace: Option<f64>) -> Span {
     let stride = end.since(Time::ZERO) / LOOKS;
     let paced = pace.map(|pace| Span::from_secs_f64(pace * PROGRESS.as_secs_f64()));
     paced.map_or(stride, |paced| stride.min(paced)).max(Span::from_nanos(1))
 }
 
-/// Runs `network` on the virtual clock up to `end`, calling `look` after each `stride` of it, and within a stride at least
-/// every [`EVENTS`] events, with the moment reached, and ends early when that breaks.
+/// Runs `network` on the virtual clock up to `end`. Calls `look` with the current time after each
+/// `stride`, and at least every [`EVENTS`] events within a stride. Ends early when `look` breaks.
 #[allow(clippy::disallowed_methods, reason = "the driver is where real time is known")]
 pub fn drive(
     network: &mut Network,

@@ -1,4 +1,4 @@
-//! Changes to a value that was loaded before, by the rules of overrides and with the same refusals.
+//! Changes to a loaded value, by the rules and with the refusals of overrides.
 
 use crate::defaults::drop_replaced;
 use crate::deserialize::{deserialize, Typed};
@@ -18,10 +18,11 @@ use std::sync::Arc;
 /// Keys and their new values, tables within tables.
 pub type Set = Map<String, serde_json::Value>;
 
-/// The tables that set `key`, a key path such as `link.sat.rate`, to `value`, both written as in an override.
+/// Returns the tables that set `key`, a key path such as `link.sat.rate`, to `value`. Both are
+/// written as in an override.
 ///
 /// # Errors
-/// If there is no such path or value; messages refer to both by `source`.
+/// Returns the problem if there is no such path or value. Messages refer to both by `source`.
 pub fn assignment(source: &str, key: &str, value: &str) -> Result<Set, ScenarioError> {
     let (path, value) = overrides::single(source, &format!("{key}={value}"))?.into_parts();
     let mut value = value.to_json();
@@ -38,9 +39,9 @@ pub fn assignment(source: &str, key: &str, value: &str) -> Result<Set, ScenarioE
 /// shares with the old one unless they stood at the old kind's defaults.
 ///
 /// # Errors
-/// All problems of the change, by key path from `value`.
+/// Returns all problems of the change, by key path from `value`.
 pub fn changed<T: Serialize + DeserializeOwned + Check>(value: &T, set: &Set) -> Result<T, Vec<Problem>> {
-    // Keys that only the replaced kind knows are ignored; those of `set` are not.
+    // Keys that only the replaced kind knows are ignored; unknown keys of `set` are not.
     let merged = tree(value, true).and_then(|mut before| {
         let set = with_lists(&before, tree(set, false)?, &mut Vec::new())?;
         drop_replaced::<T>(&mut before, &set);
@@ -59,8 +60,8 @@ pub fn changed<T: Serialize + DeserializeOwned + Check>(value: &T, set: &Set) ->
     Err(problems.into_iter().map(plain).collect())
 }
 
-/// `set` with a whole list in place of each table that sets elements of a list of `before`, which it addresses by name or by
-/// position from 0.
+/// Returns `set` with a whole list in place of each table that sets elements of a list of `before`.
+/// Such a table addresses the elements by name, or by position from 0.
 fn with_lists(before: &Value, set: Value, path: &mut Vec<String>) -> Result<Value, ScenarioError> {
     let Value { origin, node } = set;
     let Node::Table(mut set) = node else { return Ok(Value { origin, node }) };
@@ -96,7 +97,7 @@ fn tree(value: &impl Serialize, has_lines: bool) -> Result<Value, ScenarioError>
     parse::document(&Arc::new(Text { name: String::new(), content, has_lines, is_value: false }))
 }
 
-/// The problem without its place, which is not in a text that a person wrote.
+/// Returns the problem without file and line, because no person wrote the text.
 fn plain(problem: error::Problem) -> Problem {
     let meant = problem.nearest.map_or(String::new(), |nearest| format!(" (is \"{nearest}\" meant?)"));
     let allowed = match problem.allowed.is_empty() {
@@ -109,7 +110,7 @@ fn plain(problem: error::Problem) -> Problem {
     }
 }
 
-/// The error about `set`, which came from `source`, for people and as JSON.
+/// Returns the error about `set`, which came from `source`.
 pub fn refused(source: &str, set: &Set, problems: Vec<Problem>) -> ScenarioError {
     let located = problems.into_iter().map(|problem| {
         let mut value = None;

@@ -1,5 +1,6 @@
-//! Defaults of a kind that is about to be replaced. A typed value that is written out again has every key, those
-//! included that nobody wrote; laid below another kind, they would pass for its settings.
+//! Removal of a replaced kind's defaults. A typed value that is serialized again contains every
+//! key, also those that nobody wrote. Merged below another kind, these keys would count as its
+//! settings.
 
 use crate::deserialize::{deserialize, Typed};
 use crate::merge::KIND;
@@ -8,8 +9,8 @@ use crate::value::{Node, Table, Value};
 use serde::de::DeserializeOwned;
 use serde::Serialize;
 
-/// Removes from `before`, which is a `T` written out, the keys of each table to which `set` gives another kind, as far as
-/// they have the value that they would have without being written.
+/// Removes default values from `before`, a serialized `T`: from each table to which `set` gives
+/// another kind, the keys that have the value they would have if not written.
 pub(crate) fn drop_replaced<T: Serialize + DeserializeOwned>(before: &mut Value, set: &Value) {
     let mut replaced = Vec::new();
     find(before, set, &mut Vec::new(), &mut replaced);
@@ -26,14 +27,14 @@ pub(crate) fn drop_replaced<T: Serialize + DeserializeOwned>(before: &mut Value,
     }
 }
 
-/// A key, or the place of an element in a list.
+/// A step of a path: a key, or the position of an element in a list.
 #[derive(Clone)]
 enum Step {
     Key(String),
     Element(usize),
 }
 
-/// Adds the paths of the tables in `before` to which `set` gives another kind.
+/// Appends the paths of the tables in `before` to which `set` gives another kind.
 fn find(before: &Value, set: &Value, path: &mut Vec<Step>, replaced: &mut Vec<Vec<Step>>) {
     match (&before.node, &set.node) {
         (Node::Table(before), Node::String(kind)) if is_other(before, kind) => replaced.push(path.clone()),
@@ -69,7 +70,8 @@ fn is_other(before: &Table, kind: &str) -> bool {
     before.get(KIND).and_then(|entry| entry.value.text()).is_some_and(|before| before != kind)
 }
 
-/// Removes every key of the table at `path`, and of tables in it, without which `tree` stays `same`.
+/// Removes every key of the table at `path`, and of tables within it, whose removal leaves `tree`
+/// equal according to `same`.
 fn drop_defaults(tree: &mut Value, path: &[Step], same: &dyn Fn(&Value) -> bool) {
     let keys: Vec<String> =
         table_at(tree, path).map(|table| table.keys().cloned().collect()).unwrap_or_default();

@@ -1,13 +1,13 @@
-//! Errors in a scenario, for people and as JSON.
+//! Errors in a scenario, as text and as JSON.
 
 use crate::value::Origin;
 use serde::Serialize;
 use std::fmt;
 
-/// The option that gives an override; its key follows.
+/// The command-line option for an override; the key follows.
 pub(crate) const SET: &str = "--set";
 
-/// One problem, with its place, what is allowed, and what was probably meant.
+/// One problem, with its place, the allowed values, and the value that was probably meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The name of the file, or `preset NAME`, or `--set KEY.PATH` for an override.
@@ -16,27 +16,28 @@ pub struct Problem {
     pub line: Option<usize>,
     /// Column in characters from 1.
     pub column: Option<usize>,
-    /// Key path such as `flow.upload.transport.congestion`; the elements of a list by name, or by position from 0.
+    /// Key path such as `flow.upload.transport.congestion`. Elements of a list are written by name,
+    /// or by position from 0.
     pub path: String,
     /// The value as written, if any.
     pub value: Option<String>,
-    /// What is wrong, as a sentence for the user.
+    /// The fault, as a sentence for the user.
     pub message: String,
-    /// What is allowed: the names to choose from, or a description of the range.
+    /// The allowed values: names to choose from, or the description of a range.
     pub allowed: Vec<String>,
     /// The allowed name that was probably meant.
     pub nearest: Option<String>,
 }
 
 impl Problem {
-    /// A problem with a file as a whole.
+    /// Returns a problem with a file as a whole.
     pub(crate) fn of_file(file: &str, message: String) -> Problem {
         let file = file.to_owned();
         let (line, column, path, value) = (None, None, String::new(), None);
         Problem { file, line, column, path, value, message, allowed: Vec::new(), nearest: None }.split()
     }
 
-    /// A problem at `origin`, with the key path as text.
+    /// Returns a problem at `origin`, with the key path as text.
     pub(crate) fn at(origin: &Origin, path: String, message: impl Into<String>) -> Problem {
         let position = origin.position();
         Problem {
@@ -52,7 +53,7 @@ impl Problem {
         .split()
     }
 
-    /// Takes the line from the message "line N: ..." of a problem in a file that is a value as a whole.
+    /// Takes the line from the message "line N: ..." of a problem in a file that is a single value.
     pub(crate) fn in_file(mut self) -> Problem {
         let found = self.message.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
         if let Some((Ok(line), message)) = found.map(|(line, message)| (line.parse(), message)) {
@@ -61,7 +62,7 @@ impl Problem {
         self
     }
 
-    /// Adds the value as written, which the message then need not repeat.
+    /// Adds the value as written, so that the message need not repeat it.
     pub(crate) fn with_value(mut self, value: Option<String>) -> Problem {
         if let Some(value) = &value {
             let quoted = format!("\"{value}\"");
@@ -75,20 +76,21 @@ impl Problem {
         self
     }
 
-    /// Adds the allowed names and the one that `word` was probably meant to be.
+    /// Adds the allowed names, and the one that was probably meant by `word`.
     pub(crate) fn with_allowed<W: AsRef<str>>(mut self, word: &str, allowed: &[W]) -> Problem {
         self.allowed = allowed.iter().map(|name| name.as_ref().to_owned()).collect();
         self.with_nearest(word)
     }
 
-    /// Adds the allowed name that `word` was probably meant to be.
+    /// Adds the allowed name that was probably meant by `word`.
     pub(crate) fn with_nearest(mut self, word: &str) -> Problem {
         self.nearest = self.nearest.or_else(|| crate::nearest::nearest(word, &self.allowed));
         self
     }
 
-    /// Moves what was probably meant and what is allowed, with which messages of quantities and checks end, to their
-    /// own fields. Single words are names to choose from; anything else is a description.
+    /// Moves the suggestion and the allowed values from the end of a message, as quantities and
+    /// checks write it, to their own fields. Single words are names to choose from; other text is a
+    /// description.
     fn split(mut self) -> Problem {
         let message = std::mem::take(&mut self.message);
         let parts = message.split_once("; allowed: ").or_else(|| message.split_once("? allowed: "));
@@ -115,7 +117,7 @@ impl fmt::Display for Problem {
             write!(f, ":{line}:{column}")?;
         }
         if !self.path.is_empty() {
-            // An override of this very key has its name in front.
+            // An override of this key already has its name in front.
             if self.file.strip_prefix(SET).map(str::trim_start) != Some(&self.path) {
                 write!(f, ": {}", self.path)?;
             }
@@ -139,17 +141,17 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The error of a refused scenario: all problems found, in the order of the file.
+/// The error for a refused scenario: all problems found, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 pub struct ScenarioError {
-    /// The problems; at least one.
+    /// The problems, at least one.
     pub problems: Vec<Problem>,
 }
 
-/// Maximum number of allowed names shown to a person; the JSON of a problem has all.
+/// Maximum number of allowed names in a text message; the JSON of a problem contains all.
 const NAMES: usize = 16;
 
-/// Maximum number of problems shown to a person; beyond that, the first ones usually explain the rest.
+/// Maximum number of problems in a text message. The first ones usually explain the rest.
 const SHOWN: usize = 20;
 
 impl fmt::Display for ScenarioError {
@@ -165,7 +167,7 @@ impl fmt::Display for ScenarioError {
 }
 
 impl ScenarioError {
-    /// As JSON: `{"problems": [{"file": ..., "line": ..., ...}]}`.
+    /// Returns the problems as JSON: `{"problems": [{"file": ..., "line": ..., ...}]}`.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::json!({ "problems": self.problems })
     }

@@ -1,12 +1,10 @@
-//! The error type that serde's machinery raises while a tree is deserialized, before and after its place is
-//! known.
+//! The error type of deserialization, before and after the place of the fault is known.
 
 use crate::error::Problem;
 use serde::de::{self, Expected, Unexpected};
 use std::fmt;
 
-/// A fault found by any `Deserialize` implementation. Boxed, because every result of the machinery carries
-/// it.
+/// A fault found by any `Deserialize` implementation. It is boxed, because every result carries it.
 #[derive(Debug)]
 pub(crate) struct Fault(Box<Inner>);
 
@@ -19,14 +17,14 @@ struct Inner {
     place: Option<Place>,
 }
 
-/// Where a fault was raised.
+/// The place at which a fault was raised.
 #[derive(Debug)]
 pub(crate) struct Place {
     /// Identity of the node whose deserialization failed.
     pub(crate) node: usize,
     /// The problem's place, without its message.
     pub(crate) problem: Problem,
-    /// Whether the node is a file of its own.
+    /// True if the node is a file of its own.
     pub(crate) is_file: bool,
 }
 
@@ -35,7 +33,7 @@ impl Fault {
         Fault(Box::new(Inner { message, ..Inner::default() }))
     }
 
-    /// The fault of a variant's table with only these keys and without the key `kind`.
+    /// Returns the fault of a variant's table that has only these keys and lacks `kind`.
     pub(crate) fn no_kind(keys: Vec<&str>, variants: &'static [&'static str]) -> Fault {
         let mut fault = Fault::new(match keys.is_empty() {
             true => "missing key \"kind\"".to_owned(),
@@ -45,7 +43,7 @@ impl Fault {
         fault
     }
 
-    /// Gives the fault its place, unless it was raised deeper inside and has one.
+    /// Gives the fault its place, unless it was raised deeper inside and already has one.
     pub(crate) fn at(mut self, place: impl FnOnce() -> Place) -> Fault {
         if self.0.place.is_none() {
             self.0.place = Some(place());
@@ -53,12 +51,12 @@ impl Fault {
         self
     }
 
-    /// The missing key, if that is the fault.
+    /// Returns the missing key, if the fault is a missing key.
     pub(crate) fn missing(&self) -> Option<&'static str> {
         self.0.missing
     }
 
-    /// The node that failed, and its problem.
+    /// Returns the node that failed, and its problem.
     pub(crate) fn into_problem(self) -> (usize, Problem) {
         let inner = *self.0;
         let place = inner.place.expect("every fault passes through the node that raised it");
@@ -127,7 +125,7 @@ impl de::Error for Fault {
     }
 }
 
-/// Translates serde's names of types to the words of a scenario.
+/// Translates serde's type names to the words of a scenario.
 fn plain(expected: &str) -> String {
     match expected {
         "i8" => "a whole number from -128 to 127".to_owned(),
@@ -137,7 +135,7 @@ fn plain(expected: &str) -> String {
         "u8" => "a whole number from 0 to 255".to_owned(),
         "u16" => "a whole number from 0 to 65535".to_owned(),
         "u32" => "a whole number from 0 to 4294967295".to_owned(),
-        // Larger ones cannot be written in TOML.
+        // Larger numbers cannot be written in TOML.
         "u64" | "usize" => "a whole number from 0 to 9223372036854775807".to_owned(),
         "f32" | "f64" => "a number".to_owned(),
         "a boolean" => "true or false".to_owned(),

@@ -1,9 +1,10 @@
-//! Texts in files of their own: a table `{ file = "PATH" }` stands for the text in that file, at any place.
-//! The path is relative to the folder of the file that contains it, or to the current folder for presets and
-//! overrides.
+//! Texts in separate files: a table `{ file = "PATH" }` at any place stands for the text of that
+//! file. The path is relative to the folder of the file that contains it, or to the current folder
+//! for presets and overrides.
 //!
-//! The text becomes part of the scenario, so that a run's resolved scenario needs no other file. A Parquet file stands for the
-//! comma-separated text of its table; whoever loads scenarios may say what reads it ([`read_parquet_by`]).
+//! The text becomes part of the scenario, so a run's resolved scenario needs no other file. A
+//! Parquet file stands for its table as comma-separated text; the program that loads scenarios may
+//! register a reader ([`read_parquet_by`]).
 
 use crate::error::{Problem, ScenarioError};
 use crate::read;
@@ -13,22 +14,24 @@ use std::sync::{Arc, OnceLock};
 
 const FILE: &str = "file";
 
-/// Turns a Parquet file into comma-separated text whose first line names the columns, or says why it cannot.
+/// A function that converts a Parquet file into comma-separated text whose first line names the
+/// columns, or returns the reason for a failure.
 pub type ParquetReader = fn(&Path) -> Result<String, String>;
 
 static PARQUET: OnceLock<ParquetReader> = OnceLock::new();
 
-/// Sets what reads Parquet files, for the whole process; without it they are refused. Only the first call has an effect.
+/// Sets the reader of Parquet files for the whole process. Without a reader they are refused. Only
+/// the first call has an effect.
 pub fn read_parquet_by(reader: ParquetReader) {
     let _only_once = PARQUET.set(reader);
 }
 
-/// Whether a table stands for the text of a file.
+/// Returns true if a table stands for the text of a file.
 pub(crate) fn is_file(table: &Table) -> bool {
     table.len() == 1 && table.contains_key(FILE)
 }
 
-/// Replaces the tables by the texts.
+/// Replaces the tables by the texts of their files.
 pub(crate) fn files(root: &mut Value) -> Result<(), ScenarioError> {
     let mut problems = Vec::new();
     include(root, &mut Vec::new(), &mut problems);

@@ -1,23 +1,24 @@
 //! Reads scenarios that are written in JSON.
 //!
-//! A JSON object differs from an inline table of TOML 1.1 in one character: TOML has `=` between key and value. It is
-//! therefore rewritten in place and read as TOML, so that every value keeps its line and column. What JSON can say and
-//! TOML cannot, `null` and some escapes (`\\/`, surrogate pairs), is refused with its place.
+//! A JSON object differs from an inline table of TOML 1.1 in one character: TOML has `=` between
+//! key and value. The text is therefore rewritten in place and read as TOML, so every value keeps
+//! its line and column. JSON that TOML cannot express, `null` and some escapes (`\\/`, surrogate
+//! pairs), is refused with its place.
 
 use crate::error::{Problem, ScenarioError};
 use crate::value::{Origin, Text};
 use serde::de::IgnoredAny;
 use std::sync::Arc;
 
-/// Whether a text is meant as JSON. No TOML document begins with a brace.
+/// Returns true if a text is intended as JSON. No TOML document begins with a brace.
 pub(crate) fn is_json(content: &str) -> bool {
     content.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
-/// The TOML value that a JSON document is, with every value at the same place.
+/// Returns a JSON document as TOML, with every value at the same place.
 ///
 /// # Errors
-/// What is wrong with the syntax.
+/// Returns the syntax errors.
 pub(crate) fn as_toml(text: &Arc<Text>) -> Result<Arc<Text>, ScenarioError> {
     let content = text.content.trim_start_matches('\u{feff}');
     let skipped = text.content.len() - content.len();
@@ -34,7 +35,7 @@ pub(crate) fn as_toml(text: &Arc<Text>) -> Result<Arc<Text>, ScenarioError> {
     let (mut quoted, mut escaped) = (false, false);
     for byte in content.trim_end().bytes() {
         quoted ^= byte == b'"' && !escaped;
-        // Outside of texts, valid JSON has an n in null only, and first.
+        // Outside of texts, valid JSON contains an n only in null, as its first letter.
         if byte == b'n' && !quoted {
             let origin = Origin::new(text, rewritten.len()..rewritten.len() + 4);
             let message = "null is neither a value nor a table; allowed: leave the key out".to_owned();

@@ -1,12 +1,12 @@
-//! Layers: presets below the file, each of which is an ordinary scenario fragment.
+//! Merging of layers: the file over its presets, each of which is an ordinary scenario fragment.
 //!
-//! Tables merge key by key. Lists whose elements are all tables with a `name` merge by name, new names
-//! following the old. Everything else is replaced. If the layer above changes a table's `kind`, the keys
-//! below that the new kind knows are kept, and those that only the old kind knew are dropped; a list that the layer
-//! above gives then replaces the list below.
+//! Tables merge key by key. Lists whose elements are all tables with a `name` merge by name; new
+//! names follow the old ones. Everything else is replaced. If the upper layer changes a table's
+//! `kind`, the lower layer's keys that the new kind knows are kept, and those that only the old
+//! kind knows are dropped. A list of the upper layer then replaces the list of the lower layer.
 //!
-//! The value `"unset"` removes a key, with everything in it, that a layer below has set. It counts as a key that
-//! nobody has written, so a layer above may set it again.
+//! The value `"unset"` removes a key of a lower layer, with everything in it. The key then counts
+//! as not written, so a layer above may set it again.
 
 use crate::error::{Problem, ScenarioError};
 use crate::include::is_file;
@@ -23,8 +23,8 @@ pub(crate) const PRESET: &str = "preset";
 /// The key that selects a variant.
 pub(crate) const KIND: &str = "kind";
 
-/// Merges the presets that `upper` names, and those that they name, below it; later ones take precedence over
-/// earlier ones.
+/// Merges the presets that `upper` names, and the presets that those name, below it. Later presets
+/// take precedence over earlier ones.
 pub(crate) fn over_presets(upper: Value, presets: &Presets) -> Result<Value, ScenarioError> {
     layered(upper, presets, &mut Vec::new())
 }
@@ -61,7 +61,7 @@ fn layered(mut upper: Value, presets: &Presets, open: &mut Vec<String>) -> Resul
     })
 }
 
-/// The texts of a single name or a list of names.
+/// Returns the texts of a single name or of a list of names.
 fn names(value: &Value) -> Result<Vec<&Value>, ScenarioError> {
     let wrong = |value: &Value| at(value, "expected the name of a preset, or a list of names").into();
     match &value.node {
@@ -85,7 +85,8 @@ pub(crate) fn merge(lower: Value, upper: Value) -> Value {
     }
     let node = match (lower.node, upper.node) {
         (Node::Table(lower), Node::Table(upper)) => Node::Table(tables(lower, upper)),
-        // A variant given by its name alone is a table with only the key `kind`. A table that names a file is a text.
+        // A variant given by its name alone is a table with only the key `kind`. A table that names
+        // a file is a text.
         (Node::String(kind), Node::Table(upper))
             if !upper.contains_key(KIND) && !is_file(&upper) && may_be_kind(&kind) =>
         {
@@ -110,7 +111,7 @@ pub(crate) fn may_be_kind(text: &str) -> bool {
     text.starts_with(|first: char| first.is_alphabetic())
 }
 
-/// An entry whose key was not written separately from its value.
+/// Returns an entry whose key was not written separately from its value.
 pub(crate) fn entry(value: Value) -> Entry {
     Entry { key: value.origin.clone(), value, superseded: false }
 }
@@ -122,7 +123,7 @@ fn tables(mut lower: Table, mut upper: Table) -> Table {
     for (name, over) in upper {
         let merged = match lower.remove(&name) {
             None => over,
-            // The elements of another kind's list mean something else.
+            // The elements of another kind's list have another meaning.
             Some(under) if under.superseded && matches!(over.value.node, Node::Array(_)) => over,
             Some(under) => Entry { key: over.key, value: merge(under.value, over.value), superseded: false },
         };
@@ -131,9 +132,9 @@ fn tables(mut lower: Table, mut upper: Table) -> Table {
     lower
 }
 
-/// Sets the `kind` of a table. If it differs from the previous one, the table's other keys may not apply to
-/// it. Overrides form one layer, whatever their order, and what the user has just typed is never dropped
-/// silently.
+/// Sets the `kind` of a table. If it differs from the previous one, the table's other keys may not
+/// apply to it. Overrides form one layer, independent of their order, and the user's input is never
+/// dropped silently.
 fn change_kind(table: &mut Table, kind: Entry) {
     if let Some(before) = table.get(KIND) {
         if before.value.node != kind.value.node {
@@ -153,7 +154,7 @@ fn lists(lower: Vec<Value>, upper: Vec<Value>) -> Vec<Value> {
     for (index, element) in merged.iter().flatten().enumerate() {
         by_name.entry(element.name().unwrap_or_default().to_owned()).or_insert(index);
     }
-    // A name that one layer gives twice is an error of that layer, and remains as two elements.
+    // A name that occurs twice in one layer is an error of that layer, and remains as two elements.
     let mut taken = BTreeSet::new();
     for element in upper {
         let name = element.name().unwrap_or_default().to_owned();

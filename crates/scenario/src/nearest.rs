@@ -1,6 +1,6 @@
-//! Finds the word that was probably meant.
+//! Search for the word that was probably meant.
 
-/// Common words for kinds, each with the names used here; the first allowed name is suggested.
+/// Common words for kinds, each with the names used here. The first allowed name is suggested.
 const SYNONYMS: &[(&str, &[&str])] = &[
     ("web", &["http"]),
     ("www", &["http"]),
@@ -25,20 +25,20 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("pep", &["split", "proxy"]),
 ];
 
-/// Words of the field that look like typos of others and are none: the available bit rate of ATM.
+/// Words of the field that look like typos but are not: ABR, the available bit rate of ATM.
 const OTHER_WORDS: &[&str] = &["abr"];
 
-/// Returns the one of `allowed` that is nearest to `word`, if it is near enough for `word` to be a typo of
-/// it, or another word for it.
+/// Returns the word of `allowed` that is nearest to `word`, if `word` is close enough to be a typo
+/// or a synonym of it.
 ///
-/// Case, `-` and `_` are ignored. A prefix of at least three letters stands for the whole word; otherwise a
-/// third of the letters may differ (optimal string alignment distance, in which two exchanged letters are one
-/// mistake).
+/// Case, `-` and `_` are ignored. A prefix of at least three letters stands for the whole word.
+/// Otherwise a third of the letters may differ (optimal string alignment distance, in which two
+/// exchanged letters are one mistake).
 pub(crate) fn nearest<W: AsRef<str>>(word: &str, allowed: &[W]) -> Option<String> {
     let plain = |text: &str| -> String {
         text.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
     };
-    // Longer words are not typos, and the distance costs the product of the lengths.
+    // Longer words are not typos, and computing the distance takes the product of the lengths.
     if word.len() > 64 || word.is_empty() {
         return None;
     }

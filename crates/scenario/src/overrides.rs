@@ -1,8 +1,8 @@
 //! Overrides from the command line, `KEY.PATH=VALUE`: the topmost layer.
 //!
-//! The right side is a TOML value, or otherwise text, so that `congestion=vegas` needs no quotes, which the
-//! shell would remove. Elements of a list are addressed by name, or by position from 0. Missing tables are
-//! created; elements of lists are not.
+//! The right side is a TOML value, otherwise text, so `congestion=vegas` needs no quotes, which the
+//! shell would remove. Elements of a list are addressed by name, or by position from 0. Missing
+//! tables are created; missing elements of lists are not.
 
 use crate::error::{Problem, ScenarioError, SET};
 use crate::merge::{entry, may_be_kind, merge, KIND, PRESET};
@@ -19,21 +19,21 @@ pub(crate) struct Override {
 }
 
 impl Override {
-    /// Whether it chooses the presets rather than a value.
+    /// Returns true if the override sets the presets rather than a value.
     pub(crate) fn is_preset(&self) -> bool {
         self.path.first().is_some_and(|key| key == PRESET)
     }
 
-    /// Key path and value.
+    /// Returns the key path and the value.
     pub(crate) fn into_parts(self) -> (Vec<String>, Value) {
         (self.path, self.value)
     }
 }
 
-/// An override as it is given, and what to call it in messages.
+/// An override as given, with its name in messages.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// Name of its place in messages, such as `--seed`; `--set KEY.PATH` if unset.
+    /// Name of the override in messages, such as `--seed`; `--set KEY.PATH` if unset.
     pub name: Option<String>,
     /// The override in the form `KEY.PATH=VALUE`.
     pub text: String,
@@ -45,7 +45,7 @@ impl From<String> for Given {
     }
 }
 
-/// Parses all overrides, or returns the problems of all that are wrong.
+/// Parses all overrides, or returns the problems of all wrong ones.
 pub(crate) fn parse(overrides: &[Given]) -> Result<Vec<Override>, ScenarioError> {
     let mut parsed = Vec::new();
     let mut problems = Vec::new();
@@ -64,7 +64,7 @@ pub(crate) fn parse(overrides: &[Given]) -> Result<Vec<Override>, ScenarioError>
     }
 }
 
-/// The override `text`, called `name` in messages.
+/// Parses the override `text`, called `name` in messages.
 pub(crate) fn single(name: &str, text: &str) -> Result<Override, ScenarioError> {
     let problem = |message: &str| {
         let mut problem = Problem::of_file(name, message.to_owned());
@@ -81,7 +81,8 @@ pub(crate) fn single(name: &str, text: &str) -> Result<Override, ScenarioError> 
         has_lines: false,
         is_value: false,
     });
-    // What starts like TOML's brackets and quotes is meant as TOML, so its faults are reported.
+    // Text that starts with a bracket or quote of TOML is intended as TOML, so its faults are
+    // reported.
     let as_text = !right.starts_with(['[', '{', '"', '\'']);
     let value = if as_text && toml::de::DeValue::parse(right).is_err() {
         Value { origin: Origin::new(&text, 0..right.len()), node: Node::String(right.to_owned()) }
@@ -91,8 +92,8 @@ pub(crate) fn single(name: &str, text: &str) -> Result<Override, ScenarioError> 
     Ok(Override { path, value })
 }
 
-/// Splits `flow.upload.size=12 MB` into keys and the right side. Keys with dots or equals signs must be
-/// quoted.
+/// Splits `flow.upload.size=12 MB` into keys and right side. Keys that contain dots or equals signs
+/// must be quoted.
 fn split(text: &str) -> Result<(Vec<String>, &str), &'static str> {
     let mut path = Vec::new();
     let mut rest = text;
@@ -121,7 +122,7 @@ fn split(text: &str) -> Result<(Vec<String>, &str), &'static str> {
     }
 }
 
-/// The keys of a key path.
+/// Returns the keys of a key path.
 pub(crate) fn keys(path: &str) -> Option<Vec<String>> {
     split(&format!("{path}=")).ok().map(|(keys, _)| keys)
 }
@@ -134,8 +135,8 @@ pub(crate) fn apply(root: &mut Value, over: Override) -> Result<(), ScenarioErro
     for (depth, key) in parents.iter().enumerate() {
         target = step(target, key, &origin).map_err(|fault| fault.at(&origin, &over.path[..=depth]))?;
     }
-    // The last step is a merge like that of any layer, so that setting `kind` has the same effect as in a
-    // file.
+    // The last step is a merge like that of any layer, so setting `kind` has the same effect as in
+    // a file.
     if let Node::Array(elements) = &mut target.node {
         let index = element(elements, last).map_err(|fault| fault.at(&origin, &over.path))?;
         put(&mut elements[index], over.value);
@@ -143,7 +144,7 @@ pub(crate) fn apply(root: &mut Value, over: Override) -> Result<(), ScenarioErro
     }
     let node = Node::Table(Table::from([(last.clone(), entry(over.value))]));
     if matches!(target.node, Node::Table(_) | Node::String(_)) {
-        // The table keeps its place: a missing key is missing there, not in the override.
+        // The table keeps its place: a missing key is reported at the table, not at the override.
         let written = target.origin.clone();
         put(target, Value { origin: written, node });
         Ok(())
@@ -158,12 +159,13 @@ pub(crate) fn put(target: &mut Value, upper: Value) {
     *target = merge(lower, upper);
 }
 
-/// The node under `key`, created if `target` is a table without it.
+/// Returns the node under `key`, created if `target` is a table without it.
 fn step<'a>(target: &'a mut Value, key: &str, origin: &Origin) -> Result<&'a mut Value, Fault> {
     if target.is_unset() {
         target.node = Node::Table(Table::new());
     }
-    // A variant given by its name alone is a table with only the key `kind`; a table takes the place of a quantity.
+    // A variant given by its name alone is a table with only the key `kind`; a table replaces a
+    // quantity.
     if let Node::String(kind) = &target.node {
         if !may_be_kind(kind) {
             target.node = Node::Table(Table::new());
@@ -189,7 +191,7 @@ fn step<'a>(target: &'a mut Value, key: &str, origin: &Origin) -> Result<&'a mut
     }
 }
 
-/// The position of the element that `key` addresses.
+/// Returns the position of the element addressed by `key`.
 fn element(elements: &[Value], key: &str) -> Result<usize, Fault> {
     value::position(elements, key).ok_or_else(|| {
         let allowed = value::addresses(elements);
@@ -201,7 +203,7 @@ fn element(elements: &[Value], key: &str) -> Result<usize, Fault> {
     })
 }
 
-/// The position of the element that `key` addresses, the last key of `path`.
+/// Returns the position of the element addressed by the last key of `path`.
 pub(crate) fn element_at(
     elements: &[Value],
     key: &str,
@@ -211,7 +213,7 @@ pub(crate) fn element_at(
     element(elements, key).map_err(|fault| fault.at(origin, path))
 }
 
-/// The reason for which a path does not lead anywhere.
+/// The reason for which a key path cannot be followed.
 struct Fault {
     message: String,
     allowed: Vec<String>,

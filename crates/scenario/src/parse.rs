@@ -1,4 +1,4 @@
-//! Parses TOML to the tree and refuses what TOML allows but a scenario does not.
+//! Parses TOML to the tree, and refuses TOML that is not allowed in a scenario.
 
 use crate::error::{Problem, ScenarioError};
 use crate::json;
@@ -9,16 +9,17 @@ use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 use toml_parser::lexer::TokenKind;
 
-/// Maximum nesting of tables and lists. A real scenario has about six levels; the tree is walked recursively.
+/// Maximum nesting of tables and lists. A real scenario has about six levels; the tree is walked
+/// recursively.
 const DEPTH_LIMIT: usize = 32;
 
 /// Maximum number of faulty values collected from a file.
 const FAULT_LIMIT: usize = 100;
 
-/// Parses a scenario's text from bytes, for example from a fuzzer or the network; never panics.
+/// Parses a scenario's text from bytes, for example from a fuzzer or the network. It never panics.
 ///
 /// # Errors
-/// Problems of the encoding, the syntax or a value.
+/// Returns problems of the encoding, the syntax or a value.
 pub fn parse_bytes(bytes: &[u8]) -> Result<Value, ScenarioError> {
     from_bytes("bytes", bytes)
 }
@@ -99,9 +100,9 @@ fn syntax(text: &Arc<Text>, error: &toml::de::Error) -> ScenarioError {
     Problem::at(&Origin::new(text, span), String::new(), message).into()
 }
 
-/// Refuses a text with too many levels before the parser builds (and recursively drops) its tree. The
-/// parser's own limit counts brackets and dotted keys separately, so that 80 of one in each of 80 of the
-/// other pass it and overflow the stack.
+/// Refuses a text with too many levels before the parser builds its tree, which it drops
+/// recursively. The parser's own limit counts brackets and dotted keys separately, so 80 levels of
+/// brackets with 80 levels of dotted keys each would pass it and overflow the stack.
 fn refuse_deep_nesting(text: &Arc<Text>, lines: bool) -> Result<(), ScenarioError> {
     struct Open {
         bracket: TokenKind,
@@ -152,7 +153,7 @@ fn refuse_deep_nesting(text: &Arc<Text>, lines: bool) -> Result<(), ScenarioErro
     Ok(())
 }
 
-/// Walks the parser's tree and keeps track of the key path.
+/// Walks the parser's tree and tracks the key path.
 struct Reader<'a> {
     text: &'a Arc<Text>,
     path: Vec<String>,
@@ -208,8 +209,8 @@ impl Reader<'_> {
         Value { origin, node }
     }
 
-    /// Records that the value at the path is refused; the returned placeholder lets the walk continue to find
-    /// more.
+    /// Records that the value at the path is refused. The returned placeholder lets the walk
+    /// continue and find more.
     fn refuse(&mut self, origin: &Origin, message: &str) -> Node {
         if self.problems.len() < FAULT_LIMIT {
             let problem = Problem::at(origin, path_text(&self.path), message);

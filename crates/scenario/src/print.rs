@@ -1,19 +1,20 @@
-//! Prints a typed scenario as TOML as a person would write it: scalars first, `[a.b]` for large tables, `{
-//! ... }` on one line for small ones, `[[a]]` for lists of tables.
+//! Prints a typed scenario as readable TOML: scalars first, `[a.b]` for large tables, `{ ... }` on
+//! one line for small ones, `[[a]]` for lists of tables.
 
 use crate::value::is_bare;
 use serde::Serialize;
 use std::fmt::Write;
 use toml::{Table, Value};
 
-/// Maximum length of a line if there is a choice.
+/// Maximum length of a line where a line break is possible.
 const WIDTH: usize = 100;
 
-/// Writes `value` as TOML, with every key that its `Serialize` yields.
+/// Writes `value` as TOML, with every key of its serialized form.
 ///
 /// # Errors
-/// If TOML cannot represent the value: a whole number beyond signed 64 bits, a key that is not text, or a top
-/// level other than keys and values. A scenario that was loaded from TOML can always be written.
+/// Returns an error if TOML cannot represent the value: a whole number beyond signed 64 bits, a key
+/// that is not text, or a top level that is not a table. A scenario that was loaded from TOML can
+/// always be written.
 pub fn to_toml<T: Serialize>(value: &T) -> Result<String, toml::ser::Error> {
     let table = Table::try_from(value)?;
     let mut out = String::new();
@@ -21,7 +22,8 @@ pub fn to_toml<T: Serialize>(value: &T) -> Result<String, toml::ser::Error> {
     Ok(out)
 }
 
-/// Writes the keys of the table at `path`: first those that fit on a line, then those that need headers.
+/// Writes the keys of the table at `path`: first those that fit on a line, then those that need
+/// headers.
 fn body(out: &mut String, path: &mut Vec<String>, table: &Table) {
     let depth = path.len();
     for (name, value) in table.iter().filter(|(name, value)| !needs_header(depth, name, value)) {
@@ -78,8 +80,8 @@ fn line(out: &mut String, name: &str, value: &Value) {
     out.push('\n');
 }
 
-/// Whether a value gets a header of its own. Top-level sections always do; deeper tables, such as a flow's
-/// application, if they do not fit on a line.
+/// Returns true if a value gets its own header. Top-level sections always do. Deeper tables, such
+/// as a flow's application, do if they do not fit on a line.
 fn needs_header(depth: usize, name: &str, value: &Value) -> bool {
     let fits = || depth > 0 && key(name).len() + 3 + inline(value).len() <= WIDTH;
     match value {
@@ -111,7 +113,7 @@ fn key(name: &str) -> String {
     }
 }
 
-/// A basic string on one line, which is valid in an inline table and as a key whatever the text.
+/// Returns any text as a basic string on one line, which is valid in an inline table and as a key.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for character in text.chars() {

@@ -20,24 +20,25 @@ pub enum Source<'a> {
     File(&'a Path),
     /// A text, with a name for messages.
     Text {
-        /// Its name in messages.
+        /// Name of the text in messages.
         name: &'a str,
         /// The text of the whole scenario.
         text: &'a str,
     },
 }
 
-/// Where the members of groups were written: by the key path of a member, the key of its group, which stands in place of the
-/// path's last key.
+/// The written places of group members: by the key path of a member, the key of its group, which
+/// replaces the path's last key.
 pub type Members = BTreeMap<Vec<String>, String>;
 
 /// Checks of a scenario beyond the types of its keys.
 pub trait Check {
-    /// Former names, which are refused with those of today.
+    /// Former names, which are refused with the current ones.
     const RENAMED: &'static [Renamed] = &[];
 
-    /// The same with every group replaced by its members, which is what [`check`](Check::check) gets to see, and where the
-    /// members were written; None if there is no group. Adds what is wrong with the groups.
+    /// Returns the scenario with every group replaced by its members, as [`check`](Check::check)
+    /// sees it, and the places where the members were written. Returns `None` if there is no group.
+    /// Adds the problems of the groups.
     fn expanded(&self, _problems: &mut Problems) -> Option<(Self, Members)>
     where
         Self: Sized,
@@ -45,8 +46,8 @@ pub trait Check {
         None
     }
 
-    /// Adds problems by key path. Elements of a list are addressed by name, or by position from 0 if the name
-    /// is not unique.
+    /// Adds problems by key path. Elements of a list are addressed by name, or by position from 0
+    /// if the name is not unique.
     fn check(&self, problems: &mut Problems);
 }
 
@@ -58,16 +59,17 @@ pub struct Loaded<T> {
     /// The scenario with its groups, if it has any.
     written: Option<T>,
     members: Members,
-    /// Remarks about keys of a lower layer that are not used because a layer above chose another `kind`.
+    /// Notes about keys of a lower layer that are unused because an upper layer chose another
+    /// `kind`.
     pub notes: Vec<Problem>,
     tree: Value,
 }
 
-/// Loads a scenario: the file over the presets that its key `preset` names, and `overrides`
+/// Loads a scenario: the file over the presets named by its key `preset`, and `overrides`
 /// (`KEY.PATH=VALUE`) over the file.
 ///
 /// # Errors
-/// As many problems as can be found at once, each with its place.
+/// Returns as many problems as can be found at once, each with its place.
 pub fn load<T: DeserializeOwned + Check>(
     source: Source<'_>,
     presets: &Presets,
@@ -77,10 +79,10 @@ pub fn load<T: DeserializeOwned + Check>(
     load_given(source, presets, &overrides)
 }
 
-/// The same with overrides that say what to call them in messages.
+/// Loads a scenario as [`load`] does, with overrides that have their own names in messages.
 ///
 /// # Errors
-/// As [`load`].
+/// Returns problems as [`load`] does.
 pub fn load_given<T: DeserializeOwned + Check>(
     source: Source<'_>,
     presets: &Presets,
@@ -104,7 +106,7 @@ pub fn load_given<T: DeserializeOwned + Check>(
     Err(found.into_iter().chain(checked).collect::<Vec<_>>().into())
 }
 
-/// The tree with all its layers, before deserialization.
+/// Returns the tree with all its layers, before deserialization.
 fn layered(source: Source<'_>, presets: &Presets, overrides: &[Given]) -> Result<Value, ScenarioError> {
     let mut tree = match source {
         Source::File(path) => parse::from_bytes(&path.display().to_string(), &read::read(path)?)?,
@@ -128,10 +130,11 @@ fn layered(source: Source<'_>, presets: &Presets, overrides: &[Given]) -> Result
 }
 
 impl<T> Loaded<T> {
-    /// Gives the problems that a later check has found, such as a missing route, their place in the scenario.
+    /// Adds places in the scenario to the problems that a later check has found, such as a missing
+    /// route.
     ///
     /// # Errors
-    /// The problems, if there are any.
+    /// Returns the problems, if there are any.
     pub fn refuse(&self, problems: Problems) -> Result<(), ScenarioError> {
         let problems = self.placed(problems);
         if problems.is_empty() {
@@ -140,19 +143,20 @@ impl<T> Loaded<T> {
         Err(problems.into())
     }
 
-    /// The tree with all its layers, in which every value knows where it was written.
+    /// Returns the tree of all layers, in which every value knows where it was written.
     pub fn tree(&self) -> &Value {
         &self.tree
     }
 
-    /// The problems with their places: of the members of a group, the first one at each place, as they have all the same.
+    /// Returns the problems with their places. Of the members of a group, which share their
+    /// problems, only the first at each place is reported.
     fn placed(&self, problems: Problems) -> Vec<Problem> {
         let mut seen = BTreeSet::new();
         let mut placed = Vec::new();
         for mut problem in problems.into_vec() {
             let mut is_member = false;
             for depth in 0..problem.path.len() {
-                // A member's own keys are below the path of its group by now.
+                // By now, a member's own keys are below the path of its group.
                 let expanded = &problem.path[..=depth];
                 if let Some(group) = self.members.get(expanded) {
                     problem.path[depth].clone_from(group);
@@ -168,7 +172,7 @@ impl<T> Loaded<T> {
 
     fn place(&self, problem: &bentpipe_core::Problem) -> Problem {
         let (depth, value) = self.tree.follow(&problem.path);
-        // A value that was not written is reported at the table in which it would be.
+        // A value that was not written is reported at the table to which it belongs.
         let found = (depth == problem.path.len()).then_some(value);
         let placed = Problem::at(&value.origin, path_text(&problem.path), problem.message.as_str());
         let placed = if value.origin.is_file() { placed.in_file() } else { placed };
@@ -179,17 +183,18 @@ impl<T> Loaded<T> {
 }
 
 impl<T: Serialize> Loaded<T> {
-    /// The scenario with its groups.
+    /// Returns the scenario with its groups.
     fn written(&self) -> &T {
         self.written.as_ref().unwrap_or(&self.value)
     }
 
-    /// The resolved scenario as TOML: with every default, without presets; it loads to the same value.
+    /// Returns the resolved scenario as TOML, with every default and without presets. It loads to
+    /// the same value.
     pub fn to_toml(&self) -> String {
         print::to_toml(self.written()).expect("what was loaded from TOML can be written as TOML")
     }
 
-    /// The resolved scenario as JSON.
+    /// Returns the resolved scenario as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self.written()).expect("what was loaded from TOML can be written as JSON")
     }

@@ -1,19 +1,20 @@
-//! The tree of a scenario, in which every node knows where it was written.
+//! The tree of a scenario. Every node knows where it was written.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A text from which values come, with its name for messages.
+/// A source text of values, with its name for messages.
 #[derive(PartialEq, Eq)]
 pub struct Text {
     /// Name of the file, or `preset NAME`, or `--set KEY.PATH`.
     pub name: String,
-    /// The text as a whole, for the lines that messages quote.
+    /// The whole text, from which messages quote lines.
     pub content: String,
-    /// Whether line and column are meaningful to the reader: not for an override on the command line.
+    /// True if line and column are meaningful to the reader; false for an override on the command
+    /// line.
     pub has_lines: bool,
-    /// Whether all of it is one value: a file that a scenario names.
+    /// True if the whole text is one value, from a file that a scenario names.
     pub is_value: bool,
 }
 
@@ -27,13 +28,14 @@ impl fmt::Debug for Text {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     text: Arc<Text>,
-    // 32 bits are enough for the size limit and keep the tree of a long list small.
+    // 32 bits suffice for the size limit and keep the tree of a long list small.
     start: u32,
     end: u32,
 }
 
 impl Origin {
-    /// Creates an origin from the bytes from `start` to `end` of `text`, truncated at its end.
+    /// Creates an origin from the bytes `start` to `end` of `text`, truncated at the end of the
+    /// text.
     pub(crate) fn new(text: &Arc<Text>, span: std::ops::Range<usize>) -> Origin {
         let length = text.content.len();
         let start = span.start.min(length);
@@ -41,12 +43,12 @@ impl Origin {
         Origin { text: Arc::clone(text), start: start as u32, end: end as u32 }
     }
 
-    /// The name of the file, or `preset NAME`, or `--set KEY.PATH`.
+    /// Returns the name of the file, or `preset NAME`, or `--set KEY.PATH`.
     pub fn file(&self) -> &str {
         &self.text.name
     }
 
-    /// Line and column in characters, both from 1; `None` for an override.
+    /// Returns line and column in characters, both from 1; `None` for an override.
     pub fn position(&self) -> Option<(usize, usize)> {
         if !self.text.has_lines {
             return None;
@@ -55,18 +57,18 @@ impl Origin {
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
         let in_line = String::from_utf8_lossy(&before[line_start..]);
-        // A byte order mark is not a character that an editor counts.
+        // Editors do not count a byte order mark as a character.
         Some((line, 1 + in_line.trim_start_matches('\u{feff}').chars().count()))
     }
 
-    /// The text at this place, on one line and truncated if long.
+    /// Returns the text at this place, on one line and truncated if long.
     pub fn written(&self) -> String {
         const LONGEST: usize = 60;
         let content = self.text.content.as_bytes();
         let bytes = &content[self.start as usize..self.end as usize];
         // Characters of UTF-8 have at most four bytes.
         let cut = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST + 4)]).into_owned();
-        // Spaces within a single line are part of what was written.
+        // Spaces within a single line are part of the written value.
         let line =
             if cut.contains('\n') { cut.split_whitespace().collect::<Vec<_>>().join(" ") } else { cut };
         let mut written = String::new();
@@ -83,17 +85,17 @@ impl Origin {
         written
     }
 
-    /// Whether it is a file of its own, whose problems have lines within it.
+    /// Returns true if the origin is a separate file, whose problems have lines within it.
     pub(crate) fn is_file(&self) -> bool {
         self.text.is_value
     }
 
-    /// Whether it comes from the command line.
+    /// Returns true if the origin is on the command line.
     pub(crate) fn is_override(&self) -> bool {
         !self.text.has_lines
     }
 
-    /// Position within the text, for sorting.
+    /// Returns the position within the text, for sorting.
     pub(crate) fn start(&self) -> u32 {
         self.start
     }
@@ -102,7 +104,7 @@ impl Origin {
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value {
-    /// Where the node was written; for a table, its header.
+    /// The place where the node was written; for a table, its header.
     pub origin: Origin,
     /// Content of the node.
     pub node: Node,
@@ -121,29 +123,30 @@ pub enum Node {
     Boolean(bool),
     /// A list of values, which may differ in type.
     Array(Vec<Value>),
-    /// Keys and their values.
+    /// A table: keys and their values.
     Table(Table),
 }
 
 /// The keys of a table and their values.
 pub type Table = BTreeMap<String, Entry>;
 
-/// A key's place and its value.
+/// An entry of a table: the key's place and the value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Where the key was written.
+    /// The place where the key was written.
     pub key: Origin,
-    /// The value of the key.
+    /// The value of the entry.
     pub value: Value,
-    /// Written for a `kind` other than the one that a layer above chose: not an error if it is unknown.
+    /// True for a key that was written for a `kind` which an upper layer replaced. Such a key is no
+    /// error if it is unknown.
     pub superseded: bool,
 }
 
-/// The value that unsets a key which a lower layer has set.
+/// The value that unsets a key of a lower layer.
 pub(crate) const UNSET: &str = "unset";
 
 impl Value {
-    /// The table, if it is one.
+    /// Returns the table, if the value is one.
     pub fn table(&self) -> Option<&Table> {
         match &self.node {
             Node::Table(table) => Some(table),
@@ -174,17 +177,17 @@ impl Value {
         }
     }
 
-    /// The text under the key `name` of a table, by which elements of a list are addressed.
+    /// Returns the text under the key `name` of a table. Elements of a list are addressed by it.
     pub fn name(&self) -> Option<&str> {
         self.table()?.get("name")?.value.text()
     }
 
-    /// True for the text that unsets a key: the key then counts as one that no layer has written.
+    /// Returns true for the text that unsets a key, which then counts as not written.
     pub(crate) fn is_unset(&self) -> bool {
         self.text() == Some(UNSET)
     }
 
-    /// The type of the node, for messages.
+    /// Returns the type of the node, for messages.
     pub(crate) fn what(&self) -> &'static str {
         match &self.node {
             Node::String(_) => "text",
@@ -196,20 +199,21 @@ impl Value {
         }
     }
 
-    /// The value as written, if that is helpful: not for a table, whose origin is its header.
+    /// Returns the value as written, if that helps the reader: not for a table, whose origin is its
+    /// header.
     pub(crate) fn written(&self) -> Option<String> {
         match &self.node {
             Node::Table(_) => None,
             Node::Array(elements) if elements.iter().any(|element| element.table().is_some()) => None,
-            // Its beginning says nothing about a line further down.
+            // The beginning of a value is no help for a problem on a later line.
             _ if self.origin.is_file() => None,
             _ => Some(self.origin.written()),
         }
     }
 
-    /// Follows a key path as far as it leads. Returns the number of keys found, and the deepest node.
-    /// Elements of a list are found by name, otherwise by position from 0. A dotted key may have been written
-    /// as nested tables.
+    /// Follows a key path as far as possible. Returns the number of keys found and the deepest
+    /// node. Elements of a list are found by name, otherwise by position from 0. A dotted key may
+    /// have been written as nested tables.
     pub(crate) fn follow(&self, path: &[String]) -> (usize, &Value) {
         let mut value = self;
         for (depth, key) in path.iter().enumerate() {
@@ -231,20 +235,21 @@ impl Value {
     }
 }
 
-/// The position of the element addressed by `key` in a list: by name, otherwise by position from 0.
+/// Returns the position of the element addressed by `key` in a list: by name, otherwise by position
+/// from 0.
 pub(crate) fn position(elements: &[Value], key: &str) -> Option<usize> {
     let named = elements.iter().position(|element| element.name() == Some(key));
     named.or_else(|| key.parse().ok().filter(|index| *index < elements.len()))
 }
 
-/// The address of an element of a list: its name if unique, otherwise its position.
+/// Returns the address of an element of a list: its name if unique, otherwise its position.
 pub(crate) fn address(elements: &[Value], index: usize) -> String {
     let name = elements.get(index).and_then(Value::name);
     let unique = |name: &&str| elements.iter().filter(|element| element.name() == Some(name)).count() == 1;
     name.filter(unique).map_or_else(|| index.to_string(), str::to_owned)
 }
 
-/// The addresses of all elements of a list, in time that grows with their number.
+/// Returns the addresses of all elements of a list, in time proportional to their number.
 pub(crate) fn addresses(elements: &[Value]) -> Vec<String> {
     let mut counts = BTreeMap::new();
     for name in elements.iter().filter_map(Value::name) {
@@ -257,7 +262,7 @@ pub(crate) fn addresses(elements: &[Value]) -> Vec<String> {
     elements.iter().enumerate().map(address).collect()
 }
 
-/// A key path in writing; keys that are not bare words are quoted.
+/// Returns a key path as text, with quotes around keys that are not bare words.
 pub(crate) fn path_text<K: AsRef<str>>(path: &[K]) -> String {
     let quoted = path.iter().map(|key| {
         let key = key.as_ref();
@@ -270,7 +275,7 @@ pub(crate) fn path_text<K: AsRef<str>>(path: &[K]) -> String {
     quoted.collect::<Vec<_>>().join(".")
 }
 
-/// Whether TOML permits `key` without quotes.
+/// Returns true if TOML permits `key` without quotes.
 pub(crate) fn is_bare(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }

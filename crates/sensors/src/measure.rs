@@ -1,7 +1,8 @@
-//! What motes measure, and how many bytes it takes in messages.
+//! The measures of motes, and their length in messages.
 //!
-//! A measure holds the number of its mote (1 byte), its time in milliseconds (4 bytes), and a value of 4 bytes for each of the five
-//! quantities: 25 bytes, as in the platform study. A message that carries some columns of it is shorter accordingly.
+//! A measure consists of the number of its mote (1 byte), its time in milliseconds (4 bytes), and a
+//! value of 4 bytes for each of the five quantities: 25 bytes, as in the platform study. A message
+//! with only some of its columns is shorter accordingly.
 
 use bentpipe_core::Time;
 use std::fmt;
@@ -31,7 +32,7 @@ impl Quantity {
         Quantity::Audio,
     ];
 
-    /// The name of its column.
+    /// Returns the name of its column.
     pub fn name(self) -> &'static str {
         match self {
             Quantity::Light => "light",
@@ -43,12 +44,12 @@ impl Quantity {
     }
 }
 
-/// What a mote measured at a time.
+/// The measurements of a mote at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     /// Index of the mote.
     pub mote: u16,
-    /// When it sampled.
+    /// Time of the sample.
     pub time: Time,
     /// A value for each of [`Quantity::ALL`].
     pub values: [f32; 5],

@@ -1,8 +1,9 @@
-//! What the motes sense: signals that are invented, so that queries have something to select.
+//! The signals that the motes sense. They are invented, so that queries have something to select.
 //!
-//! Each quantity is the sum of a mean, a sine over the day whose phase differs between motes, and independent Gaussian noise in each
-//! sample. Means and spans are of the order that landers on Mars have reported (temperature, illuminance, gravity); they are not a model of
-//! any place. Sound has bursts: a sample in twenty is 30 dB louder.
+//! Each quantity is the sum of a mean, a sine over the day whose phase differs between motes, and
+//! independent Gaussian noise in each sample. Means and spans are of the magnitude that landers on
+//! Mars have reported (temperature, illuminance, gravity); they do not model any place. Sound has
+//! bursts: one sample in twenty is 30 dB louder.
 
 use crate::measure::{Measure, Quantity};
 use bentpipe_core::{Span, Stream, Time};

@@ -1,8 +1,8 @@
-//! Packets with the bodies of their layers ([`Packet`], [`Payload`]), and the contract of the stages that packets pass
-//! ([`Stage`]).
+//! Packets with typed bodies ([`Packet`], [`Payload`]), and the contract of the stages that packets
+//! pass ([`Stage`]).
 //!
-//! A stage is sans-I/O and gets the time as an argument: no crate of models reads a clock, starts a thread or keeps a global. The models
-//! build for wasm, which `scripts/wasm` checks.
+//! A stage does no I/O and gets the time as an argument: no model crate reads a clock, starts a
+//! thread or keeps a global. The models build for wasm; `scripts/wasm` checks this.
 
 pub mod facts;
 pub mod packet;

@@ -1,4 +1,4 @@
-//! The contract of everything that a packet passes through, and the actions that a stage can take in one
+//! The contract of all parts that a packet passes, and the actions that a stage can take in one
 //! call.
 
 use crate::packet::Leg;
@@ -8,68 +8,72 @@ use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-/// An input or output of a stage, numbered from 0 by the stage itself, inputs and outputs separately.
+/// An input or output of a stage, numbered from 0 by the stage itself, inputs and outputs
+/// separately.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Port(pub u16);
 
-/// One thing that a packet passes through: queue, MAC, link, channel, router, endpoint.
+/// A part that packets pass: queue, MAC, link, channel, router, endpoint.
 ///
-/// A stage never reads a clock. It gets the time as an argument, responds through the [`Outbox`], and states when it next
-/// wants to be woken; the event loop calls [`Stage::next_wake`] after every call. Each stage has one pending
-/// wake.
+/// A stage never reads a clock. It gets the time as an argument, responds through the [`Outbox`],
+/// and returns its next wake from [`Stage::next_wake`], which the event loop calls after every
+/// other call. Each stage has at most one pending wake.
 pub trait Stage: Send {
-    /// Handles a packet that arrives at `port`. The packet must end in exactly one of: kept, sent, dropped,
-    /// consumed.
+    /// Handles a packet that arrives at `port`. The packet must end in exactly one of these states:
+    /// kept, sent, dropped, consumed.
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox);
 
-    /// Called at the time announced by [`Stage::next_wake`].
+    /// Handles the wake announced by [`Stage::next_wake`].
     fn wake(&mut self, now: Time, out: &mut Outbox);
 
-    /// [`wake`](Self::wake), after which the stage may continue with its own wakes that come before `until()`, as long as it has
-    /// sent nothing: no other stage is called before then. It continues up to `most` wakes, so that whoever waits for it to return can
-    /// look around. Returns the number of wakes.
+    /// Handles a wake, as [`wake`](Self::wake) does, and may then handle the stage's own following
+    /// wakes before `until()`, as long as it has sent nothing: no other stage is called before
+    /// then. Processes at most `most` wakes, so that the driver regains control at bounded
+    /// intervals. Returns the number of wakes.
     fn wake_until(&mut self, now: Time, _until: &dyn Fn() -> Time, _most: u64, out: &mut Outbox) -> u64 {
         self.wake(now, out);
         1
     }
 
-    /// When to wake this stage next, if at all. Never earlier than the time of the last call.
+    /// Returns the time of the next wake, if any. It is never earlier than the time of the last
+    /// call.
     fn next_wake(&self) -> Option<Time>;
 
-    /// From `now` on, hands on everything `by` earlier than in the model, since the path beyond takes that
-    /// long in reality. Returns how much of it the model's delays can absorb: the rest is delay beyond that
-    /// of the model.
+    /// Shortens delays from `now` on: hands on everything `by` earlier than in the model, because
+    /// the real path adds this delay. Returns the part of `by` that the model's delays can absorb.
+    /// The rest is delay in excess of the model.
     fn hasten(&mut self, _now: Time, _by: Span) -> Span {
         Span::ZERO
     }
 
-    /// Returns a lower bound of the time that a packet spends in the stage, for packets that enter it before the stage's next wake.
-    /// Zero, the default, is always right.
+    /// Returns a lower bound of the time that a packet spends in the stage, for packets that enter
+    /// before the stage's next wake. Zero, the default, is always valid.
     fn least_delay(&self) -> Span {
         Span::ZERO
     }
 
-    /// Continues with another configuration from `now`. Only keys marked as changeable differ: a model that
-    /// marks a key acts on it here, for what waits as well as for what is to come. It sends nothing; what is
-    /// due now it sends when it is woken, which may be now.
+    /// Continues with another configuration from `now`. Only keys marked as changeable differ. A
+    /// model that marks a key applies its change here, to waiting packets as well as to future
+    /// ones. This call sends nothing; the stage sends due packets at its next wake, which may be
+    /// now.
     fn change(&mut self, _now: Time, _change: Change<'_>, _out: &mut Outbox) {
         panic!("a stage changes what its configuration marks as changeable, and this one marks nothing");
     }
 
-    /// The packets inside the stage at this time.
+    /// Returns the number and size of the packets inside the stage.
     fn held(&self) -> Held {
         Held::default()
     }
 
-    /// Called once at the end of the run, before [`Stage::report`]: writes the rows of traces that are still
-    /// open.
+    /// Writes the rows of traces that are still open. Called once at the end of the run, before
+    /// [`Stage::report`].
     fn finish(&mut self, _now: Time, _out: &mut Outbox) {}
 
     /// Writes the stage's reports at the end of a run.
     fn report(&self, _now: Time, _report: &mut Report) {}
 }
 
-/// Two configurations of one kind: the previous one and the one that holds from now on.
+/// Two configurations of one kind: the previous one and the new one.
 #[derive(Clone, Copy)]
 pub struct Change<'a> {
     before: &'a dyn Any,
@@ -77,43 +81,45 @@ pub struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// A change from `before` to `after`.
+    /// Creates a change from `before` to `after`.
     pub fn new<Config: Any>(before: &'a Config, after: &'a Config) -> Change<'a> {
         Change { before, after }
     }
 
-    /// From `before` to `after`, of which the caller does not know what configurations they are.
+    /// Creates a change from `before` to `after`, for a caller that does not know the type of the
+    /// configurations.
     pub fn of_any(before: &'a dyn Any, after: &'a dyn Any) -> Change<'a> {
         Change { before, after }
     }
 
-    /// The two configurations, for the stage that was built from the first.
+    /// Returns the previous and the new configuration, for the stage that was built from the
+    /// previous one.
     pub fn of<Config: Any>(&self) -> (&'a Config, &'a Config) {
         let both = self.before.downcast_ref().zip(self.after.downcast_ref());
         both.expect("a stage is told of the configuration that it was made from")
     }
 }
 
-/// Packets inside a stage.
+/// Number and size of packets, such as those inside a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
-    /// Number of packets inside the stage.
+    /// Number of packets.
     pub packets: u64,
-    /// Their size at the network layer in bytes.
+    /// Total size at the network layer, in bytes.
     pub bytes: u64,
 }
 
-/// The reason for which a packet was dropped. Each reason is a constant next to the model that drops for it.
+/// The reason for a drop. Each reason is a constant next to the model that uses it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DropReason(&'static str);
 
 impl DropReason {
-    /// A reason with the words shown in results.
+    /// Creates a reason with the words shown in results.
     pub const fn new(words: &'static str) -> DropReason {
         DropReason(words)
     }
 
-    /// The words shown in results.
+    /// Returns the words shown in results.
     pub const fn words(self) -> &'static str {
         self.0
     }
@@ -125,8 +131,8 @@ impl fmt::Debug for DropReason {
     }
 }
 
-/// Packets and bytes that were created, consumed and dropped so far in a network.
-/// At any moment created = consumed + dropped + held.
+/// The packets and bytes that a network has created, consumed and dropped so far. At any time,
+/// created = consumed + dropped + held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Packets created by endpoints.
@@ -146,13 +152,13 @@ pub struct Loss {
     pub flow: FlowId,
     /// The leg of the flow on which they were lost.
     pub leg: Leg,
-    /// Whether they had payload: pure acknowledgments and reports have none.
+    /// True if the lost packets had payload; pure acknowledgments and reports have none.
     pub data: bool,
-    /// Their code point (DSCP) when they were lost.
+    /// Code point (DSCP) of the lost packets at the time of the loss.
     pub dscp: u8,
-    /// Index of the stage that dropped them.
+    /// Index of the stage that dropped the packets.
     pub stage: u32,
-    /// The reason for which they were dropped.
+    /// The reason for the drop.
     pub reason: DropReason,
 }
 
@@ -170,8 +176,8 @@ impl Held {
 pub struct Outbox {
     /// Packets that were sent and have not been delivered.
     sent: VecDeque<Whole<Packet>>,
-    /// Stage and output port of each packet in `sent`, kept separately so that packets are moved in one
-    /// piece.
+    /// Stage and output port of each packet in `sent`, kept separately so that a packet moves in
+    /// one piece.
     exits: VecDeque<(u32, Port)>,
     stage: u32,
     totals: Totals,
@@ -186,9 +192,9 @@ pub struct Outbox {
 pub struct Leaving {
     /// Number of the gate.
     pub gate: u32,
-    /// When the network released it: when the host should receive it.
+    /// Time at which the network released the packet and the host should receive it.
     pub due: Time,
-    /// The packet as it is at that moment.
+    /// The packet as it left the network.
     pub packet: Packet,
 }
 
@@ -199,11 +205,11 @@ pub struct Sent {
     pub stage: u32,
     /// Output port of that stage.
     pub port: Port,
-    /// The packet as it is at that moment.
+    /// The packet as it left the stage.
     pub packet: Packet,
 }
 
-/// Receives packets as a capture tool would see them at an interface.
+/// A receiver of packets, as a capture tool sees them at an interface.
 pub trait Capture: Send {
     /// Records a packet that passes `interface` at `now`.
     fn packet(&mut self, interface: u32, now: Time, packet: &Packet);
@@ -215,14 +221,15 @@ impl Outbox {
         Outbox { recorder, ..Outbox::default() }
     }
 
-    /// Sends a packet that is passed on through output `port`.
+    /// Sends a packet through output `port`.
     #[inline(always)]
     pub fn send(&mut self, port: Port, packet: Packet) {
         self.exits.push_back((self.stage, port));
         self.sent.push_back(Whole::new(packet));
     }
 
-    /// [`send`](Self::send) of a packet that `take` removes from where it was kept, straight to its place.
+    /// Sends a packet through output `port`. `take` moves it directly from its previous place into
+    /// the outbox.
     #[inline]
     pub fn send_with(&mut self, port: Port, take: impl FnOnce() -> Whole<Packet>) {
         self.exits.push_back((self.stage, port));
@@ -236,9 +243,9 @@ impl Outbox {
         self.send(port, packet);
     }
 
-    /// [`create`](Self::create) of a packet of `size` bytes that `make` builds in its place: room is reserved
-    /// before it exists, so that nothing can fail that would have to drop it, and it need not be assembled
-    /// elsewhere first.
+    /// Sends a new packet of `size` bytes, as [`create`](Self::create) does. `make` builds it in
+    /// place, which saves a move. Room is reserved first, so nothing can fail after the packet
+    /// exists.
     #[inline]
     pub fn create_with(&mut self, port: Port, size: u32, make: impl FnOnce() -> Packet) {
         self.totals.created.packets += 1;
@@ -247,7 +254,7 @@ impl Outbox {
         self.sent.extend(std::iter::once_with(|| Whole::new(make())));
     }
 
-    /// Shows the packet that was last sent to the capture, as [`capture`](Self::capture) does.
+    /// Shows the last sent packet to the capture, as [`capture`](Self::capture) does.
     #[inline]
     pub fn capture_sent(&mut self, interface: u32, now: Time) {
         if let (Some(capture), Some(packet)) = (&mut self.capture, self.sent.back_mut()) {
@@ -255,20 +262,20 @@ impl Outbox {
         }
     }
 
-    /// Counts a packet that this stage has just made and keeps, to [`send`](Self::send) it later.
+    /// Counts a packet that this stage has created and keeps, to [`send`](Self::send) it later.
     #[inline]
     pub fn create_held(&mut self, packet: &Packet) {
         self.totals.created.add(packet);
     }
 
-    /// Takes a packet that has reached the stage it was meant for, and returns it.
+    /// Counts a packet as consumed at its destination and returns it.
     #[inline]
     pub fn consume(&mut self, packet: Packet) -> Packet {
         self.totals.consumed.add(&packet);
         packet
     }
 
-    /// Counts a message of this stage that reaches its receiver by other means than as a packet.
+    /// Counts a message of this stage that reaches its receiver without travelling as a packet.
     #[inline]
     pub fn pass(&mut self, bytes: u32) {
         for held in [&mut self.totals.created, &mut self.totals.consumed] {
@@ -277,8 +284,8 @@ impl Outbox {
         }
     }
 
-    /// Counts a packet that has reached the stage it was meant for and is dropped where it is: [`consume`](Self::consume) moves
-    /// it.
+    /// Counts a packet as consumed at its destination, without moving it;
+    /// [`consume`](Self::consume) moves it.
     #[inline]
     pub fn consumed(&mut self, packet: &Packet) {
         self.totals.consumed.add(packet);
@@ -297,21 +304,22 @@ impl Outbox {
         }
     }
 
-    /// Lets a packet go to the real host behind gate number `gate`.
+    /// Releases a packet to the real host behind gate number `gate`.
     #[inline]
     pub fn leave(&mut self, now: Time, gate: u32, packet: Packet) {
         self.totals.consumed.add(&packet);
         self.outside.push_back(Leaving { gate, due: now, packet });
     }
 
-    /// Writes one row of a trace. Guard it with the `Option<Probe>` that the stage was built with, so that a trace
-    /// that is off costs one branch.
+    /// Writes one row of a trace. Guard the call with the `Option<Probe>` that the stage was built
+    /// with, so that a disabled trace costs one branch.
     #[inline]
     pub fn record(&mut self, probe: Probe, now: Time, values: &[f64]) {
         self.recorder.record(probe, now, values);
     }
 
-    /// Shows a packet to the capture, if there is one. Guard it with the interface that the stage was built with.
+    /// Shows a packet to the capture, if there is one. Guard the call with the interface that the
+    /// stage was built with.
     #[inline]
     pub fn capture(&mut self, interface: u32, now: Time, packet: &Packet) {
         if let Some(capture) = &mut self.capture {
@@ -319,66 +327,68 @@ impl Outbox {
         }
     }
 
-    /// Sets what captured packets go to.
+    /// Sets the receiver of captured packets and returns the previous one.
     pub fn set_capture(&mut self, capture: Option<Box<dyn Capture>>) -> Option<Box<dyn Capture>> {
         std::mem::replace(&mut self.capture, capture)
     }
 
-    /// For the event loop: the stage that is about to be called.
+    /// For the event loop: sets the stage that is about to be called.
     #[inline]
     pub fn begin(&mut self, stage: u32) {
         self.stage = stage;
     }
 
-    /// Whether packets that were sent have not been delivered.
+    /// Returns true if sent packets have not been delivered yet.
     #[inline]
     pub fn has_sent(&self) -> bool {
         !self.exits.is_empty()
     }
 
-    /// For the event loop: stage and out port of the next packet that was sent, in the order of sending. The packet
-    /// itself has to be [taken](Self::take_sent) then; it comes apart from them to be moved in one piece.
+    /// For the event loop: returns stage and output port of the next packet, in the order of
+    /// sending. The packet itself must then be [taken](Self::take_sent); it is separate so that it
+    /// moves in one piece.
     #[inline]
     pub fn next_exit(&mut self) -> Option<(u32, Port)> {
         self.exits.pop_front()
     }
 
-    /// For the event loop: the packet that goes to [`next_exit`](Self::next_exit); panics when there is none.
+    /// For the event loop: returns the packet that belongs to [`next_exit`](Self::next_exit).
+    /// Panics if there is none.
     #[inline]
     pub fn take_sent(&mut self) -> Packet {
         self.sent.pop_front().expect("a packet was sent").into_inner()
     }
 
-    /// The next packet that was sent, in the order of sending.
+    /// Returns the next sent packet, in the order of sending.
     pub fn next_sent(&mut self) -> Option<Sent> {
         let (stage, port) = self.next_exit()?;
         Some(Sent { stage, port, packet: self.take_sent() })
     }
 
-    /// For the driver: the next packet for a real host.
+    /// For the driver: returns the next packet for a real host.
     #[inline]
     pub fn next_leaving(&mut self) -> Option<Leaving> {
         self.outside.pop_front()
     }
 
-    /// For the driver: whether there are packets for real hosts.
+    /// For the driver: returns true if packets for real hosts are waiting.
     #[inline]
     pub fn is_any_leaving(&self) -> bool {
         !self.outside.is_empty()
     }
 
-    /// For the driver: the buffers of dropped frames, to be filled again.
+    /// For the driver: returns the buffers of dropped frames, for reuse.
     #[inline]
     pub fn spare(&mut self) -> &mut Vec<Box<[u8]>> {
         &mut self.spare
     }
 
-    /// What has been created, consumed and dropped so far.
+    /// Returns the packets created, consumed and dropped so far.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// The recorder, to flush it at the end.
+    /// Returns the recorder, for example to flush it at the end.
     pub fn recorder(&mut self) -> &mut Recorder {
         &mut self.recorder
     }

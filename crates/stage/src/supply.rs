@@ -1,9 +1,9 @@
 use bentpipe_core::{Probe, Stream, Table};
 
-/// What models request of the engine while they are built.
+/// The engine's services to models while they are built.
 pub trait Supply {
-    /// The random stream of the stage of this name.
+    /// Returns the random stream of the stage with this name.
     fn stream(&mut self, name: &str) -> Stream;
-    /// A probe on a table for an entity, if that trace is wanted.
+    /// Returns a probe on a table for an entity; `None` if that trace is off.
     fn probe(&mut self, table: &'static Table, entity: &str) -> Option<Probe>;
 }

@@ -80,7 +80,7 @@ pub fn skipped(reason: impl Display) {
 mod tests {
     use super::{attempts, catch_unwind, AssertUnwindSafe, ATTEMPTS};
 
-    /// What came of a test.
+    /// The result of a test.
     #[derive(Debug, PartialEq)]
     enum End {
         Passed,

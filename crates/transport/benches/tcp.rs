@@ -1,5 +1,6 @@
-//! What TCP itself costs: both endpoints of a bulk flow, with packets handed from one to the other in memory.
-//! One element is one data packet with its acknowledgment, sender and receiver together.
+//! The cost of TCP itself: both endpoints of a bulk flow, with packets handed from one to the other
+//! in memory. One element is one data packet with its acknowledgment, for sender and receiver
+//! together.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 #[path = "../tests/common/mod.rs"]
@@ -28,7 +29,7 @@ struct Pair {
     /// Time of one packet at the bottleneck.
     packet: Span,
     delay: Span,
-    /// Packets that the bottleneck holds.
+    /// Maximum number of packets in the bottleneck's queue.
     buffer: u64,
     out: Outbox,
 }
@@ -55,7 +56,7 @@ impl Pair {
         }
     }
 
-    /// Runs until so many data packets have arrived.
+    /// Runs until this many data packets have arrived.
     fn run(&mut self, data_packets: u64) {
         while self.destination.delivered().delivered_packets < data_packets {
             let at = |queue: &VecDeque<(Time, Packet)>| queue.front().map_or(Time::MAX, |(time, _)| *time);
@@ -118,12 +119,14 @@ fn bench(c: &mut Criterion) {
         b.iter(|| Pair::new(&limited, Span::from_micros(1200), Span::from_millis(250), 1000).run(packets))
     });
 
-    // The same with a buffer of one bandwidth-delay product: a sawtooth with a slow-start overshoot.
+    // The same with a buffer of one bandwidth-delay product: a sawtooth with a slow-start
+    // overshoot.
     group.bench_function("bulk, buffer of one BDP", |b| {
         b.iter(|| Pair::new(&config, Span::from_micros(1200), Span::from_millis(250), 417).run(packets))
     });
 
-    // 1 Gbit/s, 250 ms one way: 42 000 packets in flight and as many lost by the slow-start overshoot.
+    // 1 Gbit/s, 250 ms one way: 42 000 packets in flight and as many lost by the slow-start
+    // overshoot.
     for recovery in [Recovery::Sack, Recovery::Newreno] {
         let config = Config { recovery, initial_window: Count::new(10), ..config.clone() };
         group.bench_function(format!("large window, {recovery:?}"), |b| {

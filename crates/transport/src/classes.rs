@@ -1,31 +1,33 @@
-//! Counts of samples by size, in the classes of an HdrHistogram with two significant digits: 256 of one unit
-//! each, then 128 per doubling, so that none is wider than 1/128 of its values.
+//! Counts of samples by size, in the classes of an HdrHistogram with two significant digits: 256
+//! classes of one unit each, then 128 per doubling, so no class is wider than 1/128 of its values.
 //!
-//! Counting takes a shift and an addition; percentiles are computed on request by the `hdrhistogram` crate
-//! from the classes.
+//! Counting takes a shift and an addition; percentiles are computed on request by the
+//! `hdrhistogram` crate from the classes.
 
 use hdrhistogram::Histogram;
 
-/// Values below 2 to this power have classes of their own.
+/// Binary logarithm of the number of values with a class of their own.
 const EXACT_BITS: u32 = 8;
 
 /// Numbers of samples by class.
 #[derive(Clone, Debug, Default)]
 pub struct Classes {
     total: u64,
-    /// Classes of the last samples, which `counts` does not have yet, and their number. With thousands of flows the counts are in no
-    /// near cache, and reading them once for several samples, which mostly lie close together, takes as long as for one.
+    /// Classes of the last samples, not yet added to `counts`, and their number. With thousands of
+    /// flows, the counts are in no near cache. Reading them once for several samples, which are
+    /// mostly close together, takes as long as for one sample.
     recent: [u16; RECENT],
     waiting: usize,
-    /// Of the classes from `first` on: samples of one kind mostly lie within a few doublings.
+    /// Counts of the classes from `first` on: samples of one kind are mostly within a few
+    /// doublings.
     counts: Vec<u32>,
     first: usize,
 }
 
-/// The most samples that wait to be counted.
+/// Maximum number of samples that wait to be counted.
 const RECENT: usize = 16;
 
-/// Classes are kept in stretches of this many.
+/// Number of classes that are allocated together.
 const STRETCH: usize = 1 << (EXACT_BITS - 1);
 
 #[inline]
@@ -34,7 +36,7 @@ fn class_of(value: u64) -> usize {
     ((u64::from(bits) << (EXACT_BITS - 1)) + (value >> bits)) as usize
 }
 
-/// The lowest value of a class.
+/// Returns the lowest value of a class.
 fn least(class: usize) -> u64 {
     let bits = (class >> (EXACT_BITS - 1)).saturating_sub(1);
     ((class - (bits << (EXACT_BITS - 1))) as u64) << bits
@@ -93,13 +95,13 @@ impl Classes {
         self.total += other.total - other.waiting as u64;
     }
 
-    /// The number of samples.
+    /// Returns the number of samples.
     pub fn count(&self) -> u64 {
         self.total
     }
 
-    /// The middle of the class that contains this percentile (0 to 100) of the samples; `None` without
-    /// samples.
+    /// Returns the middle of the class that contains this percentile (0 to 100) of the samples;
+    /// `None` without samples.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         if self.total == 0 {
             return None;

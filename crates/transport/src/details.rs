@@ -1,12 +1,13 @@
-//! What a destination measures besides delay and delivery if a scenario asks for it (`record.details`): delay
+//! Additional measurements at a destination, if a scenario requests them (`record.details`): delay
 //! variation, reordering, and both by class.
 //!
-//! - **Jitter** is measured between consecutive packets of one connection, from the differences D of their
-//!   delays: the mean of D with its sign (as in the DiffServ study), the mean of |D|, and the mean over
-//!   packets of the estimate J <- J + (|D| - J) / 16 of RFC 3550, section 6.4.1. The signed mean telescopes:
-//!   it is the last delay minus the first, divided by their number.
-//! - **Reordered** is a packet that was sent before one that has already arrived (RFC 4737, section 3).
-//! - **Classes** are the code points with which packets arrive.
+//! - **Jitter** is measured between consecutive packets of one connection, from the differences D
+//!   of their delays: the mean of D with its sign (as in the DiffServ study), the mean of |D|, and
+//!   the mean over packets of the estimate J <- J + (|D| - J) / 16 of RFC 3550, section 6.4.1. The
+//!   signed mean telescopes: it is the last delay minus the first, divided by the number of
+//!   differences.
+//! - **Reordered** packets were sent before one that has already arrived (RFC 4737, section 3).
+//! - **Classes** are the code points of arriving packets.
 //!
 //! Percentiles are those of [`SpanStatistics`].
 
@@ -87,18 +88,18 @@ struct Class {
     jitter: Jitter,
 }
 
-/// Details of what arrives.
+/// Detailed measurements of arriving packets.
 #[derive(Clone, Debug, Default)]
 pub struct Details {
     connections: BTreeMap<u16, Jitter>,
     classes: BTreeMap<u8, Class>,
-    /// The number after the greatest that has arrived.
+    /// One more than the highest number that has arrived.
     next: u32,
     reordered: u64,
 }
 
 impl Details {
-    /// A data packet arrives.
+    /// Adds an arriving data packet.
     pub fn add(&mut self, packet: &Packet, delay: Span) {
         let seconds = delay.as_secs_f64();
         self.connections.entry(packet.connection).or_default().add(seconds);
@@ -153,7 +154,8 @@ mod tests {
     fn jitter_and_reordering_are_as_defined() {
         let mut details = Details::default();
         let mut all = SpanStatistics::default();
-        // Two connections whose packets alternate; the third packet of the first was sent before the second.
+        // Two connections whose packets alternate; the third packet of the first was sent before
+        // the second.
         for (connection, number, millis, dscp) in [
             (0, 0, 100, 10),
             (1, 1, 500, 0),

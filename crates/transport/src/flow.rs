@@ -1,12 +1,12 @@
-//! What every transport reports about a flow at the end of a run: one row from its source and one from its
-//! destination, joined in the results by the flow's name.
+//! The report of every transport about a flow at the end of a run: one row from its source and one
+//! from its destination, joined in the results by the flow's name.
 
 use super::details::Details;
 use super::statistics::SpanStatistics;
 use bentpipe_core::{Column, Report, Table, Time};
 use bentpipe_stage::Packet;
 
-/// What the source of a flow reports.
+/// Report of a flow's source.
 pub static SOURCE: Table = Table {
     name: "flow_source",
     entity: "flow",
@@ -33,7 +33,7 @@ pub static SOURCE: Table = Table {
     ],
 };
 
-/// What the destination of a flow reports.
+/// Report of a flow's destination.
 pub static DESTINATION: Table = Table {
     name: "flow_destination",
     entity: "flow",
@@ -51,7 +51,7 @@ pub static DESTINATION: Table = Table {
 /// Counters of a flow's source.
 #[derive(Clone, Debug, Default)]
 pub struct SourceCounters {
-    /// When the application started.
+    /// Time at which the application started.
     pub start: Option<Time>,
     /// Payload bytes sent for the first time.
     pub sent_bytes: u64,
@@ -65,12 +65,12 @@ pub struct SourceCounters {
     pub rtt: SpanStatistics,
     /// Sums of RTTVAR and of the time-out in seconds, and the number of samples.
     pub timer: (f64, f64, u64),
-    /// When everything had been acknowledged and closed.
+    /// Time at which everything had been acknowledged and closed.
     pub completed: Option<Time>,
 }
 
 impl SourceCounters {
-    /// Adds the counters of another connection. The sum is complete if both are.
+    /// Adds the counters of another connection. The sum is complete if both are complete.
     pub fn merge(&mut self, other: &SourceCounters) {
         self.completed = self.completed.max(other.completed).filter(|_| {
             (self.start.is_none() || self.completed.is_some())
@@ -118,9 +118,9 @@ impl SourceCounters {
 pub struct DestinationCounters {
     /// Payload bytes delivered in order.
     pub delivered_bytes: u64,
-    /// Data packets that arrived.
+    /// Number of data packets that arrived.
     pub delivered_packets: u64,
-    /// When the last payload was delivered.
+    /// Time of the last delivery of payload.
     pub last_delivery: Option<Time>,
     /// One-way delays of data packets.
     pub delay: SpanStatistics,
@@ -129,7 +129,7 @@ pub struct DestinationCounters {
 }
 
 impl DestinationCounters {
-    /// Creates empty counters; `details` tells whether details are measured.
+    /// Creates empty counters. With `details`, details are measured.
     pub fn new(details: bool) -> DestinationCounters {
         DestinationCounters { details: details.then(Box::default), ..DestinationCounters::default() }
     }

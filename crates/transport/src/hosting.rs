@@ -1,4 +1,5 @@
-//! What endpoints of all transports share: their position in the network, and the application that they host.
+//! The common part of the endpoints of all transports: their position in the network, and the
+//! application that they host.
 
 use super::flow::{DestinationCounters, SourceCounters};
 use super::names;
@@ -20,20 +21,20 @@ pub struct Site {
     pub node: NodeId,
     /// The node of the other end.
     pub peer: NodeId,
-    /// Which end this is.
+    /// The end of the flow: source or destination.
     pub end: End,
-    /// When the application starts (at the source).
+    /// Time at which the application starts (at the source).
     pub start: Time,
     /// DSCP of all packets of the flow.
     pub dscp: u8,
-    /// Whether the destination measures details.
+    /// True if the destination measures details.
     pub details: bool,
     /// The interface under which packets are captured, if any.
     pub capture: Option<u32>,
 }
 
 impl Site {
-    /// The leg of the flow on which this end sends.
+    /// Returns the leg of the flow on which this end sends.
     #[inline]
     pub fn leg(&self) -> Leg {
         match self.end {
@@ -42,7 +43,7 @@ impl Site {
         }
     }
 
-    /// The name of the incoming direction: the flow's own name at its destination.
+    /// Returns the name of the incoming direction: the flow's own name at its destination.
     pub fn incoming(&self) -> String {
         match self.end {
             End::Source => names::reverse(&self.name),
@@ -50,14 +51,15 @@ impl Site {
         }
     }
 
-    /// Under which names the sender and the receiver of one of its connections are traced here.
+    /// Returns the names under which the sender and the receiver of a connection are traced at this
+    /// end.
     pub fn traced_as(&self, connection: u16) -> (String, String) {
         names::traced_as(&self.name, self.end, connection)
     }
 
-    /// Writes the rows of what this end sent and received. The flow's own rows describe the direction from
-    /// source to destination; if data flows in the other direction too, its rows have the name
-    /// `NAME.reverse`.
+    /// Writes the rows of the sent and received data of this end. The flow's own rows describe the
+    /// direction from source to destination. If data also flows in the other direction, its rows
+    /// have the name `NAME.reverse`.
     pub fn report(&self, sent: &SourceCounters, received: &DestinationCounters, report: &mut Report) {
         let reverse = || names::reverse(&self.name);
         match self.end {
@@ -129,7 +131,7 @@ struct Transactions {
     took: SpanStatistics,
     broken_off: u64,
     bytes: u64,
-    /// Sum of their rates in bit/s.
+    /// Sum of the transactions' rates in bit/s.
     rates: f64,
 }
 
@@ -148,7 +150,7 @@ impl Transactions {
     }
 }
 
-/// The row of [`TRACE`] for a transaction that is over at `now`.
+/// Returns the row of [`TRACE`] for a transaction that is over at `now`.
 pub fn row(now: Time, over: &Transaction) -> [f64; 5] {
     let took = now.since(over.start).as_secs_f64();
     [
@@ -160,15 +162,15 @@ pub fn row(now: Time, over: &Transaction) -> [f64; 5] {
     ]
 }
 
-/// An application, its random stream and its timer.
+/// An application, with its random stream and its timer.
 pub struct Hosted {
     app: Box<dyn App>,
     transactions: Transactions,
     stream: Stream,
     row: Vec<f64>,
-    /// When the application starts; `Time::MAX` afterwards and at a destination.
+    /// Time at which the application starts; `Time::MAX` afterwards and at a destination.
     start: Time,
-    /// When its timer expires; `Time::MAX` for never.
+    /// Time at which its timer expires; `Time::MAX` for never.
     timer: Time,
 }
 
@@ -186,13 +188,13 @@ impl Hosted {
         }
     }
 
-    /// When to call [`Hosted::due`]; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Hosted::due`]; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.start.min(self.timer)
     }
 
-    /// Returns the event that is due by `now`, the start before the timer, one at a time.
+    /// Returns the next event that is due by `now`, the start before the timer.
     pub fn due(&mut self, now: Time) -> Option<Event> {
         if self.start <= now {
             self.start = Time::MAX;
@@ -205,8 +207,8 @@ impl Hosted {
         }
     }
 
-    /// Delivers an event on a connection to the application and returns its actions; the timer is already
-    /// set.
+    /// Delivers an event on a connection to the application and returns its actions; the timer is
+    /// already set.
     #[inline]
     pub fn on(&mut self, now: Time, connection: u16, event: Event) -> Actions {
         let mut actions = Actions::default();
@@ -221,7 +223,7 @@ impl Hosted {
         self.follow(now, actions);
     }
 
-    /// Tells the application of a datagram and returns what it asks for; the timer is already set.
+    /// Passes a datagram to the application and returns its actions; the timer is already set.
     pub fn arrived(&mut self, now: Time, arrival: &Arrival<'_>) -> Actions {
         let mut actions = Actions::default();
         self.row.clear();
@@ -230,23 +232,24 @@ impl Hosted {
         actions
     }
 
-    /// Whether the application does nothing when data of a stream arrives.
+    /// Returns true if the application ignores arriving data of a stream.
     pub fn ignores_received(&self) -> bool {
         self.app.ignores_received()
     }
 
-    /// What the application writes into the datagram that it has just asked to send.
+    /// Returns the bytes that the application writes into the datagram that it has just sent.
     #[inline]
     pub fn writes(&mut self) -> Written {
         self.app.writes()
     }
 
-    /// The number of bytes that the application at the other end wrote into a datagram.
+    /// Returns the number of bytes that the application at the other end wrote into a datagram.
     pub fn written(&self, datagram: &[u8]) -> usize {
         self.app.written(datagram).min(datagram.len())
     }
 
-    /// The row of its trace that the application wrote about the last datagram; empty if it wrote none.
+    /// Returns the row that the application wrote about the last datagram for its trace; empty if
+    /// it wrote none.
     pub fn row(&self) -> &[f64] {
         &self.row
     }
@@ -261,7 +264,8 @@ impl Hosted {
         }
     }
 
-    /// Writes the row of the transactions of its flow, if any were requested, and what the application reports.
+    /// Writes the row of the transactions of its flow, if any were requested, and the application's
+    /// report.
     pub fn report(&self, now: Time, site: &Site, report: &mut Report) {
         let flow = &site.name;
         self.app.report(flow, report);

@@ -1,4 +1,5 @@
-//! End-to-end transport protocols: TCP, UDP, TFRC and telephony, each with its endpoints and packet bodies.
+//! End-to-end transport protocols: TCP, UDP, TFRC and telephony, each with its endpoints and packet
+//! bodies.
 
 pub mod app;
 mod classes;
@@ -30,29 +31,31 @@ kinds! {
     }
 }
 
-/// What a transport's `Config` can do.
+/// The contract of a transport's `Config`.
 pub trait Transport {
-    /// One end of a flow as a stage with in port 0 and out port 0.
+    /// Builds one end of a flow as a stage with input port 0 and output port 0.
     fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
-    /// The socket of an operating system's kernel that carries the same. By default kernels do not have the transport: its
-    /// models stand at the ends of flows in emulations, too.
+    /// Returns the equivalent socket of an operating system's kernel. By default there is none, and
+    /// the transport's models are also used at the ends of flows in emulations.
     fn socket(&self) -> Option<Socket<'_>> {
         None
     }
 
-    /// Takes from an end's random stream what the protocol itself needs, before its application draws. Called once for each
-    /// end, on every clock, so that the applications' draws are identical.
+    /// Draws the protocol's own random numbers from an end's random stream, before the application
+    /// draws. Called once for each end, in simulations and emulations, so that the applications'
+    /// draws are identical.
     fn draw(&self, _stream: &mut Stream) -> u64 {
         0
     }
 
-    /// Whether it carries telephone calls, and nothing else.
+    /// Returns true if the transport only carries telephone calls.
     fn carries_calls(&self) -> bool {
         false
     }
 
-    /// The signalling of calls at one end, if it carries calls. `random` is for the signalling alone, `supply` for TCP below it.
+    /// Returns the signalling of calls at one end, if the transport carries calls. `random` is for
+    /// the signalling alone, `supply` for TCP below it.
     fn line(
         &self,
         _ends: telephony::Ends,
@@ -63,24 +66,28 @@ pub trait Transport {
         None
     }
 
-    /// Why an application of this `kind` cannot run over it, if so.
+    /// Returns the reason for which an application of this `kind` cannot run over this transport,
+    /// if any.
     fn mismatch(&self, _kind: &str, _app: &dyn Workload) -> Option<String> {
         None
     }
 
-    /// Bytes of the largest packet at the network layer and the sum that they are, if the transport limits it.
+    /// Returns the size of the largest packet at the network layer and its sum as text, if the
+    /// transport limits the size.
     fn largest_packet(&self) -> Option<(u64, String)> {
         None
     }
 
-    /// The packets of a flow in its steady state, whose application sends datagrams of this size, or as much as it may.
+    /// Returns the packets of a flow in its steady state. The application sends datagrams of this
+    /// size, or as much as possible.
     fn packets(&self, datagram: Option<u32>) -> Packets;
 
-    /// Adds what is wrong.
+    /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// The refusal of an application that writes into its datagrams, over another transport than udp.
+/// Returns the refusal of an application that writes into its datagrams, over a transport other
+/// than UDP.
 pub(crate) fn needs_udp(kind: &str) -> String {
     format!("\"{kind}\" sends datagrams with headers of its own; allowed: transport = \"udp\"")
 }
@@ -90,16 +97,17 @@ pub(crate) fn needs_udp(kind: &str) -> String {
 pub struct Packets {
     /// Payload of a packet, in bytes.
     pub payload: u32,
-    /// Its size at the network layer, in bytes.
+    /// Size of a packet at the network layer, in bytes.
     pub size: u32,
-    /// Size of what comes back, in bytes; 0 if nothing does.
+    /// Size of a packet in the opposite direction, in bytes; 0 if there is none.
     pub answer: u32,
-    /// Whether the flow sends less when packets are lost.
+    /// True if the flow reduces its rate when packets are lost.
     pub responsive: bool,
 }
 
 impl Config {
-    /// TCP's configuration, if that is what carries the flow: for congestion controls, proxies and handovers.
+    /// Returns TCP's configuration, if TCP carries the flow: for congestion controls, proxies and
+    /// handovers.
     pub fn tcp(&self) -> Option<&tcp::Config> {
         match self.socket() {
             Some(Socket::Stream(config)) => Some(config),
@@ -108,7 +116,7 @@ impl Config {
     }
 }
 
-/// A kernel's socket for a flow.
+/// A kernel's socket that carries a flow.
 #[derive(Clone, Copy, Debug)]
 pub enum Socket<'a> {
     /// A TCP socket with the parameters of a scenario.
@@ -117,15 +125,15 @@ pub enum Socket<'a> {
     Datagram,
 }
 
-/// What an end of a flow is built from.
+/// The parts from which an end of a flow is built.
 pub struct Seat {
-    /// The node and the place in the network at which this end is.
+    /// Node and position of this end in the network.
     pub site: Site,
     /// The application that this end serves.
     pub app: Box<dyn App>,
-    /// The telephone calls that it stands for, if it does.
+    /// The telephone calls that the end represents, if any.
     pub calls: Option<calls::Config>,
-    /// How many of the application's connections have traces of their own.
+    /// Number of the application's connections with their own traces.
     pub traced: u16,
     /// Probe of the trace [`hosting::TRACE`], if it is recorded.
     pub transactions: Option<Probe>,
@@ -133,19 +141,21 @@ pub struct Seat {
     pub measures: Option<Probe>,
     /// This end's own random stream.
     pub stream: Stream,
-    /// Random bits that both ends of the flow have in common.
+    /// Random bits, common to both ends of the flow.
     pub common: u64,
 }
 
-/// What transports ask of the engine while they are built.
+/// The engine's services to transports while they are built.
 pub trait Supply: tcp::Supply {
-    /// This TCP with what the handovers on the flow's path will tell its end.
+    /// Returns the TCP configuration, extended by the handovers on the flow's path that its end
+    /// will be informed of.
     fn told(&mut self, config: &tcp::Config) -> tcp::Config {
         config.clone()
     }
 }
 
-/// Adds a problem if the option of a Quick-Start request cannot express the rate (RFC 4782, section 3.1).
+/// Adds a problem if the option of a Quick-Start request cannot express the rate (RFC 4782, section
+/// 3.1).
 fn check_quick_start(rate: Option<Rate>, problems: &mut Problems) {
     let [least, most] = [1, 15].map(|rate| QuickStart { rate, missed: false }.bits_per_second());
     if let Some(rate) = rate.filter(|rate| !(least..=most).contains(&rate.bits_per_second())) {

@@ -1,14 +1,16 @@
-//! What is made of a flow is named after it: the stages and random streams of its ends, and its directions in results. Nothing
-//! else composes such names.
+//! Names derived from a flow's name: the stages and random streams of its ends, and its directions
+//! in results. Such names are composed only here.
 
 use crate::app::End;
 
-/// The direction from the destination of a flow, or of what is traced under `name`, back to its source.
+/// Returns the name of the direction from the destination of a flow, or of the entity traced under
+/// `name`, back to its source.
 pub fn reverse(name: &str) -> String {
     format!("{name}.reverse")
 }
 
-/// The stage of an end of a flow, its random stream, and its rows in tables about ends of flows.
+/// Returns the name of an end of a flow, for its stage, its random stream, and its rows in tables
+/// about ends of flows.
 pub fn end(flow: &str, end: End) -> String {
     let end = match end {
         End::Source => "source",
@@ -17,7 +19,8 @@ pub fn end(flow: &str, end: End) -> String {
     format!("{flow}.{end}")
 }
 
-/// The number of an end in tables that have such a column: 0 for the source, 1 for the destination.
+/// Returns the number of an end in tables that have such a column: 0 for the source, 1 for the
+/// destination.
 pub fn end_number(end: End) -> f64 {
     match end {
         End::Source => 0.0,
@@ -25,17 +28,18 @@ pub fn end_number(end: End) -> f64 {
     }
 }
 
-/// The random stream from which both ends of a flow draw the lengths of their messages.
+/// Returns the name of the random stream from which both ends of a flow draw the lengths of their
+/// messages.
 pub fn plan(flow: &str) -> String {
     format!("{flow}.plan")
 }
 
-/// The names of stages and random streams that a flow takes.
+/// Returns the names of the stages and random streams of a flow.
 pub fn of(flow: &str) -> [String; 3] {
     [end(flow, End::Source), end(flow, End::Destination), plan(flow)]
 }
 
-/// One of the connections of a flow, by number: the first has the name of the flow.
+/// Returns the name of a connection of a flow by number: the first has the name of the flow.
 pub fn connection(flow: &str, number: u16) -> String {
     match number {
         0 => flow.to_owned(),
@@ -43,8 +47,9 @@ pub fn connection(flow: &str, number: u16) -> String {
     }
 }
 
-/// Under which names the sender and the receiver of a connection of `flow` are traced at an end: the flow's for its direction,
-/// NAME.reverse for the other, and with .1, .2, ... those of further connections.
+/// Returns the names under which the sender and the receiver of a connection of `flow` are traced
+/// at an end: the flow's for its direction, NAME.reverse for the other, followed by .1, .2, ... for
+/// further connections.
 pub fn traced_as(flow: &str, at: End, number: u16) -> (String, String) {
     let name = connection(flow, number);
     let back = reverse(&name);

@@ -3,10 +3,10 @@
 use super::classes::Classes;
 use bentpipe_core::Span;
 
-/// Statistics of spans in bounded memory: exact mean and extremes, and percentiles with a relative error of
-/// at most 1/256 (0.4 %). Microseconds are counted in classes no wider than 1/128 of their values
-/// ([`Classes`]), of which the middle is reported. Takes some 8 kB for samples of seconds, nothing before the
-/// first.
+/// Statistics of spans in bounded memory: exact mean and extremes, and percentiles with a relative
+/// error of at most 1/256 (0.4 %). Microseconds are counted in classes no wider than 1/128 of their
+/// values ([`Classes`]), and the middle of the class is reported. Takes about 8 kB for samples of
+/// seconds, nothing before the first.
 #[derive(Clone, Debug)]
 pub struct SpanStatistics {
     classes: Classes,
@@ -57,7 +57,8 @@ impl SpanStatistics {
         if self.count() == 0 {
             self.first = other.first;
         }
-        // About another point: sum (x - b)^2 = sum (x - a)^2 + 2 (a - b) sum (x - a) + n (a - b)^2.
+        // Shift to another origin: sum (x - b)^2 = sum (x - a)^2 + 2 (a - b) sum (x - a) + n (a -
+        // b)^2.
         let (from, to) = (other.first, self.first);
         self.squares += other.squares + (from - to) * (2.0 * count * (mean - from) + count * (from - to));
         self.classes.merge(&other.classes);
@@ -71,7 +72,7 @@ impl SpanStatistics {
         self.classes.count()
     }
 
-    /// Mean in seconds; NaN without samples.
+    /// Returns the mean in seconds; NaN without samples.
     pub fn mean(&self) -> f64 {
         match self.count() {
             0 => f64::NAN,
@@ -79,7 +80,7 @@ impl SpanStatistics {
         }
     }
 
-    /// Standard deviation in seconds; NaN without samples.
+    /// Returns the standard deviation in seconds; NaN without samples.
     pub fn deviation(&self) -> f64 {
         if self.count() == 0 {
             return f64::NAN;
@@ -88,13 +89,13 @@ impl SpanStatistics {
         (self.squares / self.count() as f64 - away * away).max(0.0).sqrt()
     }
 
-    /// Percentile (0 to 100) in seconds; NaN without samples.
+    /// Returns a percentile (0 to 100) in seconds; NaN without samples.
     pub fn percentile(&self, percent: f64) -> f64 {
         let middle = self.classes.percentile(percent).map(Span::from_micros);
         middle.map_or(f64::NAN, |middle| middle.clamp(self.min, self.max).as_secs_f64())
     }
 
-    /// Smallest sample in seconds; NaN without samples.
+    /// Returns the smallest sample in seconds; NaN without samples.
     pub fn min(&self) -> f64 {
         if self.count() == 0 {
             f64::NAN
@@ -103,7 +104,7 @@ impl SpanStatistics {
         }
     }
 
-    /// Largest sample in seconds; NaN without samples.
+    /// Returns the largest sample in seconds; NaN without samples.
     pub fn max(&self) -> f64 {
         if self.count() == 0 {
             f64::NAN

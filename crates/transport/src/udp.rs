@@ -1,8 +1,8 @@
 //! One end of a flow of datagrams (UDP, RFC 768) as a stage. Input port 0, output port 0.
 //!
-//! There is no connection: an application that opens is connected at once, each send is one datagram, and
-//! what is lost stays lost. Datagrams are 28 bytes longer than their payload (IPv4 and UDP headers); one of
-//! 65507 bytes is the largest, and nothing is fragmented.
+//! There is no connection: an application that opens is connected at once, each send is one
+//! datagram, and lost datagrams are not repaired. Datagrams are 28 bytes longer than their payload
+//! (IPv4 and UDP headers); the largest has 65507 bytes, and nothing is fragmented.
 
 use super::flow::{DestinationCounters, SourceCounters};
 use super::hosting::{self, Hosted, Site};
@@ -14,7 +14,8 @@ use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Datagrams (UDP, RFC 768) without connections, acknowledgments or rate control: what is lost stays lost.
+/// Datagrams (UDP, RFC 768) without connections, acknowledgments or rate control. Lost datagrams
+/// are not repaired.
 ///
 /// ```toml
 /// transport = "udp"
@@ -60,13 +61,13 @@ impl Tables for Config {
     const TRACES: &'static [&'static Table] = &[&TRACE];
 }
 
-/// Size of the IPv4 and UDP headers.
+/// Size of the IPv4 and UDP headers, in bytes.
 pub const HEADER: u32 = 28;
 
-/// Largest payload of a datagram over IPv4.
+/// Maximum payload of a datagram over IPv4, in bytes.
 pub const LARGEST: u64 = bentpipe_stage::LARGEST_DATAGRAM;
 
-/// A packet that is not a datagram arrived at a UDP endpoint.
+/// Drop reason: a packet that is not a datagram arrived at a UDP endpoint.
 pub const NOT_UDP: DropReason = DropReason::new("not a datagram");
 
 /// Trace of a receiver of datagrams.
@@ -181,7 +182,7 @@ impl Endpoint {
         out.create(Port(0), packet);
     }
 
-    /// Takes a datagram; whether its payload is as it was sent.
+    /// Takes a datagram; `intact` if its payload is unchanged.
     fn take(&mut self, now: Time, packet: Packet, intact: bool, out: &mut Outbox) {
         if let Some(interface) = self.site.capture {
             out.capture(interface, now, &packet);
@@ -297,7 +298,7 @@ mod tests {
         let mut report = Report::default();
         app.report("f", &mut report);
         let value = |column: &str| report.value("flow_datagrams", "f", column).unwrap();
-        // 2, 4 and 5 are missing; 1 came after 3.
+        // 2, 4 and 5 are missing; 1 arrived after 3.
         assert_eq!(
             ["missing", "overtaken", "corrupted"].map(|name| value(&format!("datagrams_{name}"))),
             [3.0, 1.0, 1.0]

@@ -1,4 +1,5 @@
-//! An application that measures, added in this one file: what it learns of datagrams, and the tables that it writes.
+//! An application that measures, added in this one file: its information about datagrams, and the
+//! tables that it writes.
 
 mod common;
 

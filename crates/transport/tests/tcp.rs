@@ -1,5 +1,5 @@
-//! TCP as a whole: transcripts, bulk transfers over simple paths, and paths that lose, reorder and duplicate,
-//! with and without proxies that split.
+//! TCP as a whole: transcripts, bulk transfers over simple paths, and paths that lose, reorder and
+//! duplicate, with and without proxies that split.
 
 #[path = "tcp/bulk.rs"]
 mod bulk;

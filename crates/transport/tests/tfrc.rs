@@ -1,4 +1,4 @@
-//! TFRC over simple paths, held to RFC 5348.
+//! TFRC over simple paths, compared with RFC 5348.
 
 mod common;
 
@@ -63,7 +63,8 @@ fn with_regular_losses_the_rate_is_that_of_the_equation() {
         let before = path.delivered();
         path.run(400.0);
         let rate = (path.delivered() - before) / 200.0;
-        // Every loss is an event of its own where there are more packets between than in a round trip.
+        // Every loss is a separate event if there are more packets between losses than in a round
+        // trip.
         let p = path.ends[1].receiver().losses().rate();
         let expected = equation::rate(1460.0, path.value("flow_source", "flow", "rtt_mean"), p)
             * (1.0 - 1.0 / every as f64);
@@ -109,8 +110,8 @@ fn before_the_first_loss_the_rate_doubles_from_the_initial_window() {
     // W_init of 4380 bytes a round trip.
     let initial = 4380.0 / 0.2;
     assert!((rates[0] / initial - 1.0).abs() < 0.01, "{rates:?}");
-    // At most twice as much with each report (4.3); a report of what was sent at the old rate allows no more than twice that,
-    // so a doubling takes one or two round trips.
+    // At most twice as much with each report (4.3). A report of packets sent at the old rate
+    // permits no more than twice that, so a doubling takes one or two round trips.
     assert!(rates.windows(2).all(|pair| (1.0..=2.01).contains(&(pair[1] / pair[0]))), "{rates:?}");
     assert!(rates[5] >= initial * 2f64.powf(2.5), "{rates:?}");
 }
@@ -154,6 +155,6 @@ fn small_packets_get_the_bit_rate_of_large_ones_less_their_headers() {
     };
     let app = r#"{"cbr": {"rate": "4 Mbit/s", "datagram": "200 B"}}"#;
     let small = rate(r#"{"small_packets": true}"#, app);
-    // 10 ms between packets of 200 bytes: 20 kB/s is what RFC 4828 (section 4.2) leaves.
+    // 10 ms between packets of 200 bytes: 20 kB/s is the rate that RFC 4828 (section 4.2) permits.
     assert!((small / 20_000.0 - 1.0).abs() < 0.05, "{small}");
 }

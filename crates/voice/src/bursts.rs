@@ -1,23 +1,25 @@
-//! How losses cluster: the burst ratio of G.107 and the bursts and gaps of RTCP XR (RFC 3611, section 4.7.2 and appendix A.2).
+//! Clustering of losses: the burst ratio of G.107, and the bursts and gaps of RTCP XR (RFC 3611,
+//! section 4.7.2 and appendix A.2).
 //!
-//! BurstR is the mean number of packets that are lost in a row, divided by that of random losses at the same loss ratio p, which
-//! is 1 / (1 - p) (G.107, clause 7.5).
+//! BurstR is the mean length of a run of losses, divided by that of random losses at the same loss
+//! ratio p, which is 1 / (1 - p) (G.107, clause 7.5).
 //!
-//! RFC 3611 divides a stream into bursts, in which many packets are lost, and gaps, in which each loss has at least Gmin = 16
-//! packets that arrived on both sides. c11 counts packets received in a gap, c14 isolated losses, c13 losses that begin a
-//! burst, c22, c23 and c33 pairs of packets within a burst.
+//! RFC 3611 divides a stream into bursts, in which many packets are lost, and gaps, in which each
+//! loss has at least Gmin = 16 received packets on both sides. c11 counts packets received in a
+//! gap, c14 isolated losses, c13 losses that begin a burst, c22, c23 and c33 pairs of packets
+//! within a burst.
 
-/// Gmin (RFC 3611, section 4.7.2).
+/// The parameter Gmin of RFC 3611, section 4.7.2.
 pub const GMIN: u32 = 16;
 
-/// Counts the losses of a stream. Packets are added in the order of their sequence numbers.
+/// Counters of the losses of a stream. Packets are added in the order of their sequence numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bursts {
     received: u64,
     lost: u64,
     /// Number of runs of consecutive losses.
     runs: u64,
-    /// Whether the last packet was lost.
+    /// True if the last packet was lost.
     losing: bool,
     /// Number of packets received since the last loss.
     since: u32,
@@ -45,7 +47,7 @@ pub struct Clusters {
 }
 
 impl Bursts {
-    /// Adds the next packet: whether it was received.
+    /// Adds the next packet; `received` is false for a lost one.
     #[inline]
     pub fn add(&mut self, received: bool) {
         if received {
@@ -78,17 +80,18 @@ impl Bursts {
         }
     }
 
-    /// Number of packets so far.
+    /// Returns the number of packets so far.
     pub fn packets(&self) -> u64 {
         self.received + self.lost
     }
 
-    /// Number of lost packets so far.
+    /// Returns the number of lost packets so far.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// The burst ratio BurstR of G.107: mean run of losses over that of random losses. It is 1 without losses.
+    /// Returns the burst ratio BurstR of G.107: mean run of losses divided by that of random
+    /// losses; 1 without losses.
     pub fn ratio(&self) -> f64 {
         if self.lost == 0 || self.received == 0 {
             return 1.0;
@@ -97,10 +100,10 @@ impl Bursts {
         mean * self.received as f64 / self.packets() as f64
     }
 
-    /// Bursts and gaps so far; the packets since the last loss belong to the last gap.
+    /// Returns the bursts and gaps so far. The packets since the last loss belong to the last gap.
     pub fn clusters(&self) -> Clusters {
         let mut all = *self;
-        // What came after the last loss ends the last burst as a loss would.
+        // The packets after the last loss end the last burst, as a loss would.
         match all.burst {
             0 => {}
             1 => all.c14 += 1,
@@ -151,7 +154,8 @@ mod tests {
     fn bursts_and_gaps_are_those_of_rfc_3611() {
         let mut bursts = Bursts::default();
         let mut tell = |text: &str| text.bytes().for_each(|byte| bursts.add(byte == b'1'));
-        // A gap of 20 packets, an isolated loss, 20 packets, a burst "01101110", a gap of 20 packets.
+        // A gap of 20 packets, an isolated loss, 20 packets, a burst "01101110", a gap of 20
+        // packets.
         tell(&"1".repeat(20));
         tell("0");
         tell(&"1".repeat(20));

@@ -1,14 +1,14 @@
-//! Bytes of a packet of speech at the network layer, by what it travels in.
+//! Size of a packet of speech at the network layer, by its encapsulation.
 //!
 //! | | bytes before the payload |
 //! | --- | --- |
 //! | RTP over UDP and IPv4 | 12 + 8 + 20 (RFC 3550, RFC 768, RFC 791) |
-//! | the same with compressed headers on a link | 2, or 4 with UDP checksums (RFC 2508) |
+//! | RTP with compressed headers on a link | 2, or 4 with UDP checksums (RFC 2508) |
 //! | IAX2 mini frame over UDP and IPv4 | 4 + 8 + 20 (RFC 5456, section 8.1.2) |
 //! | IAX2 full frame over UDP and IPv4 | 12 + 8 + 20 (RFC 5456, section 8.1.1) |
 //!
-//! An IAX2 trunk carries the frames of all calls between two exchanges in one datagram: 8 bytes of meta header and, for each call, 4
-//! bytes, or 6 with time stamps (RFC 5456, section 8.1.3.2).
+//! An IAX2 trunk carries the frames of all calls between two exchanges in one datagram: 8 bytes of
+//! meta header, plus 4 bytes for each call, or 6 with time stamps (RFC 5456, section 8.1.3.2).
 
 /// Size of the IPv4 and UDP headers together, in bytes.
 const DATAGRAM: u32 = 28;
@@ -22,17 +22,18 @@ pub enum Encapsulation {
     Rtp,
     /// RTP over UDP and IPv4 with compressed headers (cRTP).
     CompressedRtp {
-        /// Whether UDP checksums are sent, which takes 2 bytes.
+        /// True if UDP checksums are sent, which takes 2 bytes.
         checksums: bool,
     },
     /// An IAX2 mini frame over UDP and IPv4.
     Iax2Mini,
-    /// An IAX2 full frame over UDP and IPv4, as the first of a call and whenever the mini frames' 16 bits of time overflow.
+    /// An IAX2 full frame over UDP and IPv4: the first of a call, and one at each overflow of the
+    /// mini frames' 16 bits of time.
     Iax2Full,
 }
 
 impl Encapsulation {
-    /// Size of a packet with a payload of so many bytes.
+    /// Returns the size of a packet with `payload` bytes of payload.
     pub const fn packet(self, payload: u32) -> u32 {
         payload
             + match self {
@@ -45,7 +46,8 @@ impl Encapsulation {
     }
 }
 
-/// Size in bytes of the packet of an IAX2 trunk with the speech of so many calls, with or without time stamps.
+/// Returns the size in bytes of an IAX2 trunk packet with the speech of `calls` calls, with or
+/// without time stamps.
 pub const fn trunk(calls: u32, payload: u32, timestamps: bool) -> u32 {
     DATAGRAM + TRUNK + calls * (payload + if timestamps { 6 } else { 4 })
 }

@@ -1,4 +1,4 @@
-//! Speech codecs: what they send, and how the E-model rates them.
+//! Speech codecs: their frames and packets, and their ratings in the E-model.
 
 use bentpipe_core::{Count, Problems};
 
@@ -8,21 +8,21 @@ pub type Frames = Count<1, 24>;
 /// A speech codec in one of its modes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Codec {
-    /// Its name, as in G.113 or the standard that defines it.
+    /// Name of the codec, as in G.113 or in its own standard.
     pub name: &'static str,
     /// Duration in milliseconds of the speech in a frame.
     pub frame_ms: f64,
-    /// Bytes that a frame takes in an RTP payload.
+    /// Size of a frame in an RTP payload, in bytes.
     pub frame_bytes: u32,
     /// The equipment impairment factor Ie of G.107, without packet loss.
     pub ie: f64,
     /// Packet-loss robustness factor Bpl in per cent.
     pub bpl: f64,
-    /// What of the two factors is no value of a standard, if anything.
+    /// A note on the part of the two factors that is no value of a standard, if any.
     pub assumed: Option<&'static str>,
-    /// The documents that the values are from.
+    /// The documents that contain the values.
     pub source: &'static str,
-    /// How its RTP packets are marked and what else they contain.
+    /// Format of the codec's RTP packets.
     pub rtp: Format,
 }
 
@@ -31,54 +31,54 @@ pub struct Codec {
 pub struct Format {
     /// Payload type: the static one of RFC 3551, or one of the dynamic range.
     pub payload_type: u8,
-    /// Units of the RTP time stamp in a second.
+    /// Clock rate: units of the RTP time stamp per second.
     pub clock: u32,
     /// Bytes of a payload before its frames.
     pub header: u32,
-    /// Speech beyond the frame that the encoder waits for, in milliseconds.
+    /// Look-ahead: speech beyond the frame that the encoder needs, in milliseconds.
     pub lookahead_ms: f64,
-    /// The comfort noise that is sent in silence.
+    /// Comfort noise, sent in silence.
     pub noise: Noise,
 }
 
-/// What a codec sends in silence, if it sends comfort noise.
+/// The comfort noise of a codec, sent in silence.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Noise {
-    /// Payload type of its packets: that of the codec, or 13 for those of RFC 3389.
+    /// Payload type of its packets: that of the codec, or 13 for packets of RFC 3389.
     pub payload_type: u8,
-    /// Bytes of its RTP payload.
+    /// Size of its RTP payload in bytes.
     pub bytes: u32,
-    /// Time in milliseconds after which it is repeated; 0 if it is sent only when silence begins.
+    /// Interval of repetition in milliseconds; 0 if it is sent only when silence begins.
     pub every_ms: f64,
 }
 
 impl Codec {
-    /// Bytes of an RTP payload of so many frames.
+    /// Returns the size of an RTP payload with `frames` frames, in bytes.
     pub const fn payload(&self, frames: u32) -> u32 {
         self.rtp.header + frames * self.frame_bytes
     }
 
-    /// The least number of frames that hold 20 ms of speech.
+    /// Returns the smallest number of frames that contains 20 ms of speech.
     pub fn usual_frames(&self) -> u32 {
         (20.0 / self.frame_ms).ceil() as u32
     }
 
-    /// The number of frames in a packet: the chosen one, or the usual one.
+    /// Returns the number of frames in a packet: the chosen number, or the usual one.
     pub fn frames(&self, chosen: Option<Frames>) -> u32 {
         chosen.map_or(self.usual_frames(), |frames| frames.value() as u32)
     }
 
-    /// The largest number of frames that a packet may hold: 240 ms of speech.
+    /// Returns the largest number of frames in a packet: 240 ms of speech.
     pub fn most_frames(&self) -> u32 {
         (240.0 / self.frame_ms) as u32
     }
 
-    /// Units of the RTP time stamp in a frame.
+    /// Returns the duration of a frame in units of the RTP time stamp.
     pub fn frame_units(&self) -> u32 {
         (self.frame_ms * f64::from(self.rtp.clock) / 1e3) as u32
     }
 
-    /// The payload type of RTP packets of this codec, or of its comfort noise.
+    /// Returns true for the RTP payload type of this codec or of its comfort noise.
     pub fn understands(&self, payload_type: u8) -> bool {
         payload_type == self.rtp.payload_type || payload_type == self.rtp.noise.payload_type
     }
@@ -100,42 +100,44 @@ macro_rules! codecs {
     };
 }
 
-/// GSM-FR is in G.113, without a Bpl.
+/// Note for GSM-FR, which is in G.113 without a Bpl.
 const LIKE_EFR: Option<&str> = Some("Bpl is assumed to be that of GSM-EFR: G.113 has none for this codec");
-/// iLBC is not in G.113.
+/// Note for iLBC, which is not in G.113.
 const LIKE_G729: Option<&str> = Some("Ie and Bpl are assumed to be those of G.729A: G.113 has none for iLBC");
-/// AMR is not in G.113.
+/// Note for AMR, which is not in G.113.
 const AS_EFR: Option<&str> =
     Some("Ie and Bpl are assumed to be those of GSM-EFR, whose speech coding its 12.2 kbit/s mode has");
-/// Opus is not in G.113.
+/// Note for Opus, which is not in G.113.
 const FITTED: Option<&str> =
     Some("Ie and Bpl are those of a published fit (Alahmadi 2021, narrow band, random loss): G.113 has none for Opus");
 
-/// Comfort noise of codecs that have none of their own: the level alone (RFC 3389).
+/// Comfort noise of codecs that define none: the level alone (RFC 3389).
 const LEVEL: Noise = Noise { payload_type: 13, bytes: 1, every_ms: 0.0 };
 
 const fn format(payload_type: u8, noise: Noise) -> Format {
     Format { payload_type, clock: 8000, header: 0, lookahead_ms: 0.0, noise }
 }
 
-/// The codec's own description of silence, under the payload type of its speech.
+/// Returns the codec's own description of silence, under the payload type of its speech.
 const fn own(payload_type: u8, bytes: u32, every_ms: f64) -> Format {
     format(payload_type, Noise { payload_type, bytes, every_ms })
 }
 
-/// G.711 (payload type 0 or 8) and iLBC (dynamic).
+/// Returns the format of G.711 (payload type 0 or 8) and iLBC (dynamic), which have no header and
+/// no look-ahead.
 const fn plain(payload_type: u8) -> Format {
     format(payload_type, LEVEL)
 }
 
-/// One codec mode request before the frames (RFC 4867); the description of silence has 5 bytes and is repeated every eighth frame
-/// (3GPP TS 26.093).
+/// Format of AMR: one codec mode request before the frames (RFC 4867). The description of silence
+/// has 5 bytes and is repeated every eighth frame (3GPP TS 26.093).
 const AMR: Format = Format { header: 1, lookahead_ms: 5.0, ..own(98, 7, 160.0) };
-/// Annex B: 15 bits of silence, when it changes.
+/// Format of G.729. Annex B: 15 bits of silence, at changes.
 const G729: Format = Format { lookahead_ms: 5.0, ..own(18, 2, 0.0) };
-/// Annex A: 4 bytes of silence, when it changes.
+/// Format of G.723.1. Annex A: 4 bytes of silence, at changes.
 const G723: Format = Format { lookahead_ms: 7.5, ..own(4, 4, 0.0) };
-/// RFC 6716: a look-ahead of 6.5 ms in all, and in silence a frame of one byte every 400 ms. RFC 7587: a clock of 48 kHz.
+/// Format of Opus. RFC 6716: a total look-ahead of 6.5 ms, and in silence a frame of one byte every
+/// 400 ms. RFC 7587: a clock of 48 kHz.
 const OPUS: Format = Format { clock: 48_000, lookahead_ms: 6.5, ..own(111, 1, 400.0) };
 
 codecs! {
@@ -154,7 +156,7 @@ codecs! {
     "G.723.1" 30.0 ms 24 B, Ie 15.0 Bpl 16.1, None, "G.113 Appendix I, 6.3 kbit/s with voice activity detection", G723;
 }
 
-/// The codec with this name.
+/// Returns the codec with this name.
 pub fn find(name: &str) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.name.eq_ignore_ascii_case(name))
 }

@@ -1,8 +1,9 @@
-//! The E-model (ITU-T G.107, 06/2015): the transmission rating R of a telephone call over a narrow-band connection, and the
-//! mean opinion score (MOS) that it stands for. Symbols and numbers of equations are the recommendation's.
+//! The E-model (ITU-T G.107, 06/2015): the transmission rating R of a narrow-band telephone call,
+//! and the corresponding mean opinion score (MOS). Symbols and equation numbers are those of the
+//! recommendation.
 //!
-//! Everything here is a pure function of [`Parameters`]. The wide-band and full-band E-models (G.107.1 and G.107.2) have
-//! scales of their own and are not these.
+//! Everything here is a pure function of [`Parameters`]. The wide-band and full-band E-models
+//! (G.107.1 and G.107.2) have other scales and are not included.
 
 /// One parameter of the E-model (G.107, table 2).
 pub struct Symbol {
@@ -10,9 +11,10 @@ pub struct Symbol {
     pub name: &'static str,
     /// The unit of its value; `1` if it has none.
     pub unit: &'static str,
-    /// The value that the recommendation assumes if nothing else is known.
+    /// The default value of the recommendation.
     pub default: f64,
-    /// The range for which the recommendation permits it. The equations are defined beyond it, see [`Symbol::defined`].
+    /// The range that the recommendation permits. The equations are defined beyond it; see
+    /// [`Symbol::defined`].
     pub permitted: (f64, f64),
     /// The range in which the equations are defined.
     pub defined: (f64, f64),
@@ -49,7 +51,7 @@ macro_rules! parameters {
     };
 }
 
-/// Stands for a range without a limit.
+/// A limit of an unlimited range.
 const ANY: f64 = f64::INFINITY;
 
 parameters! {
@@ -77,7 +79,7 @@ parameters! {
     m_t "mT" "ms" 100.0 (20.0, 150.0) within (1e-9, ANY) "shortest one-way delay that a talker perceives"
 }
 
-/// A call's rating, and the parts of which it is made (equation 7-1).
+/// A call's rating, and its components (equation 7-1).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rating {
     /// The basic signal-to-noise ratio Ro (section 7.2).
@@ -92,16 +94,17 @@ pub struct Rating {
     pub idd: f64,
     /// The impairments by delay together, Id = Idte + Idle + Idd (section 7.4).
     pub id: f64,
-    /// Effective equipment impairment: the codec's under the loss of packets.
+    /// The effective equipment impairment: that of the codec under packet loss.
     pub ie_eff: f64,
-    /// Transmission rating, with the advantage factor.
+    /// Transmission rating R, with the advantage factor.
     pub r: f64,
     /// Mean opinion score of a conversation, up to 4.5.
     pub mos: f64,
 }
 
 impl Rating {
-    /// The parts with the symbols of the recommendation (Ieeff is its Ie-eff), in the order of its equations.
+    /// Returns the parts with the symbols of the recommendation (Ieeff is its Ie-eff), in the order
+    /// of its equations.
     pub fn parts(&self) -> [(&'static str, f64); 9] {
         [
             ("Ro", self.ro),
@@ -117,17 +120,18 @@ impl Rating {
     }
 }
 
-/// Why a parameter cannot be set.
+/// The reason for which a parameter cannot be set.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Refused {
-    /// The recommendation has no such symbol.
+    /// The recommendation does not have this symbol.
     Unknown,
     /// The equations are not defined for this value.
     Undefined(f64, f64),
 }
 
 impl Parameters {
-    /// A call with one-way delay `delay` in milliseconds: T = Ta and Tr = 2 T (G.107, clause 7.4).
+    /// Creates a call with one-way delay `delay` in milliseconds: T = Ta and Tr = 2 T (G.107,
+    /// clause 7.4).
     pub fn with_delay(delay: f64) -> Parameters {
         Parameters { t: delay, ta: delay, tr: 2.0 * delay, ..Parameters::default() }
     }
@@ -143,13 +147,13 @@ impl Parameters {
         Ok(())
     }
 
-    /// The parameters whose values lie outside the range that the recommendation permits, with their values.
+    /// Returns the parameters outside the range that the recommendation permits, with their values.
     pub fn beyond(mut self) -> Vec<(&'static Symbol, f64)> {
         let values = SYMBOLS.iter().map(|symbol| (symbol, *(symbol.place)(&mut self)));
         values.filter(|(symbol, value)| !(symbol.permitted.0..=symbol.permitted.1).contains(value)).collect()
     }
 
-    /// The rating of the call.
+    /// Returns the rating of the call.
     pub fn rate(&self) -> Rating {
         let no = self.noise();
         let ro = 15.0 - 1.5 * (self.slr + no);
@@ -163,7 +167,7 @@ impl Parameters {
         Rating { ro, is, idte, idle, idd, id, ie_eff, r, mos: mos(r) }
     }
 
-    /// No, the sum of all noise powers at the 0 dBr point in dBm0p (equations 7-3 to 7-7).
+    /// Returns No, the sum of all noise powers at the 0 dBr point in dBm0p (equations 7-3 to 7-7).
     fn noise(&self) -> f64 {
         let olr = self.slr + self.rlr;
         let nos = self.ps - self.slr - self.d_s - 100.0 + 0.004 * (self.ps - olr - self.d_s - 14.0).powi(2);
@@ -174,12 +178,12 @@ impl Parameters {
         10.0 * [self.nc, nos, nor, nfo].map(|level| power(level / 10.0)).iter().sum::<f64>().log10()
     }
 
-    /// STMRo, the sidetone with the talker's echo that joins it (equation 7-12).
+    /// Returns STMRo, the sidetone combined with the talker's echo (equation 7-12).
     fn sidetone(&self) -> f64 {
         -10.0 * (power(-self.stmr / 10.0) + (-self.t / 4.0).exp() * power(-self.telr / 10.0)).log10()
     }
 
-    /// Ist, by an unfit sidetone (equation 7-11).
+    /// Returns Ist, the impairment by an unsuitable sidetone (equation 7-11).
     fn sidetone_impairment(&self) -> f64 {
         let stmro = self.sidetone();
         12.0 * root((stmro - 13.0) / 6.0, 8)
@@ -188,7 +192,8 @@ impl Parameters {
             + 29.0
     }
 
-    /// Is: too loud a connection, an unfit sidetone, quantisation (equations 7-8 to 7-17).
+    /// Returns Is: too loud a connection, an unsuitable sidetone, quantisation (equations 7-8 to
+    /// 7-17).
     fn simultaneous(&self, no: f64, ro: f64) -> f64 {
         let xolr = (self.slr + self.rlr) + 0.2 * (64.0 + no - self.rlr);
         let iolr = 20.0 * (root(xolr / 8.0, 8) - xolr / 8.0);
@@ -200,7 +205,7 @@ impl Parameters {
         iolr + self.sidetone_impairment() + iq
     }
 
-    /// Idte (equations 7-19 to 7-25).
+    /// Returns Idte, the talker's echo (equations 7-19 to 7-25).
     fn talker_echo(&self, no: f64) -> f64 {
         let roe = -1.5 * (no - self.rlr);
         let delayed = 40.0 * ((1.0 + self.t / 10.0) / (1.0 + self.t / 150.0)).log10();
@@ -219,14 +224,14 @@ impl Parameters {
         }
     }
 
-    /// Idle (equations 7-26 and 7-27).
+    /// Returns Idle, the listener's echo (equations 7-26 and 7-27).
     fn listener_echo(&self, ro: f64) -> f64 {
         let rle = 10.5 * (self.wepl + 7.0) * (self.tr + 1.0).powf(-0.25);
         let half = (ro - rle) / 2.0;
         half + (half * half + 169.0).sqrt()
     }
 
-    /// Idd (equations 7-28 and 7-29).
+    /// Returns Idd, the absolute delay (equations 7-28 and 7-29).
     fn absolute_delay(&self) -> f64 {
         if self.ta <= self.m_t {
             return 0.0;
@@ -238,7 +243,7 @@ impl Parameters {
     }
 }
 
-/// Ie-eff: the impairment of a codec under the loss of packets (equation 7-30).
+/// Returns Ie-eff, the impairment of a codec under packet loss (equation 7-30).
 pub fn effective(ie: f64, bpl: f64, ppl: f64, burst_r: f64) -> f64 {
     if ppl == 0.0 {
         return ie;
@@ -246,8 +251,8 @@ pub fn effective(ie: f64, bpl: f64, ppl: f64, burst_r: f64) -> f64 {
     ie + (95.0 - ie) * ppl / (ppl / burst_r + bpl)
 }
 
-/// Mean opinion score that a rating stands for (G.107, annex B, equation B-4). As the equation has it, the score lies a
-/// little below 1, the worst opinion, where R lies between 0 and 6.5.
+/// Returns the mean opinion score of a rating (G.107, annex B, equation B-4). As in the equation,
+/// the score is slightly below 1, the worst opinion, for R between 0 and 6.5.
 pub fn mos(r: f64) -> f64 {
     match r {
         r if r <= 0.0 => 1.0,
@@ -256,7 +261,7 @@ pub fn mos(r: f64) -> f64 {
     }
 }
 
-/// The ratings from which each category of quality begins (G.109), best first.
+/// The lowest rating of each category of quality (G.109), best first.
 pub const CATEGORIES: [(f64, &str); 6] = [
     (90.0, "very satisfied"),
     (80.0, "satisfied"),
@@ -266,13 +271,14 @@ pub const CATEGORIES: [(f64, &str); 6] = [
     (f64::NEG_INFINITY, "not recommended"),
 ];
 
-/// What users of connections with this rating say of them (G.109).
+/// Returns the users' opinion of connections with this rating (G.109).
 pub fn category(r: f64) -> &'static str {
     CATEGORIES.iter().find(|(from, _)| r >= *from).map_or("not recommended", |(_, name)| name)
 }
 
-/// Burst ratio of losses that a chain with two states makes: the mean burst 1 / q over that of random losses with the same
-/// rate (G.107, clause 7.5). `p` is the probability of a loss after a packet that arrived, `q` that of an arrival after a loss.
+/// Returns the burst ratio of losses from a chain with two states: the mean burst 1 / q divided by
+/// that of random losses with the same rate (G.107, clause 7.5). `p` is the probability of a loss
+/// after a received packet, `q` that of a reception after a loss.
 pub fn burst_ratio(p: f64, q: f64) -> f64 {
     1.0 / (p + q)
 }
@@ -281,7 +287,8 @@ fn power(x: f64) -> f64 {
     10f64.powf(x)
 }
 
-/// `(1 + x^n)^(1/n)`, real also where an odd power of a negative `x` is less than -1.
+/// Returns `(1 + x^n)^(1/n)`, which is also real where an odd power of a negative `x` is less than
+/// -1.
 fn root(x: f64, n: i32) -> f64 {
     let inside = 1.0 + x.powi(n);
     inside.signum() * inside.abs().powf(1.0 / f64::from(n))

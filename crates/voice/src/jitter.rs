@@ -1,15 +1,18 @@
-//! Interarrival jitter (RFC 3550, section 6.4.1): the mean deviation of the differences in transit time.
+//! Interarrival jitter (RFC 3550, section 6.4.1): the mean deviation of the differences in transit
+//! time.
 //!
-//! J_i = J_{i-1} + (|D(i-1,i)| - J_{i-1}) / 16, D(i,j) = (R_j - S_j) - (R_i - S_i), in units of the RTP time stamp, in the order
-//! of arrival. [`Jitter::integer`] is the form of appendix A.8, which RTCP reports.
+//! J_i = J_{i-1} + (|D(i-1,i)| - J_{i-1}) / 16, D(i,j) = (R_j - S_j) - (R_i - S_i), in units of the
+//! RTP time stamp, in the order of arrival. [`Jitter::integer`] is the form of appendix A.8, which
+//! RTCP reports.
 //!
-//! A time of arrival is not rounded to whole units, except in that form: a unit of telephony is 125 us, and whether small
-//! variations of the delay appear as none or as whole units would depend on where in a unit the packets arrive.
+//! An arrival time is not rounded to whole units, except in that form. A unit of telephony is 125
+//! us; with rounding, small variations of the delay would count as zero or as whole units,
+//! depending on the phase of the arrivals.
 
 /// The interarrival jitter of a stream (RFC 3550, section 6.4.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Jitter {
-    /// Time stamp of the last packet, and when it arrived.
+    /// Time stamp of the last packet, and its arrival.
     last: Option<(u32, f64)>,
     real: f64,
     /// 16 times the jitter, computed in integers as in appendix A.8.
@@ -17,7 +20,8 @@ pub struct Jitter {
 }
 
 impl Jitter {
-    /// Adds a packet with time stamp `timestamp` that arrived at `arrival`, both in units of the time stamp.
+    /// Adds a packet with time stamp `timestamp` that arrived at `arrival`, both in units of the
+    /// time stamp.
     #[inline]
     pub fn add(&mut self, timestamp: u32, arrival: f64) {
         if let Some((sent, received)) = self.last.replace((timestamp, arrival)) {
@@ -31,13 +35,13 @@ impl Jitter {
         }
     }
 
-    /// The jitter in units of the time stamp.
+    /// Returns the jitter in units of the time stamp.
     #[inline]
     pub fn real(&self) -> f64 {
         self.real
     }
 
-    /// The jitter in whole units, as RTCP reports it (appendix A.8).
+    /// Returns the jitter in whole units, as RTCP reports it (appendix A.8).
     #[inline]
     pub fn integer(&self) -> u32 {
         self.scaled >> 4
@@ -70,7 +74,8 @@ mod tests {
         assert_eq!(compared, 72);
     }
 
-    /// Delays that vary by 40 us are as long wherever in a unit of 125 us the packets arrive.
+    /// Delays that vary by 40 us give the same jitter at any phase of the arrivals within a unit of
+    /// 125 us.
     #[test]
     fn it_does_not_depend_on_where_in_a_unit_packets_arrive() {
         for offset in 0..25 {

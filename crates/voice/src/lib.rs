@@ -1,5 +1,5 @@
-//! Voice: who speaks when ([`talker`]), what is sent ([`codec`], [`rtp`], [`stream`]), when it is played ([`playout`]), and what a call
-//! sounds like ([`emodel`]).
+//! Voice: talk spurts ([`talker`]), codecs and packets ([`codec`], [`rtp`], [`stream`]), de-jitter
+//! buffers ([`playout`]), and the quality of a call ([`emodel`]).
 
 pub mod bursts;
 pub mod bytes;

@@ -1,4 +1,4 @@
-//! Two ends of a signalling protocol in a test, and the datagrams on their way between them.
+//! Two ends of a signalling protocol in a test, and the datagrams in flight between them.
 
 use bentpipe_core::{Span, Stream, Streams, Time};
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ pub(super) trait Peer {
     fn next_wake(&self) -> Time;
     fn wake(&mut self, now: Time, out: &mut Self::Out);
     fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8], out: &mut Self::Out);
-    /// Splits what an operation has returned into datagrams, events and the number of retransmissions.
+    /// Splits the result of an operation into datagrams, events and the number of retransmissions.
     fn split(out: Self::Out) -> (Datagrams, Vec<Self::Event>, u64);
 }
 
@@ -45,30 +45,31 @@ pub(super) struct Pair<P: Peer> {
     pub ends: [P; 2],
     /// The events of both ends, with their times.
     pub events: [Vec<(Time, P::Event)>; 2],
-    /// All datagrams: when, by which end, and what.
+    /// All datagrams: time, sending end, bytes.
     pub sent: Vec<(Time, usize, Vec<u8>)>,
     pub retransmissions: u64,
     /// Probability with which the path loses a datagram.
     pub loss: f64,
     /// Propagation delay in one direction.
     delay: Span,
-    /// Datagrams on their way: when each arrives, at which end, and what.
+    /// Datagrams in flight: time of arrival, receiving end, bytes.
     path: Vec<(Time, usize, Vec<u8>)>,
-    /// Events of which the callee is to be reminded, and when.
+    /// Events of which the callee is to be reminded, with the time of the reminder.
     reminders: Vec<(Time, P::Event)>,
     stream: Stream,
 }
 
-/// What the callee does when an event occurs. If it returns a span, it is reminded of the event after that time.
+/// The reaction of the callee to an event. If it returns a span, the callee is reminded of the
+/// event after that time.
 pub(super) type Reaction<'a, P> =
     &'a mut dyn FnMut(&mut P, Time, &<P as Peer>::Event, &mut <P as Peer>::Out) -> Option<Span>;
 
-/// The time `millis` milliseconds after the beginning of a test.
+/// Returns the time `millis` milliseconds after the beginning of a test.
 pub(super) fn at(millis: u64) -> Time {
     Time::ZERO + Span::from_millis(millis)
 }
 
-/// The address of an end.
+/// Returns the address of an end.
 pub(super) fn address<P: Peer>(end: usize) -> SocketAddr {
     SocketAddr::from(([198, 18, 0, end as u8 + 1], P::PORT))
 }
@@ -88,7 +89,7 @@ impl<P: Peer> Pair<P> {
         }
     }
 
-    /// Performs an operation at an end and sends what results from it.
+    /// Performs an operation at an end and sends the resulting datagrams.
     pub fn act(&mut self, now: Time, end: usize, act: impl FnOnce(&mut P, &mut P::Out)) {
         let mut out = P::Out::default();
         act(&mut self.ends[end], &mut out);

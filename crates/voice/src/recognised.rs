@@ -1,13 +1,16 @@
-//! RTP streams of any program, recognised by the datagrams that pass: their loss, jitter and quality.
+//! Recognition of RTP streams of any program from passing datagrams, with their loss, jitter and
+//! quality.
 //!
-//! A datagram may be RTP if it has a header of version 2 with a payload type of RFC 3551 that is in use or dynamic (0 to 34, 96 to
-//! 127). Datagrams between the same sockets with the same source (SSRC) are a stream if there are at least [`LEAST`], of which
-//! nine in ten follow the one before by sequence number, by 1 to [`STEP`] modulo 2^16.
+//! A datagram may be RTP if it has a header of version 2 with a payload type of RFC 3551 that is in
+//! use or dynamic (0 to 34, 96 to 127). Datagrams between the same sockets with the same source
+//! (SSRC) are a stream if there are at least [`LEAST`] of them and nine in ten follow the previous
+//! one by sequence number, by 1 to [`STEP`] modulo 2^16.
 //!
-//! Loss is what the sequence numbers miss (RFC 3550, appendix A.3), jitter is that of section 6.4.1. The quality is the E-model's
-//! for the codec that a static payload type names, with the mean delay through the network and the duration of a packet. What a
-//! receiver adds, a de-jitter buffer and packets that come too late for it, is not seen from outside and not rated. Dynamic payload
-//! types have no codec that could be known, and no rating; clocks are 8 kHz unless the payload type has another.
+//! Loss is computed from missing sequence numbers (RFC 3550, appendix A.3), jitter by section
+//! 6.4.1. The quality is that of the E-model for the codec of a static payload type, with the mean
+//! delay through the network and the duration of a packet. The receiver's de-jitter buffer and its
+//! late packets are not visible from outside and not rated. The codec of a dynamic payload type is
+//! unknown, so it has no rating. Clocks are 8 kHz unless the payload type has another.
 
 use super::bursts::Bursts;
 use super::codec::{Codec, CODECS};
@@ -20,9 +23,9 @@ use std::net::SocketAddr;
 
 /// Minimum number of packets of a stream.
 pub const LEAST: u64 = 16;
-/// Greatest step of the sequence number by which a packet follows another.
+/// Maximum step of the sequence number between consecutive packets.
 pub const STEP: u16 = 100;
-/// Maximum number of candidates. Datagrams of further ones are ignored.
+/// Maximum number of candidates. Datagrams of further candidates are ignored.
 const CANDIDATES: usize = 16_384;
 
 /// The RTP streams that passed an emulated network.
@@ -69,7 +72,7 @@ struct Stream {
     first: i64,
     highest: i64,
     last: u16,
-    /// Number of packets that followed the one before them.
+    /// Number of packets that followed the previous packet.
     following: u64,
     packets: u64,
     begin: Time,
@@ -79,12 +82,12 @@ struct Stream {
     jitter_max: f64,
     delays: f64,
     bursts: Bursts,
-    /// Smallest difference between the time stamps of consecutive packets: the duration of a packet.
+    /// Minimum difference between the time stamps of consecutive packets: the duration of a packet.
     units: u32,
     timestamp: u32,
 }
 
-/// Recognises the RTP streams among all datagrams that pass a network.
+/// The recogniser of RTP streams among all datagrams of a network.
 #[derive(Default)]
 pub struct Recogniser {
     streams: BTreeMap<Key, Stream>,
@@ -100,12 +103,12 @@ pub fn may_be(datagram: &[u8]) -> bool {
     matches!(datagram, [first, second, ..] if first >> 6 == 2 && matches!(second & 0x7f, 0..=34 | 96..=127))
 }
 
-/// The codec of a static payload type, if it is known.
+/// Returns the codec of a static payload type, if known.
 fn codec(payload_type: u8) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.rtp.payload_type == payload_type && payload_type < 96)
 }
 
-/// The clock rate of a payload type in Hz (RFC 3551, tables 4 and 5).
+/// Returns the clock rate of a payload type in Hz (RFC 3551, tables 4 and 5).
 fn clock(payload_type: u8) -> u32 {
     match payload_type {
         6 => 16_000,
@@ -118,7 +121,7 @@ fn clock(payload_type: u8) -> u32 {
 }
 
 impl Recogniser {
-    /// Adds a datagram that left the network at `now` and had entered it at `birth`.
+    /// Adds a datagram that entered the network at `birth` and left it at `now`.
     pub fn pass(
         &mut self,
         now: Time,
@@ -265,7 +268,7 @@ mod tests {
             let sent = at(20 * u64::from(number));
             recogniser.pass(sent + Span::from_millis(300), sent, source, destination, &datagram);
         }
-        // DNS and other datagrams, and bytes that only look alike.
+        // DNS and other datagrams, and bytes that only look like RTP.
         for number in 0..100u8 {
             recogniser.pass(at(1), at(0), source, destination, &[number; 40]);
             recogniser.pass(

@@ -1,7 +1,9 @@
-//! Reports about streams: RTCP (RFC 3550, section 6) with the block of metrics for voice (RTCP XR, RFC 3611, section 4.7).
+//! Reports about streams: RTCP (RFC 3550, section 6) with the block of metrics for voice (RTCP XR,
+//! RFC 3611, section 4.7).
 //!
-//! A compound packet begins with a sender or receiver report, and contains the canonical name of its source (CNAME), further the
-//! extended report and a farewell (BYE), if any. Reading keeps what of this is there and skips everything else.
+//! A compound packet begins with a sender or receiver report. It contains the canonical name of its
+//! source (CNAME), and optionally the extended report and a farewell (BYE). Reading skips
+//! everything else.
 
 use super::bursts::{Clusters, GMIN};
 use super::rtp::VERSION;
@@ -20,7 +22,7 @@ const CNAME: u8 = 1;
 const VOIP_METRICS: u8 = 7;
 /// Length of that block after its header, in words of 32 bits.
 const VOIP_WORDS: u16 = 8;
-/// The value of levels, ratings and scores that are unavailable.
+/// The value for unavailable levels, ratings and scores.
 const UNAVAILABLE: u8 = 127;
 
 /// A compound packet of RTCP (RFC 3550, section 6.1).
@@ -28,15 +30,15 @@ const UNAVAILABLE: u8 = 127;
 pub struct Compound {
     /// SSRC of the reporting end.
     pub ssrc: u32,
-    /// What the reporting end has sent, if it sends.
+    /// Information about the stream of the reporting end, if it sends.
     pub sender: Option<SenderInfo>,
-    /// Reports about the sources that it receives.
+    /// Reports about the sources that the end receives.
     pub blocks: Vec<Block>,
     /// Canonical name (CNAME); empty if there is none.
     pub cname: String,
-    /// Voice metrics of what it receives.
+    /// Voice metrics of the received stream.
     pub voip: Option<VoipMetrics>,
-    /// Whether it leaves the session (BYE).
+    /// True if the end leaves the session (BYE).
     pub bye: bool,
 }
 
@@ -56,7 +58,7 @@ pub struct SenderInfo {
 /// Report block about a source that is received (RFC 3550, section 6.4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// The SSRC of the source that the block is about.
+    /// SSRC of the source that the block describes.
     pub ssrc: u32,
     /// Fraction of packets lost since the previous report, in units of 1/256.
     pub fraction: u8,
@@ -68,18 +70,19 @@ pub struct Block {
     pub jitter: u32,
     /// Middle 32 bits of the time in the last sender report.
     pub last: u32,
-    /// Time since that report arrived, in units of 2^-16 s.
+    /// Time since the arrival of that report, in units of 2^-16 s.
     pub since: u32,
 }
 
-/// Metrics for voice (RFC 3611, section 4.7). Rates and densities are in 256ths, durations in milliseconds.
+/// Metrics for voice (RFC 3611, section 4.7). Rates and densities are in 256ths, durations in
+/// milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VoipMetrics {
-    /// The SSRC of the source that the block is about.
+    /// SSRC of the source that the block describes.
     pub ssrc: u32,
     /// Fraction of packets that were lost.
     pub loss: u8,
-    /// Fraction of packets that were discarded because they arrived too late.
+    /// Fraction of packets discarded because they arrived too late.
     pub discard: u8,
     /// Fraction of packets lost or discarded within bursts.
     pub burst_density: u8,
@@ -108,18 +111,18 @@ pub fn ntp(now: Time) -> u64 {
     ((u128::from(now.as_nanos()) << 32) / 1_000_000_000) as u64
 }
 
-/// Converts an NTP time of this run back to a time.
+/// Converts an NTP time of this run to a time.
 pub fn moment(ntp: u64) -> Time {
     Time::from_nanos(((u128::from(ntp) * 1_000_000_000 + (1 << 31)) >> 32) as u64)
 }
 
-/// The middle 32 bits of an NTP time, in units of 2^-16 s.
+/// Returns the middle 32 bits of an NTP time, in units of 2^-16 s.
 pub fn middle(ntp: u64) -> u32 {
     (ntp >> 16) as u32
 }
 
 impl VoipMetrics {
-    /// The metrics of what a receiver has heard; times in seconds, `packet` the duration of one.
+    /// Creates the metrics of a receiver; times in seconds, `packet` the duration of a packet.
     pub fn of(
         ssrc: u32,
         totals: &Totals,
@@ -150,7 +153,7 @@ impl VoipMetrics {
 }
 
 impl Compound {
-    /// The bytes of the packet.
+    /// Returns the bytes of the packet.
     pub fn write(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(160);
         let kind = if self.sender.is_some() { SENDER_REPORT } else { RECEIVER_REPORT };
@@ -178,7 +181,7 @@ impl Compound {
                 let name = &self.cname.as_bytes()[..self.cname.len().min(255)];
                 out.extend([CNAME, name.len() as u8]);
                 out.extend(name);
-                // The list of items ends with a zero, and the chunk with a word.
+                // The list of items ends with a zero, and the chunk with padding to a whole word.
                 out.push(0);
                 out.resize(out.len().next_multiple_of(4), 0);
             });
@@ -208,7 +211,8 @@ impl Compound {
         out
     }
 
-    /// Reads a compound packet; `None` if it does not begin with a report or a part is longer than what is there.
+    /// Reads a compound packet; `None` if it does not begin with a report, or if a part is longer
+    /// than the data.
     pub fn read(mut bytes: &[u8]) -> Option<Compound> {
         let mut compound = Compound::default();
         let mut first = true;
@@ -290,7 +294,7 @@ impl Compound {
     }
 }
 
-/// Whether a datagram that shares a port with RTP is RTCP (RFC 5761, section 4).
+/// Returns true if a datagram that shares a port with RTP is RTCP (RFC 5761, section 4).
 pub fn is_control(datagram: &[u8]) -> bool {
     matches!(datagram, [first, kind, ..] if first >> 6 == VERSION && (192..224).contains(kind))
 }
@@ -343,7 +347,8 @@ mod tests {
     fn what_is_written_is_read_and_has_the_sizes_of_the_standards() {
         let all = compound();
         let bytes = all.write();
-        // Sender report 28 and a block of 24, description 4 + 4 + 2 + 17 and a zero, extended report 8 and a block of 36, farewell 8.
+        // Sender report 28 and a block of 24, description 4 + 4 + 2 + 17 and a zero, extended
+        // report 8 and a block of 36, farewell 8.
         assert_eq!(bytes.len(), 28 + 24 + 28 + 44 + 8);
         assert_eq!(Compound::read(&bytes), Some(all.clone()));
         assert!(is_control(&bytes));

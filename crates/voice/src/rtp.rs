@@ -2,7 +2,7 @@
 
 /// Version of RTP and RTCP.
 pub const VERSION: u8 = 2;
-/// Bytes of a header without contributing sources and extension.
+/// Size of a header without contributing sources and extension, in bytes.
 pub const HEADER: usize = 12;
 /// Payload type of comfort noise (RFC 3389).
 pub const COMFORT_NOISE: u8 = 13;
@@ -10,26 +10,29 @@ pub const COMFORT_NOISE: u8 = 13;
 /// The header of an RTP packet (RFC 3550, section 5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rtp {
-    /// Marker bit: of voice, whether the packet is the first after silence that was not sent (RFC 3551, section 4.1).
+    /// Marker bit; for voice, true for the first packet after silence that was not sent (RFC 3551,
+    /// section 4.1).
     pub marker: bool,
     /// Payload type, 0 to 127.
     pub payload_type: u8,
     /// Sequence number of the packet in its stream, modulo 2^16.
     pub sequence: u16,
-    /// When the first sample of the payload was taken, in units of the payload type's clock.
+    /// Sampling time of the first sample of the payload, in units of the payload type's clock.
     pub timestamp: u32,
     /// Identifier of the source of the stream.
     pub ssrc: u32,
 }
 
-/// Reason for which bytes are not an RTP packet.
+/// The reason for which bytes are not an RTP packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Malformed {
-    /// There are fewer bytes than the header, its contributing sources, its extension or the padding need.
+    /// The bytes are shorter than the header, its contributing sources, its extension or the
+    /// padding.
     Short,
-    /// The version is not 2.
+    /// The version is not 2 (RFC 3550).
     Version,
-    /// The payload type collides with the packet types of RTCP (RFC 5761, section 4), so that the packet is taken for one.
+    /// The payload type collides with the packet types of RTCP (RFC 5761, section 4), so the packet
+    /// is RTCP.
     Control,
 }
 
@@ -45,8 +48,8 @@ impl Rtp {
         bytes
     }
 
-    /// Reads a datagram of `length` bytes that begins with `bytes`, and returns the header, where the payload begins and how many
-    /// bytes it has. Padding is subtracted only if `bytes` contains its last byte.
+    /// Reads a datagram of `length` bytes that begins with `bytes`. Returns the header, the start
+    /// of the payload and its length. Padding is subtracted only if `bytes` contains its last byte.
     pub fn read(bytes: &[u8], length: usize) -> Result<(Rtp, usize, usize), Malformed> {
         let header = bytes.first_chunk::<HEADER>().ok_or(Malformed::Short)?;
         if header[0] >> 6 != VERSION {
@@ -78,12 +81,14 @@ impl Rtp {
     }
 }
 
-/// The number with these low 16 bits that is nearest to `near`: sequence numbers without their wrap.
+/// Returns the number with these low 16 bits that is nearest to `near`: sequence numbers without
+/// their wrap.
 pub fn unwrapped_sequence(near: i64, sequence: u16) -> i64 {
     near + i64::from(sequence.wrapping_sub(near as u16).cast_signed())
 }
 
-/// The number with these low 32 bits that is nearest to `near`: time stamps without their wrap.
+/// Returns the number with these low 32 bits that is nearest to `near`: time stamps without their
+/// wrap.
 pub fn unwrapped_timestamp(near: i64, timestamp: u32) -> i64 {
     near + i64::from(timestamp.wrapping_sub(near as u32).cast_signed())
 }

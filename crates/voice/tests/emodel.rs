@@ -6,7 +6,7 @@ use bentpipe_voice::emodel::{
 };
 use std::collections::BTreeMap;
 
-/// The rows of a file, each by the names in its first line.
+/// Returns the rows of a file, each by the names in its first line.
 fn rows(text: &'static str) -> Vec<BTreeMap<&'static str, f64>> {
     let mut lines = text.lines().map(|line| line.split(','));
     let names: Vec<&str> = lines.next().expect("a first line").collect();
@@ -42,7 +42,7 @@ fn a_call_with_default_values_is_rated_as_published() {
 
 #[test]
 fn opinions_are_those_of_the_table_of_categories() {
-    // good_or_better and poor_or_worse are other scales.
+    // good_or_better and poor_or_worse are on other scales.
     for row in include_str!("../../../tests/authorities/voip/g107_quality_bands.csv").lines().skip(1) {
         let cells: Vec<&str> = row.split(',').collect();
         let (r, score): (f64, f64) = (cells[0].parse().unwrap(), cells[1].parse().unwrap());
@@ -74,7 +74,7 @@ fn losses_and_bursts_impair_as_the_formula_says() {
         let ratio = burst_ratio(row["p_good_to_lost"], row["q_lost_to_good"]);
         assert!((ratio - row["burst_ratio"]).abs() < 1e-6, "{row:?}: {ratio}");
     }
-    // Bursts hurt: 5 % of loss of G.711 with concealment.
+    // Bursts reduce the quality: 5 % of loss of G.711 with concealment.
     assert!(effective(0.0, 25.1, 5.0, 2.0) > effective(0.0, 25.1, 5.0, 1.0));
 }
 
@@ -88,7 +88,7 @@ fn values_for_which_the_equations_are_not_defined_are_refused() {
     call.set("Ta", 620.0).unwrap();
     let beyond: Vec<&str> = call.beyond().iter().map(|(symbol, _)| symbol.name).collect();
     assert_eq!(beyond, ["Ta"]);
-    // At both ends of every range that the recommendation permits there is a rating.
+    // At both ends of every range that the recommendation permits, the rating is finite.
     for symbol in SYMBOLS {
         for value in [symbol.permitted.0, symbol.permitted.1] {
             let mut call = Parameters::with_delay(300.0);

@@ -1,4 +1,5 @@
-//! Streams of speech from mouth to ear: what a receiver makes of packets that are lost, late, out of order, or from another source.
+//! Streams of speech from mouth to ear: lost, late and reordered packets, and packets of another
+//! source.
 
 #[path = "voice/mutated.rs"]
 mod mutated;
@@ -17,7 +18,7 @@ fn buffer(text: &str) -> playout::Config {
     serde_json::from_str(text).unwrap()
 }
 
-/// G.711 with 20 ms a packet that is sent all the time.
+/// Returns a sender of G.711 with 20 ms per packet, without silence suppression.
 fn sender(skew: f64) -> (Sender, Numbers) {
     let sending =
         Sending { codec: find("G.711u").unwrap(), frames: 2, suppression: false, comfort_noise: false, skew };
@@ -42,7 +43,8 @@ fn lost_late_and_duplicate_packets_are_told_apart() {
         match number % 100 {
             // Lost: 2 in a row of each 100.
             7 | 8 => {}
-            // 61 ms behind the others, the buffer holds 60 ms; 59 ms is in time.
+            // A packet 61 ms later than the others is late for the buffer of 60 ms; 59 ms is in
+            // time.
             20 => arrivals.push((arrival + Span::from_millis(61), rtp)),
             40 => arrivals.push((arrival + Span::from_millis(59), rtp)),
             60 => arrivals.extend([(arrival, rtp), (arrival + Span::from_millis(1), rtp)]),
@@ -59,7 +61,7 @@ fn lost_late_and_duplicate_packets_are_told_apart() {
         (totals.expected, totals.lost, totals.late, totals.duplicates, totals.played),
         (1000, 20, 10, 10, 970)
     );
-    // 20 ms in a packet, 270 ms under way, 60 ms in the buffer.
+    // 20 ms in a packet, 270 ms in flight, 60 ms in the buffer.
     assert!((totals.delay() - 0.350).abs() < 1e-9 && (totals.longest - 0.350).abs() < 1e-9);
     // 20 runs of losses: 10 of two and 10 of one.
     assert!((totals.bursts.ratio() - 1.5 * 0.97).abs() < 1e-12);
@@ -103,7 +105,7 @@ fn a_new_source_begins_again_and_an_overtaken_packet_is_late_without_a_buffer() 
     }
     let totals = receiver.totals();
     assert_eq!((totals.expected, totals.lost, totals.late, totals.played), (3, 0, 1, 2));
-    // Another source with numbers that have nothing to do with the first's.
+    // Another source, with numbers unrelated to those of the first.
     for number in 0..10u16 {
         let rtp = Rtp {
             sequence: 100 + number,
@@ -123,13 +125,14 @@ fn a_new_source_begins_again_and_an_overtaken_packet_is_late_without_a_buffer() 
 
 #[test]
 fn clocks_that_run_apart_empty_a_fixed_buffer_and_an_adaptive_one_follows() {
-    // The sender's clock is 200 parts per million slow: in 1000 s its packets come 200 ms later.
+    // The sender's clock is slow by 200 parts per million: in 1000 s its packets become 200 ms
+    // later.
     let late = |text: &str, marked: bool| {
         let (mut sender, numbers) = sender(-200e-6);
         let clocks = Clocks { own: 0.0, peer: -200e-6 };
         let mut receiver = receiver(text, numbers, clocks);
         for number in 0..50_000u64 {
-            // Up to 4 ms of jitter: an adaptive buffer's margin is what varies.
+            // Up to 4 ms of jitter: only the margin of an adaptive buffer varies.
             let at = sender.due().unwrap()
                 + WAY
                 + Span::from_micros(if marked { number * 7919 % 4001 } else { 0 });
@@ -143,7 +146,7 @@ fn clocks_that_run_apart_empty_a_fixed_buffer_and_an_adaptive_one_follows() {
     assert!((lateness - 0.7).abs() < 0.001, "{lateness}");
     let (lateness, totals) = late(r#"{"ramjee-2": {}}"#, true);
     assert!(lateness < 0.01, "{lateness}");
-    // From mouth to ear by the true clock: 290 ms, jitter, and what the buffer adds.
+    // From mouth to ear by the true clock: 290 ms, jitter, and the delay of the buffer.
     assert!(totals.delay() > 0.290 && totals.delay() < 0.320, "{}", totals.delay());
 }
 
@@ -173,7 +176,8 @@ fn every_codec_is_sent_and_heard_in_a_conversation() {
             }
             let totals = receiver.totals();
             assert_eq!((totals.lost, totals.late), (0, 0), "{}", codec.name);
-            // A side speaks 38.7 % of the time, and packets at the ends of talk spurts are filled up.
+            // A side speaks 38.7 % of the time, and packets at the ends of talk spurts are filled
+            // up.
             assert!((0.3..0.5).contains(&(speech / 600.0)), "{}: {speech} s", codec.name);
             assert!(bytes > 0);
         }
@@ -194,12 +198,13 @@ fn an_origin_that_becomes_known_later_places_the_packets_that_follow() {
         }
         assert_eq!(receiver.receive(at, &rtp), Heard::Played { at: at + Span::from_millis(60) });
     }
-    // Before, only the buffer was known of.
+    // Before, only the buffer was known.
     assert!((receiver.window().unwrap().delay() - 0.350).abs() < 1e-9);
     assert!((receiver.totals().delay() - (0.350 + 0.060) / 2.0).abs() < 1e-9);
 }
 
-/// A first packet that was overtaken is not more than all: 3 of 4 arrive, and the one that is missing lies between them.
+/// A first packet that was overtaken also counts as expected: 3 of 4 arrive, and the missing one
+/// lies between them.
 #[test]
 fn packets_before_the_first_that_arrived_are_expected_too() {
     let (mut sender, numbers) = sender(0.0);
@@ -214,8 +219,9 @@ fn packets_before_the_first_that_arrived_are_expected_too() {
     assert_eq!(totals.bursts.packets(), 4);
 }
 
-/// Only a packet that was given up as lost can stop being lost: one from before the beginning of the stream was never counted (found
-/// by fuzzing: `lost` became -1), and a second copy changes nothing.
+/// Only a packet that was given up as lost can stop being lost. A packet from before the beginning
+/// of the stream was never counted (found by fuzzing: `lost` became -1), and a second copy changes
+/// nothing.
 #[test]
 fn a_packet_that_is_late_by_more_than_a_second_is_lost_no_longer_only_if_it_was_counted() {
     let (mut sender, numbers) = sender(0.0);

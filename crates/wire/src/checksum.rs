@@ -4,12 +4,13 @@ use crate::{ICMP, UDP};
 use etherparse::checksum::Sum16BitWords;
 use std::net::IpAddr;
 
-/// The checksum of some bytes: 0 if they include their own checksum and it holds.
+/// Returns the checksum of some bytes; 0 if they include their own checksum and it is valid.
 pub fn of(bytes: &[u8]) -> u16 {
     finished(&Sum16BitWords::new().add_slice(bytes))
 }
 
-/// A checksum after one 16-bit word of what it covers has changed (RFC 1624, equation 3): HC' = ~(~HC + ~m + m').
+/// Returns a checksum after one 16-bit word of what it covers has changed (RFC 1624, equation 3):
+/// HC' = ~(~HC + ~m + m').
 pub fn updated(checksum: u16, old: u16, new: u16) -> u16 {
     let mut sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
     sum = (sum & 0xffff) + (sum >> 16);
@@ -17,8 +18,9 @@ pub fn updated(checksum: u16, old: u16, new: u16) -> u16 {
     !(sum as u16)
 }
 
-/// The checksum of an upper-layer message with its pseudo-header, which sums to the same in IPv4 (RFC 9293, section 3.1) and
-/// IPv6 (RFC 8200, section 8.1): 0 if the message includes its own checksum and it holds. ICMP for IPv4 has no pseudo-header.
+/// Returns the checksum of an upper-layer message with its pseudo-header, whose sum is the same in
+/// IPv4 (RFC 9293, section 3.1) and IPv6 (RFC 8200, section 8.1); 0 if the message includes its own
+/// checksum and it is valid. ICMP for IPv4 has no pseudo-header.
 pub fn with_addresses(source: IpAddr, destination: IpAddr, protocol: u8, message: &[u8]) -> u16 {
     let sum = match protocol {
         ICMP => Sum16BitWords::new(),
@@ -27,18 +29,19 @@ pub fn with_addresses(source: IpAddr, destination: IpAddr, protocol: u8, message
     finished(&sum.add_slice(message))
 }
 
-/// The same of a message that is `header` and behind it zeros, `length` bytes together.
+/// Returns the checksum of a message that consists of `header` and zeros, `length` bytes together.
 pub fn with_zeros(source: IpAddr, destination: IpAddr, protocol: u8, header: &[u8], length: usize) -> u16 {
     finished(&pseudo_header(source, destination, protocol, length).add_slice(header))
 }
 
-/// What a sender that leaves the checksum to its interface writes into the checksum's place: the sum over the pseudo-header
-/// of a message of `length` bytes, not complemented.
+/// Returns the checksum field of a sender that leaves the checksum to its interface: the sum over
+/// the pseudo-header of a message of `length` bytes, not complemented.
 pub fn left_to_interface(source: IpAddr, destination: IpAddr, protocol: u8, length: usize) -> u16 {
     !finished(&pseudo_header(source, destination, protocol, length))
 }
 
-/// How a computed checksum is sent: UDP sends 0xffff for 0, which would mean that there is none (RFC 768).
+/// Returns a computed checksum as it is sent: UDP sends 0xffff for 0, which would mean that there
+/// is none (RFC 768).
 pub fn sent(checksum: u16, protocol: u8) -> u16 {
     if checksum == 0 && protocol == UDP {
         0xffff

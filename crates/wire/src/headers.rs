@@ -1,4 +1,4 @@
-//! What the headers of a packet say.
+//! The contents of a packet's headers.
 
 use crate::{checksum, ICMP, ICMPV6, TCP, UDP};
 use etherparse::ip_number::{AUTH, IPV6_DEST_OPTIONS, IPV6_FRAG, IPV6_HOP_BY_HOP, IPV6_ROUTE};
@@ -9,31 +9,32 @@ use etherparse::{
 use std::net::IpAddr;
 use std::ops::Range;
 
-/// The network header of a packet, and where its upper layer is.
+/// The network header of a packet, and the position of its upper layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Headers {
     /// Address of the host that sent the packet.
     pub source: IpAddr,
     /// Address of the host for which the packet is destined.
     pub destination: IpAddr,
-    /// Differentiated services code point (RFC 2474) in the upper six bits, ECN field (RFC 3168) in the lower two.
+    /// Differentiated services code point (RFC 2474) in the upper six bits, ECN field (RFC 3168) in
+    /// the lower two.
     pub traffic_class: u8,
     /// Number of the upper-layer protocol, behind all extension headers.
     pub protocol: u8,
-    /// Whether the packet is a fragment, the first or a later one.
+    /// True if the packet is a fragment, the first or a later one.
     pub fragment: bool,
     /// Offset of the first byte behind the network headers.
     pub begin: usize,
-    /// Offset of the first byte that does not belong to the packet: its length as its header says.
+    /// Offset of the first byte that does not belong to the packet: the length in its header.
     pub end: usize,
-    /// Source and destination port of TCP and UDP; none in fragments.
+    /// Source and destination port of TCP and UDP; `None` in fragments.
     pub ports: Option<(u16, u16)>,
 }
 
 /// An ICMP echo request or reply (RFC 792).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Echo {
-    /// Whether it is a reply.
+    /// True if it is a reply.
     pub reply: bool,
     /// Identifier of the sequence of echo requests, chosen by the sender.
     pub identifier: u16,
@@ -41,13 +42,15 @@ pub struct Echo {
     pub number: u16,
 }
 
-/// Reads the headers of a packet that begins with IPv4 or IPv6. Returns `None` if it is neither, is malformed or is cut off.
+/// Reads the headers of a packet that begins with IPv4 or IPv6. Returns `None` if it is neither, is
+/// malformed or is cut off.
 #[inline]
 pub fn read(packet: &[u8]) -> Option<Headers> {
     headers(packet, true)
 }
 
-/// Reads the headers of the beginning of a packet, as ICMP errors quote it: what follows the network header may be cut off.
+/// Reads the headers of the beginning of a packet, as ICMP errors quote it: what follows the
+/// network header may be cut off.
 pub fn read_quoted(packet: &[u8]) -> Option<Headers> {
     headers(packet, false)
 }
@@ -61,7 +64,7 @@ fn headers(packet: &[u8], whole: bool) -> Option<Headers> {
     }
 }
 
-/// Where a packet of `length` bytes by its header ends in `packet`.
+/// Returns the offset in `packet` at which a packet ends whose header gives `length` bytes.
 #[inline]
 fn end(packet: &[u8], length: usize, whole: bool) -> Option<usize> {
     (!whole || length <= packet.len()).then_some(length.min(packet.len()))
@@ -128,13 +131,13 @@ struct Upper {
 }
 
 impl Upper {
-    /// Passes over one extension header. Returns whether it was whole.
+    /// Skips one extension header. Returns true if it was whole.
     #[cold]
     fn pass_over(&mut self, packet: &[u8], end: usize) -> bool {
         let rest = &packet[self.begin..end];
         let passed = match self.protocol {
             IPV6_FRAG => Ipv6FragmentHeaderSlice::from_slice(rest).ok().map(|header| {
-                // In a later fragment the payload follows, whatever the next header is said to be.
+                // In a later fragment the payload follows, whatever the next-header field contains.
                 self.fragment = header.is_fragmenting_payload();
                 (header.next_header(), header.slice().len())
             }),
@@ -165,12 +168,14 @@ impl Upper {
 }
 
 impl Headers {
-    /// Where in `packet` the payload of TCP, UDP or ICMP is. `None` for fragments, other protocols, and malformed headers.
+    /// Returns the range of the payload of TCP, UDP or ICMP in `packet`. `None` for fragments,
+    /// other protocols, and malformed headers.
     pub fn payload(&self, packet: &[u8]) -> Option<Range<usize>> {
         let upper = packet.get(self.begin..self.end).filter(|_| !self.fragment)?;
         let (header, end) = match self.protocol {
             TCP => (TcpSlice::from_slice(upper).ok()?.header_slice().len(), upper.len()),
-            // Behind the datagram there may be UDP options (RFC 9868), which its checksum does not cover.
+            // Behind the datagram there may be UDP options (RFC 9868), which its checksum does not
+            // cover.
             UDP => (8, UdpSlice::from_slice(upper).ok()?.slice().len()),
             ICMP | ICMPV6 if upper.len() >= 8 => (8, upper.len()),
             _ => return None,
@@ -178,7 +183,8 @@ impl Headers {
         Some(self.begin + header..self.begin + end)
     }
 
-    /// Where in the packet the checksum of TCP, UDP or ICMP is. `None` for fragments, other protocols, and where it is cut off.
+    /// Returns the offset of the checksum of TCP, UDP or ICMP in the packet. `None` for fragments,
+    /// other protocols, and if it is cut off.
     pub fn checksum_at(&self) -> Option<usize> {
         let offset = match self.protocol {
             TCP => 16,
@@ -190,7 +196,7 @@ impl Headers {
         (!self.fragment && at + 2 <= self.end).then_some(at)
     }
 
-    /// The echo request or reply that `packet` is, if it is one of ICMP for IPv4.
+    /// Returns the echo request or reply in `packet`, if it is one of ICMP for IPv4.
     pub fn echo(&self, packet: &[u8]) -> Option<Echo> {
         let upper = packet.get(self.begin..self.end).filter(|_| !self.fragment && self.protocol == ICMP)?;
         let (reply, header) = match Icmpv4Slice::from_slice(upper).ok()?.icmp_type() {
@@ -202,7 +208,8 @@ impl Headers {
     }
 }
 
-/// Gives a packet a traffic class (see [`Headers::traffic_class`]) and updates the checksum of an IPv4 header.
+/// Sets a packet's traffic class (see [`Headers::traffic_class`]) and updates the checksum of an
+/// IPv4 header.
 #[inline]
 pub fn set_traffic_class(packet: &mut [u8], class: u8) {
     match packet.first().map(|first| first >> 4) {
@@ -221,8 +228,8 @@ pub fn set_traffic_class(packet: &mut [u8], class: u8) {
     }
 }
 
-/// The IP packet in an Ethernet frame, with the frame's padding. `None` for other types and for frames with a VLAN tag, which
-/// the end of a VXLAN tunnel discards (RFC 7348, section 6.1).
+/// Returns the IP packet in an Ethernet frame, with the frame's padding. `None` for other types and
+/// for frames with a VLAN tag, which the end of a VXLAN tunnel discards (RFC 7348, section 6.1).
 pub fn ethernet_payload(frame: &[u8]) -> Option<&[u8]> {
     let header = Ethernet2HeaderSlice::from_slice(frame).ok()?;
     let packet = &frame[header.slice().len()..];

@@ -6,10 +6,10 @@ use etherparse::{
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Time to live (hop limit) of what is written.
+/// Time to live (hop limit) of packets written here.
 const HOPS: u8 = 64;
 
-/// An IPv4 header without options for a packet of `length` bytes. "Don't fragment" is set.
+/// Returns an IPv4 header without options for a packet of `length` bytes. "Don't fragment" is set.
 ///
 /// # Panics
 /// If `length` is below that of the header.
@@ -30,7 +30,8 @@ pub fn ipv4(
     *header.to_bytes().first_chunk().expect("it is 20 bytes without options")
 }
 
-/// Completes the header of TCP or UDP in front of a payload of zeros, `length` bytes together: ports, length and checksum.
+/// Completes the header of TCP or UDP in front of a payload of zeros, `length` bytes together:
+/// ports, length and checksum.
 pub fn transport(
     ends: (Ipv4Addr, Ipv4Addr),
     protocol: u8,
@@ -49,7 +50,8 @@ pub fn transport(
     header[at..at + 2].copy_from_slice(&checksum::sent(sum, protocol).to_be_bytes());
 }
 
-/// The segment that resets a connection which the other end tries to open (RFC 9293, section 3.10.7.1): RST and ACK.
+/// Returns the segment that resets a connection which the other end tries to open (RFC 9293,
+/// section 3.10.7.1): RST and ACK.
 ///
 /// # Panics
 /// If the addresses are of different IP versions.
@@ -61,8 +63,8 @@ pub fn reset(source: SocketAddr, destination: SocketAddr, acknowledgment: u32) -
     packet
 }
 
-/// An ICMP error (RFC 792, RFC 4443) about a packet that begins with `quoted`. `kind` and `code` are those of the addresses' IP
-/// version.
+/// Returns an ICMP error (RFC 792, RFC 4443) about a packet that begins with `quoted`. `kind` and
+/// `code` are those of the addresses' IP version.
 ///
 /// # Panics
 /// If the addresses are of different IP versions, or the packet becomes longer than 65 535 bytes.
@@ -77,7 +79,7 @@ pub fn icmp_error(source: IpAddr, destination: IpAddr, kind: u8, code: u8, quote
     packet
 }
 
-/// An ICMP echo request (RFC 792) without data.
+/// Returns an ICMP echo request (RFC 792) without data.
 pub fn echo_request(source: Ipv4Addr, destination: Ipv4Addr, identifier: u16, number: u16) -> Vec<u8> {
     let step = begin(source.into(), destination.into()).icmpv4_echo_request(identifier, number);
     let mut packet = Vec::with_capacity(step.size(0));

@@ -1,4 +1,5 @@
-//! Packets on which readers of headers disagree, laid out by hand from the RFCs, and what they are.
+//! Packets on which readers of headers disagree, laid out by hand from the RFCs, with the correct
+//! results.
 
 use bentpipe_wire::{ethernet_payload, read, read_quoted, Headers, ICMP, ICMPV6, TCP, UDP};
 use std::ops::Range;
@@ -11,7 +12,8 @@ const AUTHENTICATION: u8 = 51;
 const NO_NEXT_HEADER: u8 = 59;
 const DESTINATION_OPTIONS: u8 = 60;
 
-/// IPv4 (RFC 791, section 3.1) from 10.0.0.1 to 10.0.0.2. `fragment` is the word of flags and fragment offset.
+/// Returns an IPv4 packet (RFC 791, section 3.1) from 10.0.0.1 to 10.0.0.2. `fragment` is the word
+/// of flags and fragment offset.
 fn ipv4(options: &[u8], fragment: u16, protocol: u8, payload: &[u8]) -> Vec<u8> {
     let header = 20 + options.len();
     let mut packet = vec![0x40 | (header / 4) as u8, 0xb9];
@@ -22,7 +24,7 @@ fn ipv4(options: &[u8], fragment: u16, protocol: u8, payload: &[u8]) -> Vec<u8> 
     [&packet, options, payload].concat()
 }
 
-/// IPv6 (RFC 8200, section 3) from 2001:db8::1 to 2001:db8::2.
+/// Returns an IPv6 packet (RFC 8200, section 3) from 2001:db8::1 to 2001:db8::2.
 fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x6b, 0x90, 0, 0];
     packet.extend((payload.len() as u16).to_be_bytes());
@@ -33,14 +35,15 @@ fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
     [&packet, payload].concat()
 }
 
-/// Options of IPv6 in `8 + 8 * more` bytes of PadN (RFC 8200, section 4.2).
+/// Returns IPv6 options in `8 + 8 * more` bytes of PadN (RFC 8200, section 4.2).
 fn options(next: u8, more: u8) -> Vec<u8> {
     let mut header = vec![next, more, 1, 4 + 8 * more];
     header.resize(8 + 8 * usize::from(more), 0);
     header
 }
 
-/// Fragment header (RFC 8200, section 4.5): offset in units of eight bytes, and whether more fragments follow.
+/// Returns a fragment header (RFC 8200, section 4.5): offset in units of eight bytes, and whether
+/// more fragments follow.
 fn fragment(next: u8, offset: u16, more: bool) -> Vec<u8> {
     let mut header = vec![next, 0];
     header.extend((offset << 3 | u16::from(more)).to_be_bytes());
@@ -48,7 +51,8 @@ fn fragment(next: u8, offset: u16, more: bool) -> Vec<u8> {
     header
 }
 
-/// TCP (RFC 9293, section 3.1) from port 4000 to 80 with a header of `words` 32-bit words, as its data offset says.
+/// Returns TCP (RFC 9293, section 3.1) from port 4000 to 80 with a header of `words` 32-bit words
+/// in its data offset.
 fn tcp(words: u8, bytes: usize) -> Vec<u8> {
     let mut segment =
         vec![0x0f, 0xa0, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, words << 4, 0x10, 0xff, 0xff, 0, 0, 0, 0];
@@ -56,7 +60,7 @@ fn tcp(words: u8, bytes: usize) -> Vec<u8> {
     segment
 }
 
-/// UDP (RFC 768) from port 4000 to 53 with this length field.
+/// Returns UDP (RFC 768) from port 4000 to 53 with this length field.
 fn udp(length: u16, bytes: usize) -> Vec<u8> {
     let mut datagram = vec![0x0f, 0xa0, 0, 53];
     datagram.extend(length.to_be_bytes());
@@ -64,12 +68,12 @@ fn udp(length: u16, bytes: usize) -> Vec<u8> {
     datagram
 }
 
-/// An ICMP error of this type with what it quotes.
+/// Returns an ICMP error of this type that quotes the packet.
 fn error(kind: u8, quoted: &[u8]) -> Vec<u8> {
     [&[kind, 0, 0, 0, 0, 0, 0, 0], quoted].concat()
 }
 
-/// What is to be read from a packet.
+/// The expected result of reading a packet.
 #[derive(Clone, Debug, PartialEq)]
 struct Is {
     protocol: u8,
@@ -80,7 +84,7 @@ struct Is {
     checksum: Option<usize>,
 }
 
-/// TCP or UDP as it should be.
+/// Returns the result for valid TCP or UDP.
 fn good(protocol: u8, upper: Range<usize>, header: usize) -> Option<Is> {
     let (port, checksum) = if protocol == TCP { (80, 16) } else { (53, 6) };
     Some(Is {
@@ -93,7 +97,7 @@ fn good(protocol: u8, upper: Range<usize>, header: usize) -> Option<Is> {
     })
 }
 
-/// What has no ports and no payload that is known.
+/// Returns the result for a packet without ports and known payload.
 fn opaque(protocol: u8, fragment: bool, upper: Range<usize>) -> Option<Is> {
     Some(Is { protocol, fragment, upper, ports: None, payload: None, checksum: None })
 }
@@ -127,7 +131,7 @@ fn check(rows: &[Row]) {
 fn ipv4_packets_are_what_their_rfcs_say() {
     let (segment, datagram) = (tcp(5, 30), udp(18, 18));
     let whole = ipv4(&[], 0x4000, TCP, &segment);
-    // Record route (RFC 791): what follows the fixed header is not yet TCP.
+    // Record route (RFC 791): TCP does not directly follow the fixed header.
     let record_route = [7, 7, 4, 0x12, 0x34, 0x56, 0x78, 0];
     check(&[
         ("TCP", whole.clone(), good(TCP, 20..50, 20)),
@@ -182,7 +186,8 @@ fn transport_headers_that_do_not_fit_have_no_payload() {
         ("seven bytes of UDP", ipv4(&[], 0, UDP, &udp(8, 8)[..7]), ports(good(UDP, 20..27, 0))),
         ("UDP length below eight", ipv4(&[], 0, UDP, &udp(7, 18)), without_payload(good(UDP, 20..38, 0))),
         ("UDP length behind the end", ipv4(&[], 0, UDP, &udp(19, 18)), without_payload(good(UDP, 20..38, 0))),
-        // RFC 9868: what the datagram does not fill is for options, and its checksum covers the datagram.
+        // RFC 9868: the bytes behind the datagram are options, and its checksum covers the datagram
+        // only.
         ("UDP options", ipv4(&[], 0, UDP, &udp(10, 18)), {
             good(UDP, 20..38, 8).map(|is| Is { payload: Some(28..30), ..is })
         }),
@@ -216,7 +221,8 @@ fn ipv6_packets_are_what_their_rfcs_say() {
         ("first fragment", ipv6(FRAGMENT, &behind(&[fragment(TCP, 0, true)])), opaque(TCP, true, 48..78)),
         ("later fragment", ipv6(FRAGMENT, &behind(&[fragment(TCP, 7, true)])), opaque(TCP, true, 48..78)),
         ("last fragment", ipv6(FRAGMENT, &behind(&[fragment(TCP, 7, false)])), opaque(TCP, true, 48..78)),
-        // Its payload is read as no header, although the next header says destination options.
+        // Its payload is not read as a header, although the next-header field says destination
+        // options.
         (
             "later fragment of what began with destination options",
             ipv6(FRAGMENT, &behind(&[fragment(DESTINATION_OPTIONS, 7, true), options(TCP, 0)])),

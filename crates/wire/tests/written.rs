@@ -1,4 +1,4 @@
-//! Packets of our own are read as what they are, their checksums hold, and nothing that is read fails.
+//! Packets written here are read correctly, their checksums are valid, and reading never fails.
 
 use bentpipe_wire::{
     checksum, read, read_quoted, set_traffic_class, write, Echo, Headers, ICMP, ICMPV6, TCP, UDP,
@@ -11,7 +11,7 @@ fn ends() -> [(SocketAddr, SocketAddr); 2] {
         .map(|(source, destination)| (source.parse().unwrap(), destination.parse().unwrap()))
 }
 
-/// Reads a packet whose checksums must hold.
+/// Reads a packet whose checksums must be valid.
 fn verified(packet: &[u8]) -> Headers {
     let headers = read(packet).unwrap();
     let upper = &packet[headers.begin..headers.end];
@@ -88,7 +88,7 @@ fn a_traffic_class_is_set_and_the_checksum_holds() {
 }
 
 proptest! {
-    /// Whatever comes in: what is read lies in the packet.
+    /// The returned ranges lie within the packet, whatever comes in.
     #[test]
     fn nothing_read_lies_outside(mut packet in prop::collection::vec(any::<u8>(), 0..200), version in 0..3) {
         if let Some(first) = packet.first_mut() {

@@ -1,8 +1,10 @@
-//! Fragments of bundles (RFC 9171, sections 5.8 and 5.9): a bundle that no contact can take whole is divided, and fragments for this node are put
-//! together again.
+//! Fragments of bundles (RFC 9171, sections 5.8 and 5.9): a bundle too long for every contact is
+//! divided, and fragments for this node are joined.
 //!
-//! Blocks that have to be in every fragment are in every fragment, as are hop count, bundle age and previous node, which every bundle needs on its own; other
-//! blocks go with the first fragment. A bundle with security blocks is not divided: its payload could no longer be checked on the way (RFC 9172).
+//! Every fragment gets the blocks that must be in every fragment, and hop count, bundle age and
+//! previous node, which every bundle needs; other blocks go with the first fragment. A bundle with
+//! security blocks is not divided, since its payload could no longer be verified on the way (RFC
+//! 9172).
 
 use super::{parse_unchecked, Agent, Target};
 use bentpipe_dtn::agent::fragments::Part;
@@ -14,17 +16,17 @@ use bp7::flags::{BlockControlFlags, BlockValidation, BundleControlFlags, BundleV
 use bp7::{crc, Bundle};
 use std::io;
 
-/// A bundle that was put together from its fragments.
+/// A bundle joined from its fragments.
 pub(super) struct Joined {
     /// Identifier of the bundle.
     pub id: String,
-    /// The payload as it was before the bundle was divided.
+    /// The payload of the original bundle.
     pub payload: Vec<u8>,
     /// Numbers of its fragments in the storage.
     pub numbers: Vec<u64>,
 }
 
-/// The identifier of a bundle: source, creation time, and place and length of a fragment.
+/// Returns the identifier of a bundle: source, creation time, and place and length of a fragment.
 pub(super) fn identifier(bundle: &Bundle) -> String {
     let id = bundle.id();
     match bundle.primary.has_fragmentation() {
@@ -33,7 +35,7 @@ pub(super) fn identifier(bundle: &Bundle) -> String {
     }
 }
 
-/// The place of a fragment in its bundle, if a bundle is one.
+/// Returns the place of a fragment in its bundle, if a bundle is one.
 pub(super) fn part(bundle: &Bundle) -> Option<Part<String>> {
     let (primary, id) = (&bundle.primary, bundle.id());
     primary.has_fragmentation().then(|| Part {
@@ -48,7 +50,8 @@ fn length(bundle: &Bundle) -> u64 {
     bundle.payload().map_or(0, Vec::len) as u64
 }
 
-/// Divides a bundle into fragments with payloads of `longest` bytes at most. None if it must not be divided, or is short enough.
+/// Divides a bundle into fragments with payloads of at most `longest` bytes. Returns `None` if it
+/// must not be divided, or is short enough.
 pub fn split(bundle: &Bundle, longest: usize) -> Option<Vec<Bundle>> {
     let payload = bundle.payload()?;
     let secured = bundle
@@ -88,7 +91,8 @@ pub fn split(bundle: &Bundle, longest: usize) -> Option<Vec<Bundle>> {
 }
 
 impl Agent {
-    /// Divides a stored bundle. Returns whether it could be: its fragments are then stored in its place.
+    /// Divides a stored bundle. Returns true if this was possible: its fragments then replace it in
+    /// the storage.
     pub(super) fn divide(&mut self, number: u64, longest: usize) -> bool {
         let Ok(stored) = self.bundles.store().read(number) else { return false };
         let Some(fragments) = parse_unchecked(&stored).and_then(|bundle| split(&bundle, longest)) else {
@@ -106,7 +110,7 @@ impl Agent {
         true
     }
 
-    /// The bundle of which a stored one is a fragment, if all its fragments have arrived.
+    /// Returns the bundle of which a stored one is a fragment, if all its fragments have arrived.
     pub(super) fn join(&self, number: u64) -> io::Result<Option<Joined>> {
         let Some((name, parts)) = self.bundles.parts(number) else { return Ok(None) };
         let (mut payload, mut numbers) = (Vec::new(), Vec::new());
@@ -120,7 +124,8 @@ impl Agent {
         Ok(Some(Joined { id: name.clone(), payload, numbers }))
     }
 
-    /// A bundle cannot be sent to its peer as it is: it is divided, or stays until its lifetime is over.
+    /// Handles a bundle that is too long for its peer: it is divided, or stays until its lifetime
+    /// is over.
     pub fn hold(&mut self, number: u64, longest: usize) {
         if self.divide(number, longest) {
             return;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const NEIGHBOUR: usize = 0;
 
-/// An agent called here with a neighbour and room for so many bytes.
+/// Returns an agent of this name with a neighbour and room for so many bytes.
 fn agent(name: &str, limit: u64) -> Agent {
     let storage = std::env::temp_dir().join(format!("bentpipe-agent-{}-{name}", std::process::id()));
     let _none_before = std::fs::remove_dir_all(&storage);
@@ -18,12 +18,12 @@ fn agent(name: &str, limit: u64) -> Agent {
     });
     let config: Config = serde_json::from_value(text).unwrap();
     let store = Store::open(&storage, false).unwrap();
-    // The open log needs no name any more.
+    // The open log no longer needs a name.
     std::fs::remove_dir_all(&storage).unwrap();
     Agent::new(Routes::new(&config).unwrap(), store, limit, None, Keys::default()).unwrap()
 }
 
-/// A bundle from elsewhere, whose deletion is reported there.
+/// Returns a bundle from another node, whose deletion is reported to that node.
 fn bundle(to: &str, hops: Option<u8>, payload: usize) -> Bundle {
     let making = Making {
         from: "dtn://there/app".to_owned(),
@@ -39,13 +39,15 @@ fn bundle(to: &str, hops: Option<u8>, payload: usize) -> Bundle {
     bundle
 }
 
-/// The reasons of the reports that leave for the neighbour, each with its number (RFC 9171, section 6.1.1).
+/// Returns the reasons of the reports that leave for the neighbour, each with its number (RFC 9171,
+/// section 6.1.1).
 fn reasons(agent: &mut Agent) -> Vec<u32> {
     let mut found = Vec::new();
     while let Some((_, bytes)) = agent.next_for(NEIGHBOUR).unwrap() {
         let bundle = parse(&bytes).unwrap();
         assert!(bundle.is_administrative_record());
-        // An array of the kind and of a report, whose four assertions have only deletion, and then a reason.
+        // An array of the kind and of a report, whose four assertions contain only deletion, and
+        // then a reason.
         let payload = bundle.payload().unwrap();
         assert_eq!(payload[..12], [0x82, 1, 0x84, 0x84, 0x81, 0xf4, 0x81, 0xf4, 0x81, 0xf4, 0x81, 0xf5]);
         found.push(payload[12].into());
@@ -79,13 +81,13 @@ fn a_bundle_makes_as_many_hops_as_it_may() {
     assert_eq!(agent.receive(&last), Verdict::Taken);
     let (number, forwarded) = agent.next_for(NEIGHBOUR).unwrap().unwrap();
     agent.sent(number);
-    // Its only hop is over.
+    // Its only hop is used up.
     assert_eq!(agent.receive(&forwarded), Verdict::Taken);
     assert_eq!(reasons(&mut agent), [report::HOP_LIMIT_EXCEEDED]);
     assert_eq!(agent.counters().expired, 1);
 }
 
-/// RFC 9171, section 4.4.2: the age of a bundle counts if its source has no clock.
+/// RFC 9171, section 4.4.2: the bundle age counts if the source has no clock.
 #[test]
 fn a_bundle_without_creation_time_ends_by_its_age() {
     for (milliseconds, taken) in [(59_000, true), (60_000, false)] {

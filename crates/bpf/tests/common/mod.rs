@@ -1,4 +1,4 @@
-//! A network namespace to test in, and sockets with the options that the tests need.
+//! A network namespace for tests, and sockets with the options that they need.
 
 #![allow(unsafe_code, dead_code)]
 
@@ -12,7 +12,7 @@ use std::thread;
 use bentpipe_bpf::available;
 use bentpipe_testing::skipped;
 
-/// Whether the test is to be skipped, as BPF cannot be used; reports why.
+/// Returns true if the test must be skipped because BPF cannot be used; reports the reason.
 pub fn skips() -> bool {
     match available() {
         Ok(()) => false,
@@ -23,8 +23,8 @@ pub fn skips() -> bool {
     }
 }
 
-/// Runs `test` in a new network namespace whose loopback is up, with packets of 1500 bytes that are not put together
-/// to larger ones, so that each is acknowledged as on a real link.
+/// Runs `test` in a new network namespace whose loopback is up, with packets of 1500 bytes that are
+/// not merged into larger ones, so that each is acknowledged as on a real link.
 pub fn in_namespace<T: Send>(test: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let inside = move || {
@@ -38,17 +38,18 @@ pub fn in_namespace<T: Send>(test: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// The inode number of this thread's network namespace.
+/// Returns the inode number of this thread's network namespace.
 pub fn namespace() -> u32 {
     std::fs::metadata("/proc/thread-self/ns/net").unwrap().ino().try_into().unwrap()
 }
 
 fn loopback_up() {
-    // Of include/uapi/linux/ethtool.h: switch segmentation by the device off, and that on its behalf.
+    // Of include/uapi/linux/ethtool.h: switch off segmentation by the device, and that on its
+    // behalf.
     const ETHTOOL_STSO: u32 = 0x1f;
     const ETHTOOL_SGSO: u32 = 0x24;
     let socket = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
-    // SAFETY: a structure of numbers, for which zeros are a value.
+    // SAFETY: a structure of numbers, for which zeros are valid.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     request.ifr_name[0] = b'l' as libc::c_char;
     request.ifr_name[1] = b'o' as libc::c_char;
@@ -66,14 +67,15 @@ fn loopback_up() {
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &request) });
 }
 
-/// The two ends of a connection over loopback, the first with the congestion control and, if given, with segments of
-/// at most so many bytes; the second with a buffer large enough never to shut its window.
+/// Returns the two ends of a connection over loopback: the first with the congestion control and,
+/// if given, with segments of at most so many bytes; the second with a buffer large enough never to
+/// close its window.
 pub fn connection(congestion: &str, segment: Option<i32>) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     set_number(&listener, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 1 << 26);
-    // SAFETY: makes a descriptor, which the next line owns.
+    // SAFETY: creates a descriptor, which the next line owns.
     let socket = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) });
-    // SAFETY: just made.
+    // SAFETY: it has just been created.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
     set(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, congestion.as_bytes());
     set_number(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 1 << 28);
@@ -92,13 +94,14 @@ pub fn connection(congestion: &str, segment: Option<i32>) -> (TcpStream, TcpStre
     (TcpStream::from(socket), listener.accept().unwrap().0)
 }
 
-/// Sends so many bytes from one end to the other, waits until all are acknowledged, and takes them in. The buffers hold
-/// them all: while a program is busy with a socket, the kernel merges the segments that come for it.
+/// Sends so many bytes from one end to the other, waits until all are acknowledged, and reads them.
+/// The buffers have room for all of them: while a program is busy with a socket, the kernel merges
+/// the segments that come for it.
 pub fn transfer(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     let mut block = vec![0; bytes];
     from.write_all(&block).unwrap();
     while unacknowledged(from) > 0 {
-        // SAFETY: waits for no descriptor, a millisecond.
+        // SAFETY: waits for no descriptor, for a millisecond.
         check(unsafe { libc::poll(std::ptr::null_mut(), 0, 1) });
     }
     to.read_exact(&mut block).unwrap();
@@ -110,7 +113,7 @@ pub fn trickle(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     for _ in 0..bytes {
         from.write_all(&[0]).unwrap();
         to.read_exact(&mut [0]).unwrap();
-        // The kernel acknowledges a small segment when the program has taken it.
+        // The kernel acknowledges a small segment when the program has read it.
         while unacknowledged(from) > 0 {
             set_number(to, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1);
             std::thread::yield_now();
@@ -118,18 +121,19 @@ pub fn trickle(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     }
 }
 
-/// The congestion control that a socket has.
+/// Returns the congestion control that a socket has.
 pub fn congestion(socket: &TcpStream) -> String {
     let name: [u8; 16] = get(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION);
     CStr::from_bytes_until_nul(&name).unwrap().to_str().unwrap().to_owned()
 }
 
-/// The number by which the log knows a socket.
+/// Returns the number by which the log knows a socket.
 pub fn cookie(socket: &TcpStream) -> u64 {
     u64::from_ne_bytes(get(socket, libc::SOL_SOCKET, libc::SO_COOKIE))
 }
 
-/// Drops a share (of 2^32) of what comes to the socket before TCP sees it: a socket filter that draws lots.
+/// Drops a share (of 2^32) of the socket's incoming segments before TCP sees them: a socket filter
+/// with random numbers.
 pub fn lose(socket: &TcpStream, share: u32) {
     const RANDOM: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM) as u32;
     let code = |class, size, mode| (class | size | mode) as u16;
@@ -152,7 +156,7 @@ pub fn lose_no_more(socket: &TcpStream) {
     set_number(socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, 0);
 }
 
-/// What TCP_INFO says (struct tcp_info of include/uapi/linux/tcp.h).
+/// The contents of TCP_INFO (struct tcp_info of include/uapi/linux/tcp.h).
 pub struct Info([u8; 232]);
 
 impl Info {

@@ -93,7 +93,7 @@ static inline u32 bp_rcv_tsecr(const struct bp_tcp *tp)
 	return tp->rcv_tsecr;
 }
 
-/* The period of the host's clock of jiffies, microseconds; one that counts none has milliseconds. */
+/* The period of the host's jiffies, microseconds; milliseconds on a host without jiffies. */
 static inline u32 bp_jiffy_us(const struct bp_tcp *tp)
 {
 	return tp->jiffy_us ? tp->jiffy_us : 1000;

@@ -1,19 +1,19 @@
 /*
- * Repairs what a kernel leaves behind that does not run a variant's program.
+ * Repairs the state after a kernel has skipped a variant's program.
  *
  * Some kernels skip BPF programs of trampolines, uncounted, while process 1 is the current one; their type bpf_prog_aux
- * has a member init_owned. An operation that returns a value then returns what lies on the stack: a slow-start
- * threshold of 667073216 segments, say. So what the operations last computed is kept beside the connection and
+ * has a member init_owned. An operation that returns a value then returns garbage from the stack: a slow-start
+ * threshold of 667073216 segments, say. So the last computed values are stored with the connection and
  * compared at the next operation. On other kernels all of this is dead code to the verifier.
  *
  * Between two operations the kernel itself sets snd_ssthresh only to prior_ssthresh (a reduction is undone) and, after
  * a time in which the window was not used, to 3/4 of cwnd if that is more (tcp_current_ssthresh). Anything else means that
  * ssthresh was skipped, and it is called now, with the window as it was. The kernel restores prior_ssthresh together
  * with the window from undo_cwnd, so if that was not called, it was skipped. If a second reduction begins before the next
- * operation, prior_ssthresh is a leftover, too; a leftover that no connection reaches is not restored.
+ * operation, prior_ssthresh is garbage, too; an impossible value of it is not restored.
  *
- * Limits: a smaller leftover is restored as a threshold, and one between ssthresh and cwnd passes for a threshold. What
- * skipped operations would have noted (cong_avoid, pkts_acked) is missing, as if the acknowledgment had not come.
+ * Limits: smaller garbage is restored as a threshold, and garbage between ssthresh and cwnd is taken for a threshold. The
+ * effect of skipped operations (cong_avoid, pkts_acked) is missing, as if the acknowledgment had not arrived.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ struct {
 	__type(value, struct bp_kept);
 } bp_kept SEC(".maps");
 
-/* What was found to have been skipped. The loader reads it. */
+/* The number of operations found to have been skipped. The loader reads it. */
 struct {
 	u64 repaired; /* operations whose value was computed later */
 	u64 begun;    /* connections that have begun without init, for which nothing can be done */
@@ -55,7 +55,7 @@ static __always_inline struct bp_kept *bp_kept_of(struct bp_tcp *tp)
 	return BP_IS_GUARDED ? bpf_sk_storage_get(&bp_kept, tp, 0, 0) : 0;
 }
 
-/* Keeps what the next operation is to find. */
+/* Stores the values that the next operation must find. */
 static __always_inline void bp_keep(struct bp_tcp *tp)
 {
 	struct bp_kept *kept = bp_kept_of(tp);
@@ -66,7 +66,7 @@ static __always_inline void bp_keep(struct bp_tcp *tp)
 	}
 }
 
-/* The same when the variant begins. */
+/* Stores them when the variant begins. */
 static __always_inline void bp_keep_first(struct bp_tcp *tp)
 {
 	if (BP_IS_GUARDED)

@@ -9,7 +9,7 @@
 
 #pragma clang diagnostic ignored "-Wunused-parameter"
 
-/* What libbpf's headers expect from vmlinux.h. */
+/* The types that libbpf's headers expect from vmlinux.h. */
 typedef u8 __u8;
 typedef u16 __u16;
 typedef u32 __u32;
@@ -94,7 +94,7 @@ struct tcp_sock {
 	u8 is_cwnd_limited : 1;
 };
 
-/* What only some kernels have: see guard.h. */
+/* A member of some kernels only: see guard.h. */
 struct bpf_prog_aux {
 	bool init_owned;
 };
@@ -217,7 +217,7 @@ static inline u32 bp_random(const struct bp_tcp *tp)
 	}
 
 /*
- * What the loader may change before it loads the object; after that they are constants to the verifier. The loader
+ * Values that the loader may change before it loads the object; then they are constants to the verifier. The loader
  * (crates/bpf) writes this section as 32-bit numbers in this order.
  */
 #ifndef BP_PARAMETERS

@@ -1,13 +1,13 @@
-//! A bounded view of the traces for those who watch a run: the same rows that the probes write for the files, thinned by
-//! time, and dropped rather than kept when nobody takes them. The files do not depend on whether someone watches.
+//! A bounded live view of the traces of a run. It contains the rows that the probes write to the
+//! files, thinned by time; rows that nobody fetches are dropped. The files do not depend on it.
 
 use super::{Row, Table};
 use crate::Span;
 
-/// Rows kept between two looks. Further ones are dropped.
+/// Maximum number of rows kept between two looks. Further rows are dropped.
 const ROOM: usize = 4096;
 
-/// A row of a trace as a watcher sees it.
+/// A row of a trace, as shown to a watcher.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Glimpse {
     /// Table of the row.
@@ -16,34 +16,35 @@ pub struct Glimpse {
     pub entity: String,
     /// Time in nanoseconds since the start of the run.
     pub time: u64,
-    /// A value per column of the table.
+    /// The values, one per column of the table.
     pub values: Vec<f64>,
 }
 
-/// What was seen since the last look.
+/// The rows since the last look.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Seen {
-    /// The rows, table by table, in the order in which they were written.
+    /// The rows by table, in the order of writing.
     pub rows: Vec<Glimpse>,
-    /// Number of rows dropped because nobody looked in time. Rows that are closer than the spacing do not count.
+    /// Number of rows dropped because they were not fetched in time. Rows left out because of the
+    /// spacing are not counted.
     pub dropped: u64,
 }
 
-/// The rows that a watcher has not taken yet.
+/// The rows that a watcher has not fetched yet.
 pub(crate) struct Watch {
-    /// Least time between two rows of an entity in a table, in nanoseconds.
+    /// Minimum time between two rows of an entity in a table, in nanoseconds.
     spacing: u64,
-    /// By index of the recorder's table.
+    /// The watched tables, by index of the recorder's table.
     tables: Vec<Followed>,
     seen: Seen,
 }
 
-/// What is known of a table.
+/// The state of a watched table.
 #[derive(Default)]
 struct Followed {
-    /// Rows of the table's buffer that were looked at.
+    /// Number of rows of the table's buffer that were processed.
     looked_at: usize,
-    /// By entity: the time from which on its next row is kept.
+    /// The earliest time of the next kept row, by entity.
     next: Vec<u64>,
 }
 
@@ -52,8 +53,8 @@ impl Watch {
         Watch { spacing: spacing.as_nanos(), tables: Vec::new(), seen: Seen::default() }
     }
 
-    /// Looks at the rows of a table's buffer that were added since the last time. `emptied` says that the buffer will be
-    /// empty from now on.
+    /// Processes the rows that were added to a table's buffer since the last call. `emptied`
+    /// announces that the buffer is empty from now on.
     pub(crate) fn follow(
         &mut self,
         index: usize,
@@ -111,8 +112,8 @@ mod tests {
         }
     }
 
-    /// Records `count` rows, one per 10 ns, and looks after each `every` of them; returns what was seen, and the batches
-    /// of the files.
+    /// Records `count` rows, one per 10 ns, and looks after every `every` rows. Returns the rows
+    /// seen and the batches of the files.
     fn recorded(count: u64, every: u64, spacing: u64) -> (Seen, Vec<Vec<(u64, f64)>>) {
         let (sender, batches) = channel();
         let mut recorder = Recorder::new(Box::new(Files(sender)));
@@ -153,7 +154,7 @@ mod tests {
             (0..100).map(|n| 1000 * n).collect::<Vec<_>>()
         );
         let (seen, _) = recorded(10_000, u64::MAX, 0);
-        // The first row is seen when number 0 is recorded.
+        // The first look follows row 0.
         assert_eq!((seen.rows.len(), seen.dropped), (ROOM + 1, 10_000 - ROOM as u64 - 1));
     }
 

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 /// Bytes of payload below which no bundle is divided further.
 pub const LEAST: usize = 1000;
 
-/// The place of a fragment in its bundle.
+/// Place of a fragment in its bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part<N> {
     /// The name of the bundle.
     pub of: N,
-    /// The first byte of the payload.
+    /// Position of its first byte in the payload.
     pub offset: u64,
-    /// Bytes of the payload.
+    /// Bytes of payload in the fragment.
     pub length: u64,
     /// Bytes of the whole bundle's payload.
     pub total: u64,
 }
 
-/// The fragments of a bundle that have come.
+/// The received fragments of a bundle.
 #[derive(Default)]
 struct Partial {
     total: u64,
@@ -27,7 +27,7 @@ struct Partial {
 }
 
 impl Partial {
-    /// Whether the fragments cover the whole payload; they may overlap.
+    /// Returns true if the fragments cover the whole payload; they may overlap.
     fn is_whole(&self) -> bool {
         let mut end = 0;
         for (offset, length) in self.parts.keys() {
@@ -40,7 +40,7 @@ impl Partial {
     }
 }
 
-/// Bundles of which fragments have come.
+/// Bundles of which fragments have been received.
 pub(super) struct Partials<N> {
     by_name: BTreeMap<N, Partial>,
     /// The bundle of each fragment, by number.
@@ -54,7 +54,7 @@ impl<N> Default for Partials<N> {
 }
 
 impl<N: Ord + Clone> Partials<N> {
-    /// A fragment is stored under a number.
+    /// Records that a fragment is stored under a number.
     pub fn add(&mut self, number: u64, part: &Part<N>) {
         let partial = self.by_name.entry(part.of.clone()).or_default();
         partial.total = part.total;
@@ -62,7 +62,7 @@ impl<N: Ord + Clone> Partials<N> {
         self.names.insert(number, part.of.clone());
     }
 
-    /// A bundle is no longer stored.
+    /// Records that a bundle is no longer stored.
     pub fn forget(&mut self, number: u64) {
         let Some(name) = self.names.remove(&number) else { return };
         if let Some(partial) = self.by_name.get_mut(&name) {
@@ -73,12 +73,12 @@ impl<N: Ord + Clone> Partials<N> {
         }
     }
 
-    /// Whether a bundle is no fragment, or all fragments have come.
+    /// Returns true if a bundle is not a fragment, or if all its fragments have been received.
     pub fn is_whole(&self, number: u64) -> bool {
         self.names.get(&number).is_none_or(|name| self.by_name.get(name).is_some_and(Partial::is_whole))
     }
 
-    /// The bundle of a fragment, and the offsets and numbers of all that have come.
+    /// Returns the bundle of a fragment, and the offsets and numbers of all received ones.
     pub fn of(&self, number: u64) -> Option<(&N, Vec<(u64, u64)>)> {
         let (name, partial) = self.by_name.get_key_value(self.names.get(&number)?)?;
         let parts = partial.parts.iter().map(|((offset, _), number)| (*offset, *number));

@@ -1,13 +1,20 @@
-//! Decisions of a bundle agent about the bundles that it stores (RFC 9171, section 5), in simulations and on real hosts alike.
+//! Decisions of a bundle agent about its stored bundles (RFC 9171, section 5), in simulations as
+//! well as on real hosts.
 //!
-//! - **Lifetime.** A bundle that comes after its lifetime is not stored; one whose lifetime is over is dropped (section 5.5).
-//! - **Duplicates.** A bundle that is stored is not stored again. Agents that hand out copies also remember what they have stored before.
-//! - **Storage.** An agent stores so many bytes at most; without room it refuses a bundle or drops others for it ([`Discard`]).
-//! - **Hop limit.** A bundle whose hop count would exceed its limit is not sent on (section 4.4.3).
-//! - **Fragments.** A bundle is delivered when its [fragments](fragments) have come, and its fragments replace it only if both have room.
+//! - **Lifetime.** A bundle that comes after its lifetime is not stored, and one whose lifetime
+//!   ends is dropped (section 5.5).
+//! - **Duplicates.** A stored bundle is not stored a second time. Agents that hand out copies also
+//!   remember what they have stored before.
+//! - **Storage.** An agent stores a limited number of bytes. Without room it refuses a bundle or
+//!   drops others for it ([`Discard`]).
+//! - **Hop limit.** A bundle whose hop count would exceed its limit is not forwarded (section
+//!   4.4.3).
+//! - **Fragments.** A bundle is delivered when all its [fragments](fragments) have come, and its
+//!   fragments replace it only if there is room for all of them.
 //!
-//! The bundles themselves are in a [`Store`]: on disk, or nowhere in simulations, where they have no content. Callers pass the time, which
-//! counts from any moment. Routing is elsewhere ([`crate::network::routing`]).
+//! The bundles themselves are in a [`Store`]: on disk, or nowhere in simulations, where they have
+//! no content. Callers pass the time, which counts from any moment. Routing is elsewhere
+//! ([`crate::network::routing`]).
 
 pub mod fragments;
 
@@ -17,17 +24,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Storage of the bundles of an agent.
 pub trait Store {
-    /// What is stored of a bundle.
+    /// The stored form of a bundle.
     type Bundle: ?Sized;
 
-    /// Stores a bundle; returns its number, or none if it can never be stored.
+    /// Stores a bundle. Returns its number, or `None` if it can never be stored.
     fn add(&mut self, bundle: &Self::Bundle) -> Option<u64>;
 
     /// Removes a bundle by its number.
     fn remove(&mut self, number: u64);
 }
 
-/// The store of a simulated agent: bundles without content, which the simulation has numbered.
+/// The store of a simulated agent, for bundles without content that the simulation has numbered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Numbers;
 
@@ -43,7 +50,7 @@ impl Store for Numbers {
 
 /// A name that identifies a bundle.
 pub trait Name: Ord + Clone {
-    /// The number under which a bundle of this name is stored, if the name says it.
+    /// Returns the number under which a bundle of this name is stored, if the name contains it.
     fn number(&self) -> Option<u64>;
 }
 
@@ -64,25 +71,28 @@ impl Name for String {
 /// The action of an agent without room for a new bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Discard {
-    /// It refuses the new bundle.
+    /// Refuses the new bundle.
     #[default]
     Newest,
-    /// It drops the oldest ones.
+    /// Drops the oldest bundles.
     Oldest,
-    /// It drops those of the lowest priority below the new one's, the oldest first, and else refuses it.
+    /// Drops the bundles of the lowest priority below the new one's, the oldest first, and
+    /// otherwise refuses the new one.
     LowestPriority,
 }
 
 /// The rules by which an agent decides.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// Bytes that it stores at most.
+    /// Most bytes that the agent stores.
     pub storage: u64,
-    /// What it does without room.
+    /// Action of the agent without room.
     pub discard: Discard,
-    /// Whether it remembers what it has stored before, so that it does not take a second copy.
+    /// True if the agent remembers what it has stored before, so that it does not accept a second
+    /// copy.
     pub remembers: bool,
-    /// Whether it watches for the ends of lifetimes, which a simulation does for all agents together.
+    /// True if the agent watches for the ends of lifetimes; a simulation does this for all agents
+    /// together.
     pub watches: bool,
 }
 
@@ -97,44 +107,44 @@ pub struct About<N> {
     pub priority: usize,
     /// Time at which the lifetime of the bundle is over.
     pub expires: Time,
-    /// The hops that it has passed.
+    /// Number of hops that the bundle has passed.
     pub hops: u32,
-    /// The hops that it may pass, if they are limited.
+    /// Largest number of hops, if limited.
     pub most_hops: Option<u32>,
-    /// Its place in the bundle of which it is a fragment, if its fragments are put together here.
+    /// Place in the bundle of which this is a fragment, if its fragments are joined here.
     pub part: Option<Box<Part<N>>>,
 }
 
 /// The decision of an agent about a bundle that arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is stored, and others were dropped for it.
+    /// The bundle is stored, and others were dropped for it.
     Stored {
         /// Number of the bundle in the store.
         number: u64,
-        /// The numbers of the dropped ones.
+        /// Numbers of the dropped bundles.
         dropped: Vec<u64>,
     },
-    /// Its lifetime is over.
+    /// The lifetime of the bundle is over.
     Expired,
-    /// It is stored already, or has been.
+    /// The bundle is stored already, or has been.
     Duplicate,
-    /// There is no room for it.
+    /// There is no room for the bundle.
     NoRoom,
 }
 
-/// The reason for which a bundle is not sent on.
+/// The reason for which a bundle is not forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// Its lifetime is over.
+    /// The lifetime of the bundle is over.
     Lifetime,
-    /// It has passed as many hops as it may.
+    /// The bundle has used up its hops.
     Hops,
 }
 
 struct Held<N> {
     about: About<N>,
-    /// Its place in the order of arrival.
+    /// Position in the order of arrival.
     order: u64,
 }
 
@@ -143,9 +153,9 @@ pub struct Agent<S, N> {
     store: S,
     rules: Rules,
     held: BTreeMap<u64, Held<N>>,
-    /// Bundles by priority and arrival.
+    /// Stored bundles by priority and arrival.
     order: BTreeSet<(usize, u64, u64)>,
-    /// The names of stored bundles, where they do not say the number, and of those that are remembered.
+    /// Names of stored bundles that do not contain the number, and of remembered ones.
     names: BTreeSet<N>,
     expiries: BTreeSet<(Time, u64)>,
     partials: Partials<N>,
@@ -154,7 +164,7 @@ pub struct Agent<S, N> {
 }
 
 impl<S: Store, N: Name> Agent<S, N> {
-    /// An agent that knows nothing of what its store may hold.
+    /// Creates an agent that does not know the contents of its store yet.
     pub fn new(store: S, rules: Rules) -> Agent<S, N> {
         Agent {
             store,
@@ -169,7 +179,7 @@ impl<S: Store, N: Name> Agent<S, N> {
         }
     }
 
-    /// Decides about a bundle that has come, and stores it if it is taken.
+    /// Decides about a received bundle, and stores it if it is accepted.
     pub fn accept(&mut self, now: Time, about: About<N>, bundle: &S::Bundle) -> Verdict {
         if about.expires <= now {
             return Verdict::Expired;
@@ -186,7 +196,7 @@ impl<S: Store, N: Name> Agent<S, N> {
         Verdict::Stored { number, dropped }
     }
 
-    /// Learns of a bundle that is in the store since before the agent began.
+    /// Adds a bundle that was in the store before the agent began.
     pub fn hold(&mut self, number: u64, about: About<N>) {
         self.next += 1;
         let order = self.next;
@@ -204,7 +214,8 @@ impl<S: Store, N: Name> Agent<S, N> {
         self.held.insert(number, Held { about, order });
     }
 
-    /// The bundles to be dropped so that `size` more bytes fit. None if the new one has to go.
+    /// Returns the bundles to drop so that `size` more bytes fit; `None` if the new one has to be
+    /// refused.
     fn make_room(&self, size: u64, priority: usize) -> Option<Vec<u64>> {
         let Rules { storage, discard, .. } = self.rules;
         let mut excess = (self.bytes + size).saturating_sub(storage);
@@ -230,7 +241,8 @@ impl<S: Store, N: Name> Agent<S, N> {
         None
     }
 
-    /// Puts the fragments of a bundle into its place; returns their numbers, or none if there is no room for them beside it: it stays whole.
+    /// Replaces a bundle by its fragments and returns their numbers. If there is no room for them,
+    /// the bundle stays whole, and the result is `None`.
     pub fn replace<'a>(&mut self, number: u64, fragments: Vec<(About<N>, &'a S::Bundle)>) -> Option<Vec<u64>>
     where
         S::Bundle: 'a,
@@ -254,7 +266,7 @@ impl<S: Store, N: Name> Agent<S, N> {
         Some(numbers)
     }
 
-    /// Drops a bundle; one that is not stored is none.
+    /// Drops a bundle, if it is stored.
     pub fn drop(&mut self, number: u64) {
         let Some(Held { about, order }) = self.held.remove(&number) else { return };
         self.bytes -= about.size;
@@ -269,15 +281,16 @@ impl<S: Store, N: Name> Agent<S, N> {
         self.store.remove(number);
     }
 
-    /// A stored bundle whose lifetime is over, the longest over first, for an agent that watches.
+    /// Returns the stored bundle whose lifetime ended first, if one has ended, for an agent that
+    /// watches.
     pub fn overdue(&self, now: Time) -> Option<u64> {
         self.expiries.first().filter(|(expires, _)| *expires <= now).map(|(_, number)| *number)
     }
 
-    /// Whether a stored bundle may be sent on.
+    /// Checks that a stored bundle may be forwarded.
     ///
     /// # Errors
-    /// With the reason if it has to be dropped instead.
+    /// If it has to be dropped instead; the error is the reason.
     pub fn may_leave(&self, number: u64, now: Time) -> Result<(), Over> {
         let Some(Held { about, .. }) = self.held.get(&number) else { return Ok(()) };
         match about.most_hops {
@@ -287,53 +300,55 @@ impl<S: Store, N: Name> Agent<S, N> {
         }
     }
 
-    /// What is known of a stored bundle.
+    /// Returns the properties of a stored bundle.
     pub fn about(&self, number: u64) -> Option<&About<N>> {
         self.held.get(&number).map(|held| &held.about)
     }
 
-    /// Whether a bundle is stored.
+    /// Returns true if a bundle is stored.
     pub fn contains(&self, number: u64) -> bool {
         self.held.contains_key(&number)
     }
 
-    /// Whether a bundle of this name is stored, or remembered.
+    /// Returns true if a bundle of this name is stored or remembered.
     pub fn knows(&self, name: &N) -> bool {
         name.number().is_some_and(|number| self.contains(number)) || self.names.contains(name)
     }
 
-    /// Whether a stored bundle can be delivered: always, unless it is a fragment and others are missing.
+    /// Returns true if a stored bundle can be delivered: always, unless it is a fragment and others
+    /// are missing.
     pub fn is_whole(&self, number: u64) -> bool {
         self.partials.is_whole(number)
     }
 
-    /// If a stored bundle is a fragment: the name of its bundle, and the fragments of that by offset, with their numbers.
+    /// Returns the name of the bundle of which a stored one is a fragment, and the fragments of
+    /// that bundle by offset, with their numbers.
     pub fn parts(&self, number: u64) -> Option<(&N, Vec<(u64, u64)>)> {
         self.partials.of(number)
     }
 
-    /// The stored bundles in the order of arrival within a priority, the lowest first.
+    /// Returns the stored bundles in the order of arrival within a priority, the lowest first.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         self.order.iter().map(|(_, _, number)| *number)
     }
 
-    /// Whether all stored bundles have one priority.
+    /// Returns true if all stored bundles have one priority.
     pub fn one_priority(&self) -> bool {
         let ends = self.order.first().zip(self.order.last());
         ends.is_none_or(|(first, last)| first.0 == last.0)
     }
 
-    /// Bytes of the stored bundles.
+    /// Returns the bytes of the stored bundles.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The number of stored bundles.
+    /// Returns the number of stored bundles.
     pub fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// Whether nothing is stored.
+    /// Returns true if nothing is stored.
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }

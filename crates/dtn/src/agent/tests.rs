@@ -30,7 +30,7 @@ fn a_full_agent_drops_by_its_rule() {
             assert_eq!(agent.accept(at(0), about(number, 100, priority), &number), stored(number, &[]));
         }
         assert_eq!(agent.accept(at(0), about(4, 150, 2), &4), expected);
-        // What is longer than the whole storage drops nothing.
+        // A bundle longer than the whole storage drops nothing.
         let bytes = agent.bytes();
         assert_eq!(agent.accept(at(0), about(5, 301, 2), &5), Verdict::NoRoom);
         // Nothing is below the lowest priority.
@@ -51,7 +51,7 @@ fn lifetime_hops_and_duplicates_are_limits() {
         agent.accept(at(99), About { hops: 2, most_hops: Some(2), ..about(2, 10, 1) }, &2),
         stored(2, &[])
     );
-    // One hop is left to the first, and none to the second.
+    // The first has one hop left, and the second none.
     assert_eq!([1, 2].map(|number| agent.may_leave(number, at(99))), [Ok(()), Err(Over::Hops)]);
     assert_eq!([1, 2].map(|number| agent.may_leave(number, at(100))), [Err(Over::Lifetime); 2]);
     assert_eq!((agent.overdue(at(99)), agent.overdue(at(100))), (None, Some(1)));
@@ -98,7 +98,7 @@ fn fragments_replace_a_bundle_if_both_have_room() {
 }
 
 proptest! {
-    /// Whatever comes and goes, the agent stores what it says, and no more than it may.
+    /// The agent stores what it reports, and no more than its limit, whatever comes and goes.
     #[test]
     fn counts_are_those_of_what_is_stored(
         steps in prop::collection::vec((0..30_u64, 1..200_u64, 0..3_usize, 0..100_u64, any::<bool>()), 1..100),

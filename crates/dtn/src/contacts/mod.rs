@@ -1,10 +1,11 @@
-//! Contact plans: when who can transmit to whom, how fast, and how long the signal travels.
+//! Contact plans: the times at which nodes can transmit to others, the rates, and the light times.
 //!
-//! A contact is open from its start until its end, which no longer belongs to it: a transmission may begin at t if start <= t < end,
-//! and its last bit must leave at or before the end. What has left in time arrives, however much later that is.
+//! A contact is open from its start until its end, which is exclusive: a transmission may begin at
+//! t if start <= t < end, and its last bit must leave at or before the end. Data that has left in
+//! time arrives, however much later that is.
 //!
-//! Plans are read from five formats ([`read`]) and checked as a whole ([`Plan::new`]): a plan that contradicts itself is refused with
-//! the lines that contradict each other.
+//! Plans are read from five formats ([`read`]) and checked as a whole ([`Plan::new`]): a plan that
+//! contradicts itself is refused, with the contradicting lines.
 
 pub mod number;
 pub mod read;
@@ -15,7 +16,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A node of a plan, by its place in the order of node numbers and names.
+/// A node of a plan: its position in the order of node numbers and names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Node(pub u32);
 
@@ -28,9 +29,9 @@ pub struct Contact {
     pub from: Node,
     /// The node that receives.
     pub to: Node,
-    /// When the transmitter can begin.
+    /// Time from which the transmitter can begin.
     pub start: Time,
-    /// When it must have ended; exclusive.
+    /// Time by which the transmission must have ended; exclusive.
     pub end: Time,
     /// Rate of transmission.
     pub rate: BitRate,
@@ -39,7 +40,7 @@ pub struct Contact {
 }
 
 impl Contact {
-    /// The bytes that fit into the whole contact.
+    /// Returns the bytes that fit into the whole contact.
     pub fn volume(&self) -> u64 {
         self.rate.bytes_in(self.end.since(self.start))
     }
@@ -67,7 +68,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The reason why the contact cannot take place, if it does not end after its start.
+    /// Returns the reason why the contact cannot take place, if it does not end after its start.
     pub(crate) fn impossible(&self) -> Option<Wrong> {
         let (start, end) = (number::seconds(self.start), number::seconds(self.end));
         (self.end <= self.start).then(|| {
@@ -81,17 +82,17 @@ impl Entry {
     }
 }
 
-/// What is wrong with a plan.
+/// An error in a plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wrong {
     /// Line of the file, from 1; 0 for the file as a whole.
     pub line: usize,
-    /// What is wrong, with the value, and what is allowed.
+    /// Description of the error, with the value and what is allowed.
     pub message: String,
 }
 
 impl Wrong {
-    /// Something wrong in a line.
+    /// Creates an error in a line.
     pub fn at(line: usize, message: impl Into<String>) -> Wrong {
         Wrong { line, message: message.into() }
     }
@@ -111,18 +112,18 @@ impl fmt::Display for Wrong {
 pub struct Plan {
     names: Vec<String>,
     contacts: Vec<Contact>,
-    /// For each node, the indices of the contacts in which it transmits, by end.
+    /// Indices of the contacts in which each node transmits, by end.
     outgoing: Vec<Vec<u32>>,
 }
 
 impl Plan {
-    /// Checks entries and makes a plan of them. If `nodes` are declared, there are no others.
+    /// Checks entries and creates a plan from them. If `nodes` are declared, there are no others.
     ///
-    /// Two contacts of one pair may overlap if they agree on rate and light time: they say the same of the time that they share.
-    /// Otherwise they contradict each other.
+    /// Two contacts of one pair may overlap if they agree on rate and light time, so that they mean
+    /// the same for the shared time. Otherwise they contradict each other.
     ///
     /// # Errors
-    /// Everything that is wrong, in the order of lines.
+    /// All errors, in the order of lines.
     pub fn new(entries: &[Entry], nodes: Option<&[String]>) -> Result<Plan, Vec<Wrong>> {
         let mut wrong = Vec::new();
         let mut names: Vec<&str> = match nodes {
@@ -166,7 +167,7 @@ impl Plan {
         Ok(Plan::of(names, contacts.into_iter().map(|(_, contact)| contact).collect()))
     }
 
-    /// A plan of contacts that are known to be right.
+    /// Creates a plan of contacts that are known to be valid.
     pub fn of(names: Vec<String>, contacts: Vec<Contact>) -> Plan {
         let mut outgoing = vec![Vec::new(); names.len()];
         for (index, contact) in contacts.iter().enumerate() {
@@ -178,27 +179,27 @@ impl Plan {
         Plan { names, contacts, outgoing }
     }
 
-    /// The contacts in the order of the file.
+    /// Returns the contacts in the order of the file.
     pub fn contacts(&self) -> &[Contact] {
         &self.contacts
     }
 
-    /// The names of the nodes in their order: numbers first, by value, then names.
+    /// Returns the names of the nodes in their order: numbers first, by value, then names.
     pub fn nodes(&self) -> &[String] {
         &self.names
     }
 
-    /// The node of this name.
+    /// Returns the node of this name.
     pub fn node(&self, name: &str) -> Option<Node> {
         self.names.binary_search_by(|known| compare(known, name)).ok().map(|place| Node(place as u32))
     }
 
-    /// The name of a node.
+    /// Returns the name of a node.
     pub fn name(&self, node: Node) -> &str {
         &self.names[node.0 as usize]
     }
 
-    /// The contacts in which `node` transmits and that end after `time`, by index.
+    /// Returns the contacts in which `node` transmits and that end after `time`, by index.
     pub fn leaving(&self, node: Node, time: Time) -> &[u32] {
         let list = self.outgoing.get(node.0 as usize).map_or(&[][..], Vec::as_slice);
         let ended = list.partition_point(|index| self.contacts[*index as usize].end <= time);
@@ -206,7 +207,7 @@ impl Plan {
     }
 }
 
-/// Adds the contacts of one pair that overlap and do not agree.
+/// Adds errors for contacts of one pair that overlap and do not agree.
 fn contradictions(contacts: &[(usize, Contact)], names: &[&str], wrong: &mut Vec<Wrong>) {
     let mut pairs: BTreeMap<(Node, Node), Vec<&(usize, Contact)>> = BTreeMap::new();
     for contact in contacts {
@@ -238,7 +239,7 @@ fn contradictions(contacts: &[(usize, Contact)], names: &[&str], wrong: &mut Vec
     }
 }
 
-/// The order of nodes: numbers by value before names by letters.
+/// Returns the order of two nodes: numbers by value before names by letters.
 pub fn compare(a: &str, b: &str) -> Ordering {
     match (a.parse::<u64>(), b.parse::<u64>()) {
         (Ok(a), Ok(b)) => a.cmp(&b),

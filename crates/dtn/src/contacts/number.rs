@@ -1,4 +1,5 @@
-//! Exact numbers of plans: decimal seconds as nanoseconds, rates in thousandths of a bit per second.
+//! Exact numbers of plans: decimal seconds as nanoseconds, rates in thousandths of a bit per
+//! second.
 
 use bentpipe_core::{Span, Time};
 
@@ -7,7 +8,7 @@ use bentpipe_core::{Span, Time};
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// A rate in thousandths of a bit per second; none if it is zero.
+    /// Creates a rate in thousandths of a bit per second; `None` if it is zero.
     pub const fn from_millibits(millibits_per_second: u64) -> Option<BitRate> {
         match millibits_per_second {
             0 => None,
@@ -15,17 +16,17 @@ impl BitRate {
         }
     }
 
-    /// A rate of whole bits per second.
+    /// Creates a rate of whole bits per second.
     pub const fn of(rate: bentpipe_core::Rate) -> BitRate {
         BitRate(rate.bits_per_second() * 1000)
     }
 
-    /// The rate in bit/s, for results.
+    /// Returns the rate in bit/s, for results.
     pub fn bits_per_second(self) -> f64 {
         self.0 as f64 / 1000.0
     }
 
-    /// The time that `bytes` take, rounded to the nearest nanosecond.
+    /// Returns the time that `bytes` take, rounded to the nearest nanosecond.
     pub const fn span_of(self, bytes: u64) -> Span {
         // 64-bit division is several times faster, and enough up to 2 MB.
         if bytes < 1 << 20 {
@@ -37,7 +38,7 @@ impl BitRate {
         Span::from_nanos(if nanoseconds > u64::MAX as u128 { u64::MAX } else { nanoseconds as u64 })
     }
 
-    /// The whole bytes that fit into a span.
+    /// Returns the number of whole bytes that fit into a span.
     pub const fn bytes_in(self, span: Span) -> u64 {
         let bytes = self.0 as u128 * span.as_nanos() as u128 / 8_000_000_000_000;
         if bytes > u64::MAX as u128 {
@@ -48,8 +49,8 @@ impl BitRate {
     }
 }
 
-/// Reads a decimal number, such as `12`, `0.25`, `1e3`, as a whole number of `10^-places`, rounded half up. None if it is not a finite
-/// decimal number or too large.
+/// Reads a decimal number, such as `12`, `0.25`, `1e3`, as a whole number of `10^-places`, rounded
+/// half up. Returns `None` if it is not a finite decimal number or too large.
 pub fn decimal(text: &str, places: i32) -> Option<i128> {
     let (negative, text) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -88,13 +89,13 @@ fn sign(negative: bool, value: i128) -> i128 {
     }
 }
 
-/// The latest time that a plan can name: some five hundred years.
+/// The latest time that a plan can contain: some five hundred years.
 const LATEST: i128 = 18_000_000_000_000_000_000;
 
-/// Reads seconds as nanoseconds from zero on.
+/// Reads seconds as nanoseconds, zero or more.
 ///
 /// # Errors
-/// What is wrong with `what`, and what is allowed.
+/// If the text is invalid; the error names `what`, and what is allowed.
 pub fn nanoseconds(what: &str, text: &str) -> Result<u64, String> {
     match decimal(text, 9) {
         Some(value) if (0..=LATEST).contains(&value) => Ok(value as u64),
@@ -105,7 +106,7 @@ pub fn nanoseconds(what: &str, text: &str) -> Result<u64, String> {
 /// Reads a rate in bit/s or, with `bits` = 8, in byte/s.
 ///
 /// # Errors
-/// What is wrong with `what`, and what is allowed.
+/// If the text is invalid; the error names `what`, and what is allowed.
 pub fn rate(what: &str, text: &str, bits: i128) -> Result<BitRate, String> {
     let value = decimal(text, 3).and_then(|value| value.checked_mul(bits));
     let rate = value.and_then(|value| u64::try_from(value).ok()).and_then(BitRate::from_millibits);
@@ -113,7 +114,7 @@ pub fn rate(what: &str, text: &str, bits: i128) -> Result<BitRate, String> {
     rate.ok_or_else(|| format!("{what} is {text}; allowed: a number of {unit} above 0"))
 }
 
-/// A time in seconds, exact and without needless zeros.
+/// Returns a time in seconds, exact and without unnecessary zeros.
 pub fn seconds(time: Time) -> String {
     let nanoseconds = time.as_nanos();
     let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);

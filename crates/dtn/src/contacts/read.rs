@@ -1,11 +1,15 @@
 //! Reads contact plans. The format is recognised by the text, not by the name of the file:
 //!
-//! - a JSON object `{"contacts": [{"id": 1, "src": 1, "dst": 2, "start": 0, "end": 60, "rate_bps": 64000, "owlt_s": 1.2}]}`; the rate may
-//!   be `rate_bytes_s` instead. The list may also stand alone. `"nodes": [...]` beside it declares the only nodes that may occur;
-//! - the JSON of HDTN, with `contact`, `source`, `dest`, `startTime`, `endTime`, `rateBitsPerSec` (or `rate` in Mbit/s), `owlt`;
-//! - commands of ION's ionadmin, `a contact +0 +60 1 2 8000` (byte/s) and `a range +0 +60 1 2 1` (ionrc(5));
+//! - a JSON object `{"contacts": [{"id": 1, "src": 1, "dst": 2, "start": 0, "end": 60, "rate_bps":
+//!   64000, "owlt_s": 1.2}]}`; the rate may be `rate_bytes_s` instead. The list may also stand
+//!   alone. An additional `"nodes": [...]` declares the only nodes that may occur;
+//! - the JSON of HDTN, with `contact`, `source`, `dest`, `startTime`, `endTime`, `rateBitsPerSec`
+//!   (or `rate` in Mbit/s), `owlt`;
+//! - commands of ION's ionadmin, `a contact +0 +60 1 2 8000` (byte/s) and `a range +0 +60 1 2 1`
+//!   (ionrc(5));
 //! - comma-separated values with the names of the JSON object in the first line;
-//! - our own table, TOML with quantities: `[[contact]]` with `from`, `to`, `start`, `end`, `rate`, `delay`.
+//! - our own table, TOML with quantities: `[[contact]]` with `from`, `to`, `start`, `end`, `rate`,
+//!   `delay`.
 
 mod csv;
 mod ion;
@@ -34,7 +38,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a text.
+    /// Returns the format of a text.
     pub fn of(text: &str) -> Format {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let Some(first) = lines.clone().next() else { return Format::Table };
@@ -56,17 +60,18 @@ impl Format {
 /// Reads a plan in any of the formats.
 ///
 /// # Errors
-/// Everything that is wrong, in the order of lines.
+/// All errors, in the order of lines.
 pub fn plan(text: &str) -> Result<Plan, Vec<Wrong>> {
     let content = content(text)?;
     Plan::new(&content.entries, content.nodes.as_deref())
 }
 
-/// Reads a plan without its impossible contacts, those that do not end after their start. Returns the plan and the
-/// reason for each contact left out. HDTN ignores such contacts, and some of its plans contain them.
+/// Reads a plan without its impossible contacts, those that do not end after their start. Returns
+/// the plan and the reason for each contact left out. HDTN ignores such contacts, and some of its
+/// plans contain them.
 ///
 /// # Errors
-/// Everything else that is wrong, in the order of lines.
+/// All other errors, in the order of lines.
 pub fn possible(text: &str) -> Result<(Plan, Vec<Wrong>), Vec<Wrong>> {
     let Content { mut entries, nodes } = content(text)?;
     // Contacts keep their numbers, and nodes exist even if all their contacts are left out.
@@ -113,7 +118,7 @@ impl<'a> Lines<'a> {
         Lines { text, ends: text.match_indices('\n').map(|(place, _)| place).collect() }
     }
 
-    /// The line of a byte, from 1.
+    /// Returns the line of a byte, from 1.
     fn of(&self, byte: usize) -> usize {
         1 + self.ends.partition_point(|end| *end < byte)
     }

@@ -1,9 +1,10 @@
-//! Minimal TCP convergence layer (draft-ietf-dtn-mtcpcl-01): each bundle is a byte string of CBOR (RFC 8949, major type 2) with a definite length,
-//! one after the other, in one direction. Nothing is acknowledged: the sender does not learn whether its bundles arrived.
+//! Minimal TCP convergence layer (draft-ietf-dtn-mtcpcl-01). Each bundle is a byte string of CBOR
+//! (RFC 8949, major type 2) with a definite length, one after the other, in one direction. There
+//! are no acknowledgments: the sender does not learn whether its bundles arrived.
 
 use super::stream::Form;
 
-/// The form of MTCP: byte strings of CBOR.
+/// The format of MTCP: byte strings of CBOR.
 pub const FORM: Form = Form { head, write };
 
 /// Appends a bundle as it is sent. Returns true: every length has a head.
@@ -32,7 +33,7 @@ fn write(bundle: &[u8], out: &mut Vec<u8>) -> bool {
 /// Reads the head of a bundle, which is that of its byte string.
 ///
 /// # Errors
-/// The byte that does not begin a byte string of a definite length.
+/// The first byte, if it does not begin a byte string of a definite length.
 fn head(bytes: &[u8]) -> Result<Option<(usize, u64)>, u8> {
     let Some(&first) = bytes.first() else { return Ok(None) };
     match first {

@@ -1,15 +1,17 @@
-//! Bundles one after the other in a stream of bytes, each behind a head that says its length: what MTCP and STCP have in common.
+//! Bundles one after the other in a stream of bytes, each behind a head with its length: the common
+//! part of MTCP and STCP.
 
 use bytes::Bytes;
 
-/// Reads a head: the bytes that it takes and the length of its bundle, or None if it is not whole; the byte that begins no head is
-/// the error.
+/// Reads a head: its length and that of its bundle, or `None` if it is not whole. The error is a
+/// byte that begins no head.
 pub type Head = fn(&[u8]) -> Result<Option<(usize, u64)>, u8>;
 
-/// Appends a bundle behind its head; returns false if the bundle is too long for one, and appends nothing.
+/// Appends a bundle with its head; returns false and appends nothing if the bundle is too long for
+/// a head.
 pub type Write = fn(&[u8], &mut Vec<u8>) -> bool;
 
-/// The form in which a convergence layer puts bundles into a stream.
+/// The format in which a convergence layer puts bundles into a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     /// Reads the head of a bundle.
@@ -18,12 +20,13 @@ pub struct Form {
     pub write: Write,
 }
 
-/// What makes a connection unusable.
+/// An error after which a connection is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// A byte that does not begin the head of a bundle: for MTCP, a byte string of a definite length.
+    /// A byte that does not begin the head of a bundle, which for MTCP is a byte string of a
+    /// definite length.
     NotAHead(u8),
-    /// A bundle that is longer than the reader takes.
+    /// A bundle that is longer than the reader's limit.
     TooLong(u64),
 }
 
@@ -38,17 +41,17 @@ impl std::fmt::Display for Error {
     }
 }
 
-/// Takes the bundles out of the bytes of a connection.
+/// Extracts the bundles from the bytes of a connection.
 pub struct Reader {
     buffer: Vec<u8>,
-    /// What of the buffer has been taken.
+    /// Number of bytes of the buffer that have been taken.
     taken: usize,
     longest: u64,
     form: Form,
 }
 
 impl Reader {
-    /// A reader of bundles of `longest` bytes at most, in this form.
+    /// Creates a reader of bundles of at most `longest` bytes, in this format.
     pub fn new(longest: u64, form: Form) -> Reader {
         Reader { buffer: Vec::new(), taken: 0, longest, form }
     }
@@ -62,7 +65,7 @@ impl Reader {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole bundle, if it is here.
+    /// Returns the next bundle, if it is complete.
     ///
     /// # Errors
     /// If the connection cannot be read any further.

@@ -1,35 +1,39 @@
-//! TCP convergence layer version 4 (RFC 9174) without TLS: a session between two agents over one TCP connection.
+//! TCP convergence layer version 4 (RFC 9174) without TLS: a session between two agents over one
+//! TCP connection.
 //!
-//! Both sides send a contact header and a SESS_INIT, then transfers of bundles in segments. Each segment is acknowledged; the
-//! last one of a transfer when its receiver has [accepted](Session::accept) the bundle, so that a sender keeps a bundle until the other side has it. A session
-//! that is idle sends keepalives and fails if it hears nothing for twice the negotiated interval.
+//! Both sides send a contact header and a SESS_INIT, then transfers of bundles in segments. Each
+//! segment is acknowledged; the last one of a transfer when its receiver has
+//! [accepted](Session::accept) the bundle, so a sender keeps a bundle until the other side has it.
+//! An idle session sends keepalives, and fails if it receives nothing for twice the negotiated
+//! interval.
 //!
-//! Lenient in what is received: flags of acknowledgments and reserved flags are ignored, unknown extension items are ignored even if they are
-//! critical, and an acknowledgment that covers a whole transfer ends it whatever its flags.
+//! The receiver is lenient: it ignores flags of acknowledgments and reserved flags, and unknown
+//! extension items even if they are critical, and an acknowledgment that covers a whole transfer
+//! ends it whatever its flags.
 
 use bentpipe_core::{Span, Time};
 use bytes::Bytes;
 use std::collections::{BTreeSet, VecDeque};
 
-/// What one side of a session brings.
+/// The settings of one side of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Identifier of the own node, such as `dtn://mars/` or `ipn:3.0`.
+    /// Identifier of its own node, such as `dtn://mars/` or `ipn:3.0`.
     pub node: String,
-    /// Keepalive interval in seconds; 0 asks for none. The session's is the smaller one of both sides.
+    /// Keepalive interval in seconds; 0 for none. The session's is the smaller one of both sides.
     pub keepalive: u16,
-    /// Longest segment that is received, in bytes.
+    /// Longest segment that is accepted, in bytes.
     pub segment: u64,
-    /// Longest bundle that is received, in bytes.
+    /// Longest bundle that is accepted, in bytes.
     pub transfer: u64,
 }
 
-/// Something that happened in a session.
+/// An event in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The session is established with this node.
     Established(String),
-    /// A bundle has arrived whole. It is acknowledged by [`Session::accept`].
+    /// A bundle has arrived completely. [`Session::accept`] acknowledges it.
     Received {
         /// Number of the transfer, given by its sender.
         transfer: u64,
@@ -44,16 +48,17 @@ pub enum Event {
     Ended(Reason),
 }
 
-/// Why a session is over.
+/// The reason for which a session is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The other side ended it, for a reason of RFC 9174, section 6.1.
     Terminated(u8),
-    /// This side ended it and the other side knows.
+    /// This side ended the session and the other side knows.
     Closed,
-    /// Nothing was heard for twice the keepalive interval, or no session was established in time.
+    /// Nothing was received for twice the keepalive interval, or no session was established in
+    /// time.
     Silent,
-    /// The other side sent what is no TCPCL version 4.
+    /// The other side sent something that is not TCPCL version 4.
     Malformed(&'static str),
 }
 
@@ -86,9 +91,9 @@ const PATIENCE: Span = Span::from_secs(30);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// Nothing has come yet.
+    /// Nothing has been received yet.
     Header,
-    /// The contact header has come.
+    /// The contact header has been received.
     Init,
     Established,
     /// A SESS_TERM has been sent.
@@ -110,7 +115,7 @@ pub struct Session {
     input: Vec<u8>,
     output: Vec<u8>,
     events: VecDeque<Event>,
-    /// Transfers of which not everything has been sent.
+    /// Transfers that have not been sent completely.
     waiting: VecDeque<Outgoing>,
     /// Transfers without their last acknowledgment, with the lengths of their bundles.
     unacknowledged: VecDeque<(u64, u64)>,
@@ -119,7 +124,7 @@ pub struct Session {
     next_transfer: u64,
     /// The transfer that is being received.
     incoming: Option<(u64, Vec<u8>)>,
-    /// The longest segment and bundle that the other side takes.
+    /// Longest segment and longest bundle that the other side accepts.
     theirs: (u64, u64),
     keepalive: Option<Span>,
     heard: Time,
@@ -127,7 +132,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session over a connection that was established, or begun, at `now`.
+    /// Creates a session over a connection that was established, or begun, at `now`.
     pub fn new(config: Config, now: Time) -> Session {
         let mut session = Session {
             output: MAGIC.to_vec(),
@@ -162,17 +167,18 @@ impl Session {
         (self.heard, self.spoke) = (now, now);
     }
 
-    /// Whether bundles can be sent.
+    /// Returns true if bundles can be sent.
     pub fn is_established(&self) -> bool {
         self.state == State::Established
     }
 
-    /// Bundles that are not acknowledged.
+    /// Returns the number of bundles without an acknowledgment.
     pub fn pending(&self) -> usize {
         self.unacknowledged.len()
     }
 
-    /// Sends a bundle; returns the number of its transfer, or none if the other side does not take bundles of its length.
+    /// Sends a bundle. Returns the number of its transfer, or `None` if the other side does not
+    /// accept bundles of its length.
     pub fn send(&mut self, bundle: Bytes) -> Option<u64> {
         if self.state != State::Established || bundle.len() as u64 > self.theirs.1 {
             return None;
@@ -184,13 +190,14 @@ impl Session {
         Some(transfer)
     }
 
-    /// Acknowledges a bundle that has arrived, with the flags of its last segment (RFC 9174, section 5.2.3).
+    /// Acknowledges a received bundle, with the flags of its last segment (RFC 9174, section
+    /// 5.2.3).
     pub fn accept(&mut self, transfer: u64, length: u64) {
         let flags = if self.in_one.remove(&transfer) { START | END } else { END };
         self.acknowledge(flags, transfer, length);
     }
 
-    /// Refuses a bundle that has arrived, for a reason of RFC 9174, section 5.2.4.
+    /// Refuses a received bundle, for a reason of RFC 9174, section 5.2.4.
     pub fn refuse(&mut self, transfer: u64, reason: u8) {
         self.in_one.remove(&transfer);
         self.output.extend([XFER_REFUSE, reason]);
@@ -205,7 +212,8 @@ impl Session {
         }
     }
 
-    /// Takes what is to be written to the connection at `now`: at most about `limit` bytes beyond what was written for other messages.
+    /// Takes the bytes to write to the connection at `now`: at most about `limit` bytes of bundles,
+    /// besides other messages.
     pub fn write(&mut self, now: Time, limit: usize) -> Vec<u8> {
         let longest = self.theirs.0.clamp(1, 1 << 20);
         while self.output.len() < limit {
@@ -232,7 +240,7 @@ impl Session {
         std::mem::take(&mut self.output)
     }
 
-    /// Takes bytes that have come over the connection.
+    /// Processes bytes that have come over the connection.
     pub fn read(&mut self, now: Time, bytes: &[u8]) {
         self.heard = now;
         self.input.extend_from_slice(bytes);
@@ -249,17 +257,17 @@ impl Session {
         self.input = input;
     }
 
-    /// The connection has been closed by the other side.
+    /// Notes that the other side has closed the connection.
     pub fn disconnected(&mut self) {
         self.end(Reason::Terminated(0));
     }
 
-    /// The next event of the session, in the order in which they happened.
+    /// Returns the next event of the session, in order.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// When [`wake`](Self::wake) is to be called.
+    /// Returns the time at which [`wake`](Self::wake) must be called.
     pub fn next_wake(&self) -> Option<Time> {
         match (self.state, self.keepalive) {
             (State::Over, _) | (State::Established, None) => None,
@@ -270,7 +278,7 @@ impl Session {
         }
     }
 
-    /// Sends a keepalive, or ends a session that is silent.
+    /// Sends a keepalive, or ends a silent session.
     pub fn wake(&mut self, now: Time) {
         match (self.state, self.keepalive) {
             (State::Over, _) | (State::Established, None) => {}
@@ -299,7 +307,8 @@ impl Session {
         self.output.extend(length.to_be_bytes());
     }
 
-    /// Handles the message at the beginning of `input`; returns its length, or none if it is not whole.
+    /// Handles the message at the beginning of `input`. Returns its length, or `None` if it is
+    /// incomplete.
     fn message(&mut self, input: &[u8]) -> Result<Option<usize>, &'static str> {
         let mut fields = Fields { input, at: 0 };
         let handled = match self.state {
@@ -368,7 +377,8 @@ impl Session {
                 }
                 Ok(Some(()))
             }
-            // What it rejects is answered by nothing else; a transfer in question fails with the session.
+            // There is no other answer to a rejected message; a transfer in question fails with the
+            // session.
             MSG_REJECT => Ok(fields.bytes(2).map(|_| ())),
             _ => Err("it sends a message of an unknown type"),
         }
@@ -385,7 +395,7 @@ impl Session {
         };
         let Some((flags, transfer, length)) = head() else { return Ok(None) };
         if length > self.config.segment {
-            return Err("it sends a segment longer than it was told to");
+            return Err("it sends a segment longer than this side accepts");
         }
         let Some(data) = fields.bytes(length as usize) else { return Ok(None) };
         if flags & START != 0 {
@@ -395,7 +405,7 @@ impl Session {
             return Err("it sends a segment of a transfer that has not begun");
         };
         if bundle.len() as u64 + length > self.config.transfer {
-            return Err("it sends a bundle longer than it was told to");
+            return Err("it sends a bundle longer than this side accepts");
         }
         bundle.extend_from_slice(data);
         let received = bundle.len() as u64;

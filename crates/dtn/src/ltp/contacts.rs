@@ -1,4 +1,4 @@
-//! When answers can be here if both directions are open in contacts only.
+//! The times at which answers are due if both directions are open only in contacts.
 
 use super::Patience;
 use crate::contacts::{Node, Plan};
@@ -12,9 +12,10 @@ pub struct ByContacts<'a> {
     pub from: Node,
     /// The node of its peer.
     pub to: Node,
-    /// Light time of what leaves now.
+    /// Light time of segments that leave now.
     pub delay: Span,
-    /// What an answer may take beyond light times and closed contacts: transmission, queues, processing.
+    /// Time that an answer may take beyond light times and closed contacts: transmission, queues,
+    /// processing.
     pub margin: Span,
 }
 

@@ -1,4 +1,4 @@
-//! An LTP engine: the sessions in which it sends and those in which it receives.
+//! An LTP engine: its sending and receiving sessions.
 
 use super::receiver::{Arrival, Receiver};
 use super::segment::{reason, Content, Segment, Session};
@@ -9,40 +9,40 @@ use bentpipe_core::Time;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// The number of ended sessions that are remembered, so that late segments do not open them again.
+/// Number of ended sessions that are remembered, so that late segments do not open them again.
 pub const REMEMBERED: usize = 4096;
 
-/// What an engine reports to its client.
+/// An event for the engine's client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The red part of a block has arrived.
     Red {
-        /// Its session, which names the sender.
+        /// Session of the block, which names the sender.
         session: Session,
-        /// Number of the client service to which the data go, 1 for bundles.
+        /// Number of the client service to which the data goes; 1 for bundles.
         service: u64,
-        /// The bytes that have arrived.
+        /// The received bytes.
         data: Chunk,
     },
     /// A part of the green data of a block has arrived.
     Green {
         /// The session of the block.
         session: Session,
-        /// Number of the client service to which the data go, 1 for bundles.
+        /// Number of the client service to which the data goes; 1 for bundles.
         service: u64,
-        /// Its place in the block.
+        /// Place of the data in the block.
         range: Range<u64>,
-        /// The bytes that have arrived.
+        /// The received bytes.
         data: Chunk,
     },
     /// The sending of a block has ended.
     Sent {
         /// The session of the block.
         session: Session,
-        /// Whether the whole block has arrived, or the session was cancelled.
+        /// Outcome: arrival of the whole block, or cancellation.
         end: End,
     },
-    /// A block that was arriving was given up.
+    /// The reception of a block was given up.
     Abandoned {
         /// The session of the block.
         session: Session,
@@ -57,7 +57,7 @@ pub struct Engine {
     first_report: u64,
     sending: BTreeMap<u64, (u64, Sender)>,
     receiving: BTreeMap<Session, (u64, Receiver)>,
-    /// Sessions with segments, in turn, and which are in that queue.
+    /// Sessions with segments, in turn, and the set of those in this queue.
     ready: VecDeque<Session>,
     queued: BTreeSet<Session>,
     /// Timers by time.
@@ -66,18 +66,19 @@ pub struct Engine {
     over: BTreeSet<Session>,
     order: VecDeque<Session>,
     events: VecDeque<Event>,
-    /// Answers to sessions that are over.
+    /// Answers for sessions that are over.
     answers: VecDeque<(u64, Segment)>,
 }
 
 impl Engine {
-    /// An engine of this number, whose sessions and reports are numbered from 1.
+    /// Creates an engine of this number, whose sessions and reports are numbered from 1.
     pub fn new(number: u64, config: Config) -> Engine {
         Engine::starting(number, 1, config)
     }
 
-    /// An engine of this number, whose sessions and reports are numbered from `first`. An engine that is started again needs higher numbers than it had
-    /// before: its peers ignore sessions that they take for old ones.
+    /// Creates an engine of this number, whose sessions and reports are numbered from `first`. A
+    /// restarted engine needs higher numbers than before, since its peers ignore sessions that they
+    /// consider old.
     pub fn starting(number: u64, first: u64, config: Config) -> Engine {
         Engine {
             number,
@@ -97,12 +98,12 @@ impl Engine {
         }
     }
 
-    /// The number of the engine, which is the originator of its sessions.
+    /// Returns the number of the engine, which is the originator of its sessions.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Begins to send a block to `peer`, of which the first `red` bytes are red.
+    /// Starts to send a block to `peer`, of which the first `red` bytes are red.
     pub fn send(&mut self, peer: u64, service: u64, block: Chunk, red: u64) -> Session {
         let session = Session { engine: self.number, number: self.next_session };
         self.next_session += 1;
@@ -122,7 +123,7 @@ impl Engine {
         }
     }
 
-    /// Refuses a block that has arrived, before its last report has left: its sender has to keep it.
+    /// Refuses a received block, before its last report has left: its sender has to keep it.
     pub fn refuse(&mut self, session: Session) {
         if let Some((_, receiver)) = self.receiving.get_mut(&session) {
             receiver.cancel(reason::SYSTEM);
@@ -130,13 +131,13 @@ impl Engine {
         }
     }
 
-    /// Takes a segment that has arrived from `peer`.
+    /// Processes a segment that has arrived from `peer`.
     pub fn receive(&mut self, peer: u64, segment: &Segment) {
         let session = segment.session;
         let is_mine = session.engine == self.number;
         match &segment.content {
             Content::Data(data) => {
-                // The sender has had every report of a session that is over.
+                // The sender has received every report of a session that is over.
                 if is_mine || self.over.contains(&session) {
                     return;
                 }
@@ -196,7 +197,7 @@ impl Engine {
         self.settle(session);
     }
 
-    /// The next segment, which leaves at `now`, and the peer to which it goes.
+    /// Returns the next segment, which leaves at `now`, and the peer to which it goes.
     pub fn next_segment(&mut self, now: Time, patience: &dyn Patience) -> Option<(u64, Segment)> {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);
@@ -221,17 +222,17 @@ impl Engine {
         None
     }
 
-    /// Whether segments wait to be sent.
+    /// Returns true if segments wait to be sent.
     pub fn has_segments(&self) -> bool {
         !self.answers.is_empty() || !self.ready.is_empty()
     }
 
-    /// When the first timer runs out.
+    /// Returns the time at which the first timer expires.
     pub fn next_wake(&self) -> Option<Time> {
         self.timers.first().map(|(time, _)| *time)
     }
 
-    /// Lets the timers run out that are due.
+    /// Lets due timers expire.
     pub fn wake(&mut self, now: Time) {
         while let Some(&(time, session)) = self.timers.first().filter(|(time, _)| *time <= now) {
             self.timers.remove(&(time, session));
@@ -247,12 +248,12 @@ impl Engine {
         }
     }
 
-    /// The next thing that the client should know.
+    /// Returns the next event for the client.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// The number of blocks that are being sent and received.
+    /// Returns the number of blocks that are being sent and received.
     pub fn sessions(&self) -> (usize, usize) {
         (self.sending.len(), self.receiving.len())
     }
@@ -261,7 +262,8 @@ impl Engine {
         self.settle_at(session, false);
     }
 
-    /// Brings queue and timers up to date with a session, the one that has just sent before the others if `first`; ends it if it is over.
+    /// Updates queue and timers after a change of a session, which goes before the others if
+    /// `first`; ends it if it is over.
     fn settle_at(&mut self, session: Session, first: bool) {
         let mine = session.engine == self.number;
         let (has_segments, wake, over) = if mine {

@@ -1,11 +1,14 @@
-//! The Licklider Transmission Protocol (RFC 5326): blocks of red data, which are retransmitted, and green data, which are not.
+//! The Licklider Transmission Protocol (RFC 5326): blocks of red data, which is retransmitted, and
+//! green data, which is not.
 //!
-//! The sending of a block is a [`sender::Sender`], its receiving a [`receiver::Receiver`], and an [`engine::Engine`] has many of both. All
-//! of them are told the time. A timer starts when its segment leaves, and runs out when the answer could be here: two light times, the time
-//! for which the way there or back is closed, and a margin ([`Patience`]).
+//! A [`sender::Sender`] sends one block, a [`receiver::Receiver`] receives one, and an
+//! [`engine::Engine`] has many of both. The caller passes the time to all of them. A timer starts
+//! when its segment leaves, and expires when the answer is due: after two light times, the times
+//! for which the path is closed in either direction, and a margin ([`Patience`]).
 //!
-//! **Limits.** No authentication (RFC 5327), no aggregation of bundles into blocks: a block is what its client gives. Sessions
-//! that are over are remembered, so that late segments open no session again, up to [`engine::REMEMBERED`].
+//! **Limits.** There is no authentication (RFC 5327) and no aggregation of bundles into blocks: a
+//! block is what its client gives. The last [`engine::REMEMBERED`] ended sessions are remembered,
+//! so that late segments do not open them again.
 
 pub mod contacts;
 pub mod engine;
@@ -15,27 +18,28 @@ pub mod sender;
 
 use bentpipe_core::{Span, Time};
 
-/// What both ends of a session are told.
+/// The settings of a session, at both ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The largest segment in bytes, headers included.
     pub segment: u64,
-    /// The most claims in a report; what has arrived in more pieces takes several reports.
+    /// Most claims in a report; data that has arrived in more pieces takes several reports.
     pub claims: usize,
-    /// How often a checkpoint or a report is sent before the session is cancelled.
+    /// Number of times that a checkpoint or report is sent before the session is cancelled.
     pub attempts: u32,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        // 1400 bytes fit into a datagram on every link; HDTN and ION give up after 5 and 10 retransmissions.
+        // 1400 bytes fit into a datagram on every link; HDTN and ION give up after 5 and 10
+        // retransmissions.
         Config { segment: 1400, claims: 20, attempts: 10 }
     }
 }
 
-/// When the answer to something that leaves now can be here: it knows light time and contacts.
+/// The time at which an answer is due, from light time and contacts.
 pub trait Patience {
-    /// When the answer from `peer` to what leaves at `sent` is overdue.
+    /// Returns the time at which the answer from `peer` to a segment sent at `sent` is overdue.
     fn overdue(&self, peer: u64, sent: Time) -> Time;
 }
 
@@ -44,7 +48,7 @@ pub trait Patience {
 pub struct Constant {
     /// Light time, one way.
     pub delay: Span,
-    /// What else it takes: transmission, queues, processing.
+    /// Time for transmission, queues and processing.
     pub margin: Span,
 }
 

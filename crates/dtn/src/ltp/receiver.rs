@@ -15,36 +15,36 @@ struct Waiting {
     due: Option<Time>,
 }
 
-/// What a segment brought.
+/// New data in a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// The red part is whole.
+    /// The red part is complete.
     Red,
-    /// A part of the green data.
+    /// A part of the green data has arrived.
     Green(Range<u64>),
 }
 
 /// The receiver of a block.
 pub struct Receiver {
     session: Session,
-    /// The client to which the data go.
+    /// Number of the client service to which the data goes.
     pub service: u64,
     red: Ranges,
-    /// Pieces of red data with content, by place.
+    /// Pieces of red data with content, by position.
     pieces: BTreeMap<u64, Chunk>,
     /// Length of the red part and of the block, once known.
     red_length: Option<u64>,
     length: Option<u64>,
-    /// The lowest green byte and the end of the highest red byte that have arrived.
+    /// Position of the first green byte, and end of the last red byte that have arrived.
     green: Option<u64>,
     red_top: u64,
     queue: VecDeque<Segment>,
     /// Reports by number, until they are acknowledged.
     waiting: BTreeMap<u64, Waiting>,
-    /// The bounds of each report that was issued, by number, and the reports that a checkpoint led to.
+    /// The bounds of each report, by number, and the reports caused by a checkpoint.
     bounds: BTreeMap<u64, Range<u64>>,
     issued: BTreeMap<u64, Vec<u64>>,
-    /// End of the last report that answered no report.
+    /// End of the last report that was not an answer to another one.
     reported: u64,
     next_report: u64,
     delivered: bool,
@@ -54,7 +54,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver of a block of which a segment has arrived.
+    /// Creates the receiver of a block of which a segment has arrived.
     pub fn new(session: Session, service: u64, first_report: u64, config: &Config) -> Receiver {
         Receiver {
             session,
@@ -78,13 +78,13 @@ impl Receiver {
         }
     }
 
-    /// Takes a part of the block.
+    /// Processes a part of the block.
     pub fn data(&mut self, data: &Data) -> Option<Arrival> {
         if self.cancel.is_some() || self.over {
             return None;
         }
         let range = data.offset..data.offset + data.bytes.len();
-        // Red data lie before green data, and nothing lies behind the end (section 6.21).
+        // Red data comes before green data, and nothing comes behind the end (section 6.21).
         let red_end = self.red_length.unwrap_or(u64::MAX);
         let miscoloured = match data.red {
             true => range.end > red_end || self.green.is_some_and(|green| range.end > green),
@@ -120,14 +120,15 @@ impl Receiver {
         (whole && !std::mem::replace(&mut self.delivered, true)).then_some(Arrival::Red)
     }
 
-    /// Keeps the longest of the pieces that begin at one place: a checkpoint may be divided otherwise than the data before it.
+    /// Keeps the longest of the pieces that begin at one position: a checkpoint may be divided
+    /// differently from the data before it.
     fn keep(&mut self, start: u64, bytes: Chunk) {
         if self.pieces.get(&start).is_none_or(|known| known.len() < bytes.len()) {
             self.pieces.insert(start, bytes);
         }
     }
 
-    /// The red part, once it is whole. Data without content are zeros.
+    /// Returns the red part, once it is complete. Data without content is zeros.
     pub fn red_part(&mut self) -> Chunk {
         let length = self.red_length.unwrap_or(0);
         if self.pieces.is_empty() {
@@ -143,7 +144,7 @@ impl Receiver {
         Chunk::Bytes(whole.into())
     }
 
-    /// Answers a checkpoint at whose end `upper` is.
+    /// Answers a checkpoint whose end is at `upper`.
     fn checkpoint(&mut self, number: u64, answers: u64, upper: u64) {
         if let Some(reports) = self.issued.get(&number) {
             // The checkpoint was retransmitted, so its reports were lost or late.
@@ -167,13 +168,15 @@ impl Receiver {
                 lower
             }
             (_, Some(bounds)) => bounds.start,
-            // The sender answers a report of an engine that was here before and has lost its data: it has to begin again.
+            // The sender answers a report of an engine that was restarted and has lost its data, so
+            // it has to begin again.
             (_, None) => return self.cancel(reason::SYSTEM),
         };
         self.issued.insert(number, Vec::new());
         let mut from = lower;
         let mut claims: Vec<Range<u64>> = self.red.within(lower..upper).collect();
-        // Several reports if there are too many claims; each covers the part up to its last claim.
+        // Several reports are needed if there are too many claims; each covers the part up to its
+        // last claim.
         while claims.len() > self.config.claims {
             let rest = claims.split_off(self.config.claims);
             let to = rest[0].start;
@@ -195,14 +198,14 @@ impl Receiver {
         self.issued.entry(checkpoint).or_default().push(number);
     }
 
-    /// The sender has a report.
+    /// Notes that the sender has received a report.
     pub fn acknowledged(&mut self, report: u64) {
         self.waiting.remove(&report);
         self.queue
             .retain(|segment| !matches!(&segment.content, Content::Report(one) if one.number == report));
     }
 
-    /// The sender has given up, or knows that the receiver has.
+    /// Notes that the sender has cancelled, or knows that the receiver has.
     pub fn cancelled(&mut self, by_sender: bool) {
         self.queue.clear();
         if by_sender {
@@ -213,7 +216,7 @@ impl Receiver {
         self.over = true;
     }
 
-    /// Gives up.
+    /// Cancels the session.
     pub fn cancel(&mut self, why: u8) {
         if self.cancel.is_none() && !self.over {
             self.queue.clear();
@@ -223,12 +226,13 @@ impl Receiver {
         }
     }
 
-    /// Whether something waits to be sent.
+    /// Returns true if something is ready to be sent.
     pub fn has_segments(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// The next segment, which leaves now; the answer is `overdue` then.
+    /// Returns the next segment, which leaves now; `overdue` is the time at which its answer is
+    /// due.
     pub fn next_segment(&mut self, overdue: impl FnOnce() -> Time) -> Option<Segment> {
         let segment = self.queue.pop_front()?;
         match &segment.content {
@@ -249,13 +253,13 @@ impl Receiver {
         Some(segment)
     }
 
-    /// When the first timer runs out.
+    /// Returns the time at which the first timer expires.
     pub fn next_wake(&self) -> Option<Time> {
         let cancel = self.cancel.as_ref().and_then(|cancel| cancel.2);
         self.waiting.values().filter_map(|waiting| waiting.due).chain(cancel).min()
     }
 
-    /// Retransmits what is overdue, or gives up.
+    /// Retransmits overdue segments, or cancels.
     pub fn wake(&mut self, now: Time) {
         let most = self.config.attempts;
         if let Some((why, attempts, due)) = &mut self.cancel {
@@ -280,7 +284,8 @@ impl Receiver {
             }
         }
         if exceeded && self.delivered {
-            // All data are here: only the sender's acknowledgment is missing, and nothing is left to be given up.
+            // All data has arrived: only the sender's acknowledgment is missing, and nothing is
+            // left to cancel.
             self.over = true;
             self.waiting.clear();
         } else if exceeded {
@@ -288,18 +293,18 @@ impl Receiver {
         }
     }
 
-    /// Whether nothing is left to be done.
+    /// Returns true if nothing remains to be done.
     pub fn is_over(&self) -> bool {
         let whole = self.delivered && self.waiting.is_empty() || self.only_green();
         self.queue.is_empty() && (self.over || whole && self.cancel.is_none())
     }
 
-    /// Whether the block has no red part, and has ended.
+    /// Returns true if the block has no red part, and has ended.
     fn only_green(&self) -> bool {
         self.green == Some(0) && self.length.is_some()
     }
 
-    /// Whether the session ended without all red data.
+    /// Returns true if the session ended without all red data.
     pub fn was_cancelled(&self) -> bool {
         self.over && !self.delivered
     }

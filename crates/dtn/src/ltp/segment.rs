@@ -1,8 +1,8 @@
 //! Segments of the Licklider Transmission Protocol (RFC 5326, section 3).
 //!
-//! A segment is a control byte (version 0 and type), the session (engine that originated it and number, SDNVs), a byte with the
-//! numbers of header and trailer extensions, the header extensions, the content and the trailer extensions. Claims of a report are offsets
-//! from its lower bound.
+//! A segment is a control byte (version 0 and type), the session (engine that originated it and
+//! number, SDNVs), a byte with the numbers of header and trailer extensions, the header extensions,
+//! the content and the trailer extensions. Claims of a report are offsets from its lower bound.
 
 use crate::chunk::Chunk;
 use crate::sdnv;
@@ -11,9 +11,9 @@ use bytes::Bytes;
 /// The session to which a segment belongs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Session {
-    /// Engine that sends the block.
+    /// Number of the engine that sends the block.
     pub engine: u64,
-    /// Number of the block there.
+    /// Number of the block at that engine.
     pub number: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct Segment {
     pub session: Session,
     /// Extensions between the header and the content.
     pub header: Vec<Extension>,
-    /// What it says.
+    /// Content of the segment.
     pub content: Content,
     /// Extensions behind the content.
     pub trailer: Vec<Extension>,
@@ -44,51 +44,53 @@ pub struct Extension {
 pub enum Content {
     /// A part of the block.
     Data(Data),
-    /// What has arrived of the red part.
+    /// The parts of the red data that have arrived.
     Report(Report),
-    /// The sender has the report of this number.
+    /// The sender has received the report of this number.
     ReportAck(u64),
-    /// The sender gives up the session.
+    /// The sender cancels the session.
     CancelBySender(u8),
-    /// The receiver knows it.
+    /// The receiver has received the cancellation.
     CancelAckToSender,
-    /// The receiver gives up the session.
+    /// The receiver cancels the session.
     CancelByReceiver(u8),
-    /// The sender knows it.
+    /// The sender has received the cancellation.
     CancelAckToReceiver,
 }
 
 /// A part of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Red data are retransmitted until they have arrived, green data are not.
+    /// True for red data, which is retransmitted until it has arrived; false for green data, which
+    /// is not.
     pub red: bool,
-    /// Whether the red part ends with it; only a checkpoint can end it.
+    /// True if the red part ends with this segment; only a checkpoint can end it.
     pub ends_red: bool,
-    /// Whether the block ends with it.
+    /// True if the block ends with this segment.
     pub ends_block: bool,
-    /// The client to which it goes, 1 for bundles.
+    /// Number of the client service; 1 for bundles.
     pub service: u64,
-    /// Place of the first byte in the block.
+    /// Position of the first byte in the block.
     pub offset: u64,
     /// The part of the block that the segment carries.
     pub bytes: Chunk,
-    /// If it is a checkpoint, which asks for a report: its number and that of the report that it answers, or 0.
+    /// Number of the checkpoint and of the report that it answers (or 0), if the segment is a
+    /// checkpoint, which asks for a report.
     pub checkpoint: Option<(u64, u64)>,
 }
 
-/// What has arrived of a part of the block.
+/// The received parts of a range of the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Serial number of the report in its session.
     pub number: u64,
-    /// The checkpoint that it answers, or 0.
+    /// Number of the checkpoint that it answers, or 0.
     pub checkpoint: u64,
-    /// End of the part.
+    /// End of the range.
     pub upper: u64,
-    /// Start of the part.
+    /// Start of the range.
     pub lower: u64,
-    /// What has arrived: offsets from the lower bound, and lengths.
+    /// Received parts: offsets from the lower bound, and lengths.
     pub claims: Vec<(u64, u64)>,
 }
 
@@ -107,12 +109,12 @@ pub mod reason {
 }
 
 impl Segment {
-    /// A segment without extensions.
+    /// Creates a segment without extensions.
     pub fn new(session: Session, content: Content) -> Segment {
         Segment { session, header: Vec::new(), content, trailer: Vec::new() }
     }
 
-    /// The number of its type.
+    /// Returns the number of its type.
     pub fn kind(&self) -> u8 {
         match &self.content {
             Content::Data(data) => {
@@ -134,7 +136,7 @@ impl Segment {
         }
     }
 
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     pub fn length(&self) -> u64 {
         let extensions = |list: &[Extension]| -> usize {
             list.iter().map(|one| 1 + sdnv::length(one.value.len() as u64) + one.value.len()).sum()
@@ -165,7 +167,7 @@ impl Segment {
         fixed as u64 + content
     }
 
-    /// Appends its bytes.
+    /// Appends the segment's bytes.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.push(self.kind());
         sdnv::write(self.session.engine, out);
@@ -202,7 +204,8 @@ impl Segment {
         write_extensions(&self.trailer, out);
     }
 
-    /// Reads a segment that fills `bytes`. None if it is none, or followed by something else.
+    /// Reads a segment that fills `bytes`. Returns `None` if there is none, or if something follows
+    /// it.
     pub fn read(bytes: &[u8]) -> Option<Segment> {
         let mut rest = bytes;
         let control = byte(&mut rest)?;
@@ -296,7 +299,7 @@ mod tests {
             .collect()
     }
 
-    /// The segment that a vector describes.
+    /// Returns the segment that a vector describes.
     fn described(vector: &Value) -> Segment {
         let fields = &vector["fields"];
         let field = |name: &str| fields[name].as_u64().unwrap_or_default();

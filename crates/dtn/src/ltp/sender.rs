@@ -8,14 +8,14 @@ use bentpipe_core::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// One sent checkpoint whose report has not come.
+/// A sent checkpoint without a report yet.
 struct Waiting {
     segment: Segment,
     attempts: u32,
     due: Option<Time>,
 }
 
-/// How the sending of a block ended.
+/// The outcome of sending a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// All red data have arrived, and all green data have been sent.
@@ -30,15 +30,15 @@ pub struct Sender {
     service: u64,
     block: Chunk,
     red: u64,
-    /// What waits to be sent, in order.
+    /// Segments that are ready to be sent, in order.
     queue: VecDeque<Segment>,
     /// Red data that reports have claimed.
     arrived: Ranges,
     /// Checkpoints without a report, by number.
     waiting: BTreeMap<u64, Waiting>,
-    /// Reports that were answered, by number.
+    /// Numbers of the reports that were answered.
     answered: Ranges,
-    /// The highest number of a report that was answered.
+    /// Highest number of a report that was answered.
     newest: u64,
     next_checkpoint: u64,
     config: Config,
@@ -47,7 +47,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender of a block whose first `red` bytes are red.
+    /// Creates a sender of a block whose first `red` bytes are red.
     pub fn new(
         session: Session,
         service: u64,
@@ -81,9 +81,10 @@ impl Sender {
         sender
     }
 
-    /// Queues a range in segments. A red range ends with a checkpoint that answers report number `answers`.
+    /// Queues a range in segments. A red range ends with a checkpoint that answers report number
+    /// `answers`.
     fn divide(&mut self, range: Range<u64>, answers: Option<u64>, is_red: bool) {
-        // What a segment adds at most, with a checkpoint's numbers.
+        // Most bytes that a segment adds, with a checkpoint's numbers.
         let sample = |bytes: u64, checkpoint| {
             let offset = self.block.len();
             let data = Data {
@@ -111,7 +112,8 @@ impl Sender {
             let data = Data {
                 red: is_red,
                 ends_red: checkpoint.is_some() && to == self.red,
-                // The flags of RFC 5326, section 3.1.1, have the end of a red block only with a checkpoint.
+                // According to the flags of RFC 5326, section 3.1.1, only a checkpoint can end a
+                // red block.
                 ends_block: to == self.block.len() && (checkpoint.is_some() || !is_red),
                 service: self.service,
                 offset: from,
@@ -123,12 +125,13 @@ impl Sender {
         }
     }
 
-    /// Whether something waits to be sent.
+    /// Returns true if something is ready to be sent.
     pub fn has_segments(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// The next segment, which leaves now; the answer is `overdue` then.
+    /// Returns the next segment, which leaves now; `overdue` is the time at which its answer is
+    /// due.
     pub fn next_segment(&mut self, overdue: impl FnOnce() -> Time) -> Option<Segment> {
         let segment = self.queue.pop_front()?;
         match &segment.content {
@@ -152,22 +155,22 @@ impl Sender {
         Some(segment)
     }
 
-    /// Takes a report.
+    /// Processes a report.
     pub fn report(&mut self, report: &Report) {
         self.queue.push_back(Segment::new(self.session, Content::ReportAck(report.number)));
-        // A report is retransmitted if its acknowledgment was lost; it is answered once.
+        // A report is retransmitted if its acknowledgment was lost, and answered only once.
         if self.answered.add(report.number..report.number.saturating_add(1)) == 0 || self.cancel.is_some() {
             return;
         }
         self.waiting.remove(&report.checkpoint);
-        // A retransmission of the checkpoint that has just been answered need not leave.
+        // A checkpoint that has just been answered need not be retransmitted.
         self.queue.retain(|segment| {
             !matches!(&segment.content, Content::Data(data) if data.checkpoint.is_some_and(|(number, _)| number == report.checkpoint))
         });
         let bounds = report.lower..report.upper.min(self.red);
         if report.number >= self.newest {
-            // The newest report knows best: what it does not claim is not there, even if an earlier one has claimed it. The
-            // receiver has been started again since then.
+            // The newest report is right: what it does not claim is missing, even if an earlier one
+            // has claimed it. The receiver was restarted in between.
             self.newest = report.number;
             self.arrived.remove(bounds.clone());
         }
@@ -194,7 +197,7 @@ impl Sender {
         }
     }
 
-    /// The receiver has given up, or knows that the sender has.
+    /// Notes that the receiver has cancelled, or knows that the sender has.
     pub fn cancelled(&mut self, why: Option<u8>) {
         if let Some(why) = why {
             self.queue.clear();
@@ -206,7 +209,7 @@ impl Sender {
         self.waiting.clear();
     }
 
-    /// Gives up.
+    /// Cancels the session.
     pub fn cancel(&mut self, why: u8) {
         if self.end.is_none() && self.cancel.is_none() {
             self.queue.clear();
@@ -216,13 +219,13 @@ impl Sender {
         }
     }
 
-    /// When the first timer runs out.
+    /// Returns the time at which the first timer expires.
     pub fn next_wake(&self) -> Option<Time> {
         let cancel = self.cancel.as_ref().and_then(|cancel| cancel.2);
         self.waiting.values().filter_map(|waiting| waiting.due).chain(cancel).min()
     }
 
-    /// Retransmits what is overdue, or gives up.
+    /// Retransmits overdue segments, or cancels.
     pub fn wake(&mut self, now: Time) {
         if let Some((why, attempts, due)) = &mut self.cancel {
             if due.is_some_and(|due| due <= now) {
@@ -262,12 +265,12 @@ impl Sender {
         }
     }
 
-    /// How it ended, once nothing waits to be sent.
+    /// Returns the outcome, once nothing is left to send.
     pub fn end(&self) -> Option<End> {
         self.end.filter(|_| self.queue.is_empty())
     }
 
-    /// How it will end, even if an acknowledgment still waits.
+    /// Returns the outcome, even if an acknowledgment is still to be sent.
     pub fn outcome(&self) -> Option<End> {
         self.end
     }

@@ -1,11 +1,13 @@
-//! Bundles as blocks of LTP: what a network sends, receives and decides for its engines.
+//! Bundles as blocks of LTP: how a network sends and receives for its engines, and what it decides
+//! for them.
 
 use super::ltp::News;
 use super::{config, Convergence, Event, Network};
 use crate::contacts::{Contact, Node};
 
 impl Network {
-    /// Sends the next segment over a contact. New blocks begin when there is nothing else to send, so that they keep their order.
+    /// Sends the next segment over a contact. New blocks begin when there is nothing else to send,
+    /// so that they keep their order.
     pub(super) fn transmit_segment(&mut self, index: u32) {
         let contact = self.plan.contacts()[index as usize];
         let Convergence::Ltp { config, .. } = &self.config.convergence else { return };
@@ -32,7 +34,7 @@ impl Network {
         self.news(from, to);
     }
 
-    /// A segment is here.
+    /// Processes a segment that has arrived.
     pub(super) fn segment(&mut self, place: u64, index: u32) {
         let Contact { from, to, .. } = self.plan.contacts()[index as usize];
         self.links.arrive(place, from, to);
@@ -50,7 +52,7 @@ impl Network {
         }
     }
 
-    /// Timers of LTP have run out.
+    /// Handles expired timers of LTP.
     pub(super) fn timers(&mut self) {
         self.timers = None;
         self.links.wake(self.now);
@@ -74,7 +76,7 @@ impl Network {
         }
     }
 
-    /// Sessions to a neighbour that is never seen again are given up, and their bundles go another way.
+    /// Gives up sessions to a neighbour that has no more contacts; their bundles get another route.
     pub(super) fn give_up_sessions(&mut self, from: Node, to: Node) {
         let later = self
             .plan
@@ -92,7 +94,7 @@ impl Network {
         }
     }
 
-    /// What LTP has told about bundles between two nodes.
+    /// Processes the events of LTP about bundles between two nodes.
     fn news(&mut self, node: Node, other: Node) {
         for news in self.links.news(node, other) {
             match news {

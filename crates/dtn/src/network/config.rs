@@ -1,4 +1,4 @@
-//! What the nodes of a network do.
+//! The configuration of the nodes of a network.
 
 use super::routing::Routing;
 use crate::agent::Discard;
@@ -6,20 +6,20 @@ use crate::ltp;
 use bentpipe_core::Span;
 use std::sync::Arc;
 
-/// What all nodes of a network do.
+/// The configuration shared by all nodes of a network.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How bundles pass a contact.
+    /// Convergence layer that carries bundles over a contact.
     pub convergence: Convergence,
-    /// Where bundles go next.
+    /// Routing of the bundles.
     pub routing: Arc<dyn Routing>,
-    /// Bytes that a node stores at most.
+    /// Most bytes that a node stores.
     pub storage: u64,
-    /// What a node without room does.
+    /// Action of a node without room.
     pub discard: Discard,
 }
 
-/// How bundles pass a contact.
+/// The convergence layer that carries bundles over a contact.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Convergence {
     /// A datagram per bundle: 28 bytes of IP and UDP.
@@ -28,7 +28,7 @@ pub enum Convergence {
     Ltp {
         /// Segment size and limits.
         config: ltp::Config,
-        /// What an answer may take beyond light times and closed contacts.
+        /// Time that an answer may take beyond light times and closed contacts.
         margin: Span,
     },
 }
@@ -37,12 +37,13 @@ pub enum Convergence {
 pub(crate) const DATAGRAM: u64 = 28;
 
 impl Convergence {
-    /// Bytes that are sent with a bundle of `size` bytes if nothing is lost.
+    /// Returns the bytes that are sent besides a bundle of `size` bytes if nothing is lost.
     pub fn overhead(&self, size: u64) -> u64 {
         match self {
             Convergence::Udp => DATAGRAM,
             Convergence::Ltp { config, .. } => {
-                // Twelve bytes of a segment's header at most with small numbers, sixteen of a checkpoint's.
+                // Twelve bytes of a segment's header at most with small numbers, sixteen of a
+                // checkpoint's.
                 let segments = size.div_ceil(config.segment.saturating_sub(16).max(1));
                 segments * (DATAGRAM + 16)
             }

@@ -23,20 +23,20 @@ struct Link {
 /// A bundle that is being sent.
 struct Sending {
     bundle: u64,
-    /// The contacts that it has passed.
+    /// Number of contacts that it has passed.
     hops: u32,
-    /// Whether it was given up, and goes another way.
+    /// True if it was given up, and gets another route.
     given_up: bool,
 }
 
-/// What became of bundles at an end of a pair.
+/// Events about bundles at an end of a pair.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// A bundle is here, after so many contacts.
+    /// A bundle has arrived, after so many contacts.
     Here(u64, Node, u32),
-    /// The neighbour has it.
+    /// The neighbour has the bundle.
     Done(u64, Node),
-    /// The neighbour cannot be reached with it.
+    /// The bundle cannot reach the neighbour.
     Failed(u64, Node),
 }
 
@@ -63,14 +63,14 @@ impl Links {
         Links { links, margin: *margin, ..Links::default() }
     }
 
-    /// Begins to send a bundle.
+    /// Starts to send a bundle.
     pub fn send(&mut self, from: Node, to: Node, bundle: u64, size: u64, hops: u32) {
         let link = self.links.get_mut(&(from, to)).expect("neighbours have engines");
         let session = link.engine.send(u64::from(to.0) + 1, BUNDLES, Chunk::Zeros(size), size);
         link.sessions.insert(session.number, Sending { bundle, hops, given_up: false });
     }
 
-    /// The next segment from one node to another, which leaves at `now`.
+    /// Returns the next segment from one node to another, which leaves at `now`.
     pub fn next_segment(
         &mut self,
         plan: &Plan,
@@ -91,24 +91,25 @@ impl Links {
         self.next_place
     }
 
-    /// A segment arrives.
+    /// Processes an arriving segment.
     pub fn arrive(&mut self, place: u64, from: Node, to: Node) {
         let Some(segment) = self.flying.remove(&place) else { return };
         let link = self.links.get_mut(&(to, from)).expect("neighbours have engines");
         link.engine.receive(u64::from(from.0) + 1, &segment);
     }
 
-    /// Lets timers run out.
+    /// Lets due timers expire.
     pub fn wake(&mut self, now: Time) {
         self.links.values_mut().for_each(|link| link.engine.wake(now));
     }
 
-    /// When the first timer runs out.
+    /// Returns the time at which the first timer expires.
     pub fn next_wake(&self) -> Option<Time> {
         self.links.values().filter_map(|link| link.engine.next_wake()).min().filter(|time| *time < Time::MAX)
     }
 
-    /// Gives up everything that is being sent from one node to another, and returns those bundles. What is on the way still arrives.
+    /// Gives up everything that is being sent from one node to another, and returns those bundles.
+    /// Segments on their way still arrive.
     pub fn give_up(&mut self, from: Node, to: Node) -> Vec<u64> {
         let Some(link) = self.links.get_mut(&(from, to)) else { return Vec::new() };
         let engine = link.engine.number();
@@ -121,7 +122,7 @@ impl Links {
         bundles
     }
 
-    /// A node has dropped a bundle.
+    /// Notes that a node has dropped a bundle.
     pub fn forget(&mut self, bundle: u64, node: Node) {
         for ((from, _), link) in self.links.range_mut((node, Node(0))..=(node, Node(u32::MAX))) {
             debug_assert_eq!(*from, node);
@@ -138,7 +139,7 @@ impl Links {
         }
     }
 
-    /// What has become of bundles between two nodes since the last call.
+    /// Returns the events about bundles between two nodes since the last call.
     pub fn news(&mut self, node: Node, other: Node) -> Vec<News> {
         let mut news = Vec::new();
         for (here, there) in [(node, other), (other, node)] {
@@ -151,7 +152,7 @@ impl Links {
                     Event::Red { session, .. } => {
                         let sender = self.links.get(&(there, here));
                         let about = sender.and_then(|link| link.sessions.get(&session.number));
-                        // If the sender has dropped it since, nobody knows what it was.
+                        // If the sender has dropped it in the meantime, the bundle is unknown.
                         news.extend(about.map(|sending| News::Here(sending.bundle, here, sending.hops + 1)));
                     }
                     Event::Sent { session, end } => {

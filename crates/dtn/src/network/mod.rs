@@ -1,11 +1,15 @@
-//! A network of bundle nodes over a contact plan: storage, routing, convergence layers. Told the time, it moves bundles.
+//! A network of bundle nodes over a contact plan: storage, routing, convergence layers. It moves
+//! bundles as the caller advances the time.
 //!
-//! Each contact transmits one thing after the other at its rate; what has left when it ends arrives, what is cut off does not. Over
-//! [UDP](Convergence::Udp) a bundle is one unit that is lost or not, and the sender forgets it when it has been sent; a bundle that would not
-//! be sent before the contact ends is not begun. Over [LTP](Convergence::Ltp) a bundle is a red block, and the sender stores it
-//! until its reports claim all of it. Contacts of two directions are independent.
+//! Each contact transmits one unit after the other at its rate. What has left completely when the
+//! contact ends arrives; what is cut off does not. Over [UDP](Convergence::Udp) a bundle is one
+//! unit, which is lost or not, and the sender removes it when it has been sent; a bundle that would
+//! not be sent before the contact ends is not started. Over [LTP](Convergence::Ltp) a bundle is a
+//! red block, which the sender stores until reports claim all of it. The contacts of the two
+//! directions are independent.
 //!
-//! Every bundle ends in one of four ways: delivered, expired, dropped for a [`Reason`], or still stored.
+//! Every bundle ends in one of four ways: delivered, expired, dropped for a [`Reason`], or still
+//! stored.
 
 mod blocks;
 pub mod config;
@@ -30,10 +34,10 @@ struct State {
     bundle: Bundle,
     size: u64,
     expires: Time,
-    /// Copies at nodes and on the way.
+    /// Number of copies at nodes and on their way.
     copies: u32,
     delivered: bool,
-    /// Where and why the last copy that was lost was lost.
+    /// Node and reason of the last loss of a copy.
     lost: (Node, Reason),
 }
 
@@ -43,13 +47,13 @@ enum Event {
     Opens(u32),
     /// A contact closes.
     Closes(u32),
-    /// A contact has sent what it was sending.
+    /// A contact has transmitted its current unit.
     Sent(u32),
     /// A bundle's last bit arrives over a contact, after so many hops.
     Arrives(u64, u32, u32),
-    /// A segment arrives over a contact; its place among those on the way.
+    /// A segment arrives over a contact; its position among those on their way.
     Segment(u64, u32),
-    /// A bundle's lifetime is over.
+    /// A bundle's lifetime ends.
     Expires(u64),
     /// A stored bundle looks for a route again at a node.
     Retry(u64, u32),
@@ -57,22 +61,23 @@ enum Event {
     Timers,
 }
 
-/// What a contact is doing.
+/// The activity of a contact.
 #[derive(Default)]
 pub(crate) struct Channel {
     pub open: bool,
-    /// When what it sends will have been sent.
+    /// Time at which its current transmission ends.
     pub busy: Option<Time>,
-    /// Copies that wait for it.
+    /// Copies that wait for this contact.
     pub queue: VecDeque<u64>,
 }
 
-/// Decides whether a unit that has been sent at this time, with so many bytes, is spoiled on its way.
+/// Decides whether a unit that has been sent at this time, with so many bytes, is corrupted on its
+/// way.
 pub type Errors = Box<dyn FnMut(Time, u64) -> bool + Send>;
 
 /// A network of bundle nodes.
 pub struct Network {
-    /// The contacts as they are.
+    /// The contacts that really take place.
     plan: Plan,
     /// The contacts by which nodes route.
     known: Plan,
@@ -86,17 +91,18 @@ pub struct Network {
     links: Links,
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     sequence: u64,
-    /// The time for which a wake for timers is scheduled.
+    /// Time for which a wake for timers is scheduled.
     timers: Option<Time>,
     outcomes: VecDeque<Outcome>,
     counters: Counters,
-    /// What each node has sent to which other.
+    /// Totals that each node has sent to each other.
     sent: BTreeMap<(Node, Node), Sent>,
     errors: Errors,
 }
 
 impl Network {
-    /// A network over the contacts of `plan`, as they really open; `known` are those by which nodes route. Both have the same nodes.
+    /// Creates a network over the contacts of `plan`, which really take place; nodes route by the
+    /// contacts of `known`. Both have the same nodes.
     pub fn new(plan: Plan, known: Plan, config: Config, errors: Errors) -> Network {
         let nodes = plan.nodes().len();
         let router = config.routing.router(&known);
@@ -133,28 +139,28 @@ impl Network {
         network
     }
 
-    /// The contacts as they are.
+    /// Returns the contacts that really take place.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Counts so far.
+    /// Returns the counts so far.
     pub fn counters(&self) -> Counters {
         Counters { searches: self.router.searches(), ..self.counters }
     }
 
-    /// What each node has sent to which other so far, in the order of nodes.
+    /// Returns the totals that each node has sent to each other so far, in the order of nodes.
     pub fn sent(&self) -> impl Iterator<Item = ([Node; 2], Sent)> + '_ {
         self.sent.iter().map(|((from, to), sent)| ([*from, *to], *sent))
     }
 
-    /// Bundles that are neither delivered nor dropped.
+    /// Returns the number of bundles that are neither delivered nor dropped.
     pub fn stored(&self) -> u64 {
         self.bundles.values().filter(|state| !state.delivered).count() as u64
     }
 
-    /// Puts a bundle into the network at `now`, not before the last call's time, and returns its number. What becomes of it is an
-    /// [`Outcome`].
+    /// Puts a bundle into the network at `now`, which must not be before the last call's time, and
+    /// returns its number. Its end is reported as an [`Outcome`].
     pub fn insert(&mut self, now: Time, bundle: Bundle) -> u64 {
         self.advance(now);
         let number = self.next_bundle;
@@ -186,12 +192,12 @@ impl Network {
         number
     }
 
-    /// When [`advance`](Self::advance) should be called next.
+    /// Returns the time at which [`advance`](Self::advance) should be called next.
     pub fn next_wake(&self) -> Option<Time> {
         self.events.peek().map(|Reverse((time, ..))| *time)
     }
 
-    /// Moves everything on to `now`.
+    /// Advances the network to `now`.
     pub fn advance(&mut self, now: Time) {
         while let Some(&Reverse((time, _, event))) =
             self.events.peek().filter(|Reverse((time, ..))| *time <= now)
@@ -203,14 +209,15 @@ impl Network {
         self.now = self.now.max(now);
     }
 
-    /// What became of bundles, in the order of time.
+    /// Returns the next outcome of a bundle, in the order of time.
     pub fn next_outcome(&mut self) -> Option<Outcome> {
         self.outcomes.pop_front()
     }
 
     fn schedule(&mut self, time: Time, event: Event) {
         self.sequence += 1;
-        // At one time contacts close before others open, and what has been sent has been sent before the contact closes.
+        // At equal times, contacts close before others open, and a transmission ends before its
+        // contact closes.
         let rank = match event {
             Event::Sent(_) => 0,
             Event::Closes(_) => 1,
@@ -242,12 +249,12 @@ impl Network {
         }
     }
 
-    /// A contact opens: those routings that meet rather than plan see each other.
+    /// Opens a contact. Routings of the copying kind learn of the meeting.
     fn opened(&mut self, index: u32) {
         let contact = self.plan.contacts()[index as usize];
         match &mut self.router {
             Router::Planning(router) => {
-                // What waits for this neighbour whenever it is there.
+                // Bundles that wait for this neighbour at any time.
                 let waiting = router.waiting_for(contact.from, contact.to);
                 return self.channels[index as usize].queue.extend(waiting);
             }
@@ -275,7 +282,8 @@ impl Network {
         }
     }
 
-    /// A node gets a bundle for another node, which it stores and sends on. A node without room drops it, or others for it.
+    /// Gives a node a bundle for another node, to store and forward. A node without room drops it,
+    /// or others for it.
     fn place(&mut self, bundle: u64, node: Node, hops: u32) {
         let State { size, bundle: about, expires, .. } = &self.bundles[&bundle];
         let about = About {
@@ -298,7 +306,8 @@ impl Network {
                 self.route(bundle, node);
             }
             Verdict::Expired => self.lose(bundle, node, Reason::Expired),
-            // A copy that is or was here already; without copies that is one which went another way after its acknowledgment was lost.
+            // A copy that is or was here already. Without copies, it is a bundle that took another
+            // route after its acknowledgment was lost.
             Verdict::Duplicate => self.end_copy(bundle),
             Verdict::NoRoom => self.lose(bundle, node, Reason::StorageFull),
         }
@@ -312,7 +321,8 @@ impl Network {
             let bytes = size + self.config.convergence.overhead(size);
             let waiting = Waiting { now: self.now, node, number: bundle, bundle: &about, bytes, expires };
             let Some(known) = router.choose(&self.known, &waiting) else { return };
-            // The contact as it is: an unannounced outage may have shortened or removed it, which shows when it should be open.
+            // The contact that really takes place: an unannounced outage may have shortened or
+            // removed it, which shows when it should be open.
             let Some(index) = self.real(&known) else {
                 return self.schedule(known.end, Event::Retry(bundle, node.0));
             };
@@ -321,7 +331,7 @@ impl Network {
         }
         for place in 0..self.plan.leaving(node, self.now).len() {
             let index = self.plan.leaving(node, self.now)[place];
-            // It may have gone, or been lost, over the contact before.
+            // It may have left, or been lost, over the previous contact.
             if !self.agents[node.0 as usize].contains(bundle) {
                 return;
             }
@@ -332,7 +342,7 @@ impl Network {
         }
     }
 
-    /// The real contact in which a known one lies from now on.
+    /// Returns the real contact that contains the rest of a known one.
     fn real(&self, known: &crate::contacts::Contact) -> Option<u32> {
         let contacts = self.plan.contacts();
         let candidates = self.plan.leaving(known.from, self.now.max(known.start)).iter().copied();
@@ -350,7 +360,7 @@ impl Network {
             .or_else(|| fitting.min_by_key(|index| contacts[*index as usize].start))
     }
 
-    /// Puts a copy into the queue of an open contact, if the routing wants the neighbour to have it.
+    /// Adds a copy to the queue of an open contact, if the routing wants the neighbour to have it.
     fn offer(&mut self, bundle: u64, index: u32) {
         let contact = self.plan.contacts()[index as usize];
         let to = self.bundles[&bundle].bundle.to;
@@ -363,7 +373,7 @@ impl Network {
         }
     }
 
-    /// Lets an open contact send the next unit, if it is idle.
+    /// Lets an open contact transmit the next unit, if it is idle.
     fn transmit(&mut self, index: u32) {
         let channel = &self.channels[index as usize];
         if !channel.open || channel.busy.is_some() {
@@ -375,7 +385,8 @@ impl Network {
         }
     }
 
-    /// The next bundle of a contact's queue that is still stored and fits into the rest of it; by priority, then by age.
+    /// Returns the next bundle of a contact's queue that is still stored and fits into the rest of
+    /// the contact; by priority, then by age.
     fn next_bundle(&mut self, index: u32) -> Option<u64> {
         let contact = self.plan.contacts()[index as usize];
         loop {
@@ -383,7 +394,7 @@ impl Network {
             let agent = &self.agents[contact.from.0 as usize];
             let priority = |bundle: u64| agent.about(bundle).map_or(0, |about| about.priority);
             let order = |bundle: &u64| Reverse(priority(*bundle));
-            // Mostly all have one priority, and the first is the best.
+            // Usually all have one priority, and the first is the best.
             let best = match channel.queue.front() {
                 Some(first) if agent.one_priority() => Some((0, *first)),
                 _ => channel
@@ -403,7 +414,7 @@ impl Network {
             if self.now + contact.rate.span_of(unit) <= self.known_end(index) {
                 return Some(bundle);
             }
-            // It does not fit any more: another contact, another route.
+            // It no longer fits, so it needs another contact and route.
             if self.router.plans() {
                 self.router.release(bundle, contact.from);
                 self.route(bundle, contact.from);
@@ -411,7 +422,7 @@ impl Network {
         }
     }
 
-    /// When nodes believe that a contact ends: its end in the known plan.
+    /// Returns the time at which nodes believe that a contact ends: its end in the known plan.
     fn known_end(&self, index: u32) -> Time {
         let contact = &self.plan.contacts()[index as usize];
         let contacts = self.known.contacts();
@@ -436,7 +447,7 @@ impl Network {
             self.router.release(bundle, contact.from);
         }
         if sent > contact.end {
-            // The end comes unannounced; nobody receives the rest.
+            // The end is unannounced, and nobody receives the rest.
             return self.lose(bundle, contact.from, Reason::CutOff);
         }
         if (self.errors)(sent, unit) {
@@ -445,7 +456,7 @@ impl Network {
         self.schedule(sent + contact.delay, Event::Arrives(bundle, index, hops + 1));
     }
 
-    /// Occupies a contact with `bytes`; returns when they have been sent.
+    /// Occupies a contact with `bytes`; returns the time at which they have been sent.
     fn start(&mut self, index: u32, bytes: u64) -> Time {
         let contact = self.plan.contacts()[index as usize];
         let sent = self.now + contact.rate.span_of(bytes);
@@ -460,14 +471,14 @@ impl Network {
 
     fn has_sent(&mut self, index: u32) {
         let channel = &mut self.channels[index as usize];
-        // The end of what a closed contact was sending means nothing any more.
+        // The end of a closed contact's transmission has no effect.
         if channel.busy == Some(self.now) {
             channel.busy = None;
             self.transmit(index);
         }
     }
 
-    /// A bundle's last bit is here.
+    /// Processes the arrival of a bundle's last bit.
     fn arrived(&mut self, bundle: u64, contact: u32, hops: u32) {
         self.arrived_at(bundle, self.plan.contacts()[contact as usize].to, hops);
     }
@@ -487,8 +498,9 @@ impl Network {
         self.place(bundle, node, hops);
     }
 
-    /// A copy has ended, wherever it was; the bundle ends with its last one. If none has arrived, it was lost where one was lost last:
-    /// a neighbour that has taken a bundle may have dropped it before its sender knows that it has it.
+    /// Ends a copy, wherever it was; the bundle ends with its last one. If none has arrived, the
+    /// bundle counts as lost where a copy was lost last: a neighbour that has received it may have
+    /// dropped it before its sender knows of the arrival.
     fn end_copy(&mut self, bundle: u64) {
         let state = self.bundle_mut(bundle);
         state.copies -= 1;
@@ -507,19 +519,20 @@ impl Network {
         }
     }
 
-    /// A copy that is in no store any more is lost.
+    /// Ends a copy that is no longer in any store as lost.
     fn lose(&mut self, bundle: u64, node: Node, reason: Reason) {
         self.bundle_mut(bundle).lost = (node, reason);
         self.end_copy(bundle);
     }
 
-    /// Removes a copy that a node has dropped from everything else that knows it.
+    /// Removes a copy that a node has dropped from everything else that refers to it.
     fn forget(&mut self, bundle: u64, node: Node) {
         self.router.release(bundle, node);
         self.links.forget(bundle, node);
     }
 
-    /// A bundle's lifetime is over: all stored copies are dropped, and those on the way when they arrive.
+    /// Ends a bundle's lifetime: all stored copies are dropped, and those on their way when they
+    /// arrive.
     fn expire(&mut self, bundle: u64) {
         if !self.bundles.contains_key(&bundle) {
             return;
@@ -534,7 +547,7 @@ impl Network {
         }
     }
 
-    /// The contacts that a stored bundle has passed.
+    /// Returns the number of contacts that a stored bundle has passed.
     fn hops(&self, bundle: u64, node: Node) -> u32 {
         self.agents[node.0 as usize].about(bundle).map_or(0, |about| about.hops)
     }

@@ -21,17 +21,17 @@ pub struct Bundle {
 /// The reason for which a bundle was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// Its lifetime was over.
+    /// The lifetime of the bundle was over.
     Expired,
     /// A node had no room for it.
     StorageFull,
-    /// Errors of a link spoiled it.
+    /// The bundle was corrupted on a link.
     Errors,
     /// A contact ended, unannounced, during its transmission.
     CutOff,
 }
 
-/// How a bundle ended.
+/// The end of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The bundle has arrived at its destination.
@@ -43,7 +43,7 @@ pub enum Outcome {
         /// The number of contacts that it has passed.
         hops: u32,
     },
-    /// Its last copy was dropped.
+    /// The last copy of the bundle was dropped.
     Dropped {
         /// Number of the bundle in the network.
         bundle: u64,
@@ -54,33 +54,34 @@ pub enum Outcome {
     },
 }
 
-/// What a node has sent to another.
+/// Totals that a node has sent to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Bytes, headers, retransmissions and reports included.
     pub bytes: u64,
-    /// Time for which it transmitted; what the end of a contact cut off counts in full.
+    /// Time for which the node transmitted; a transmission cut off by the end of a contact counts
+    /// in full.
     pub time: Span,
 }
 
 /// Counts of a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Bundles that entered.
+    /// Bundles that entered the network.
     pub created: u64,
-    /// Bundles that arrived.
+    /// Bundles that were delivered.
     pub delivered: u64,
-    /// Payload of the bundles that arrived, in bytes.
+    /// Payload of the delivered bundles in bytes.
     pub delivered_bytes: u64,
     /// Bundles whose lifetime was over.
     pub expired: u64,
     /// Bundles that were dropped for other reasons.
     pub dropped: u64,
-    /// Bytes that links sent, headers, retransmissions and reports included.
+    /// Bytes sent by all links, headers, retransmissions and reports included.
     pub sent_bytes: u64,
     /// Transmissions of bundles and segments.
     pub transmissions: u64,
-    /// The most bytes that a node stored.
+    /// Largest number of bytes stored at one node.
     pub stored_max: u64,
     /// Searches of the contact graph for routes; bundles that follow a known route need none.
     pub searches: u64,

@@ -1,35 +1,43 @@
 //! Contact graph routing after CCSDS 734.3-B-1, Schedule-Aware Bundle Routing (SABR).
 //!
-//! A route is a sequence of contacts. A bundle of B bytes that is at the transmitter of a contact with rate R and light time d at t
-//! begins at s = max(t, start, what waits before it), its last bit leaves at e = s + 8 B / R and arrives at e + d. The contact
-//! is usable if s < end and e <= end. Nodes store bundles and forward them whole. Arrival always means that of the last bit.
+//! A route is a sequence of contacts. A bundle of B bytes that is at time t at the transmitter of a
+//! contact with rate R and light time d begins at s = max(t, start, end of what waits before it);
+//! its last bit leaves at e = s + 8 B / R and arrives at e + d. The contact is usable if s < end
+//! and e <= end. Nodes store bundles and forward them whole. Arrival always means that of the last
+//! bit.
 //!
-//! The best route has the earliest arrival; among equals the fewest contacts, then the latest termination (the earliest end of its
-//! contacts), then the entry node (the first receiver) of the smallest number: section 3.2.8 of the standard in this order. Ties between nodes are why one
-//! best predecessor for each node is not enough: a route that reaches a relay later can have fewer contacts and arrive at the
-//! destination at the same time. [`Search`] therefore keeps for each node every label that no other dominates.
+//! The best route has the earliest arrival; among equals the fewest contacts, then the latest
+//! termination (the earliest end of its contacts), then the entry node (the first receiver) of the
+//! smallest number: section 3.2.8 of the standard in this order. Because of these ties, one best
+//! predecessor for each node is not enough: a route that reaches a relay later can have fewer
+//! contacts and arrive at the destination at the same time. [`Search`] therefore keeps for each
+//! node every label that no other dominates.
 //!
-//! **Deviations.** The light time has no margin for the movement of nodes (the standard adds up to 0.07 % for a speed of
-//! 450 000 miles an hour), and the size has no margin for convergence layers: both belong to the plan, and to the number of bytes.
+//! **Deviations.** The light time has no margin for the movement of nodes (the standard adds up to
+//! 0.07 % for a speed of 450 000 miles an hour), and the size has no margin for convergence layers:
+//! both belong into the plan and the number of bytes.
 //!
-//! **Volume.** Bundles that are already promised to a contact ([`Bookings`]) delay others or take their room, by the contact's
-//! [`Accounting`].
+//! **Volume.** Bundles already promised to a contact ([`Bookings`]) delay others or take their
+//! room, according to the contact's [`Accounting`].
 
 use crate::contacts::{Contact, Node, Plan};
 use bentpipe_core::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How bundles that are promised to a contact affect those that come later.
+/// The effect of bundles promised to a contact on later ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Accounting {
-    /// They wait in a queue at this node, which drains from now on: a later one begins when they have been sent. That is the standard's
-    /// earliest transmission opportunity, for the contacts of the node that routes.
+    /// Promised bundles wait in a queue at this node, which drains from now on, and a later one
+    /// begins when they have been sent. This is the standard's earliest transmission opportunity,
+    /// for the contacts of the routing node.
     Queue,
-    /// They take room, and do not delay: the standard's effective volume limit, for the contacts of other nodes.
+    /// Promised bundles take room, and do not delay others: the standard's effective volume limit,
+    /// for the contacts of other nodes.
     #[default]
     Volume,
-    /// They take room from the start of the contact, and a later one begins behind them.
+    /// Promised bundles take room from the start of the contact, and a later one begins behind
+    /// them.
     Sequence,
 }
 
@@ -40,11 +48,12 @@ pub struct Bookings {
     accounting: Vec<Accounting>,
 }
 
-/// Priorities of bundles: bulk, normal, expedited. A bundle waits for those of its own and of higher priorities only.
+/// Number of priorities: bulk, normal, expedited. A bundle waits only for those of its own and
+/// higher priorities.
 pub const PRIORITIES: usize = 3;
 
 impl Bookings {
-    /// No bookings yet.
+    /// Creates an empty set of bookings.
     pub fn new(plan: &Plan) -> Bookings {
         let contacts = plan.contacts().len();
         Bookings {
@@ -53,12 +62,13 @@ impl Bookings {
         }
     }
 
-    /// Sets how promised bundles affect later ones at a contact, by index.
+    /// Sets the accounting of a contact, by index.
     pub fn account(&mut self, contact: u32, accounting: Accounting) {
         self.accounting[contact as usize] = accounting;
     }
 
-    /// Sets the accounting of the standard as `node` sees it: a queue for its own contacts, volumes for those of others.
+    /// Sets the accounting of the standard for the view of `node`: a queue for its own contacts,
+    /// volumes for those of others.
     pub fn seen_by(&mut self, plan: &Plan, node: Node) {
         for (place, contact) in self.accounting.iter_mut().zip(plan.contacts()) {
             *place = if contact.from == node { Accounting::Queue } else { Accounting::Volume };
@@ -70,13 +80,13 @@ impl Bookings {
         self.booked[contact as usize][priority.min(PRIORITIES - 1)] += bytes;
     }
 
-    /// Takes back a promise: the bundle has been sent, or goes another way.
+    /// Takes back a promise, because the bundle has been sent or takes another route.
     pub fn release(&mut self, contact: u32, bytes: u64, priority: usize) {
         let place = &mut self.booked[contact as usize][priority.min(PRIORITIES - 1)];
         *place = place.saturating_sub(bytes);
     }
 
-    /// The bytes before which a bundle of this priority does not go.
+    /// Returns the number of bytes that go before a bundle of this priority.
     fn ahead(&self, contact: u32, priority: usize) -> u64 {
         self.booked
             .get(contact as usize)
@@ -88,31 +98,31 @@ impl Bookings {
     }
 }
 
-/// What a route is wanted for.
+/// The conditions for a route.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
     /// The node that has the bundle.
     pub from: Node,
-    /// The node to which it shall get.
+    /// The destination.
     pub to: Node,
-    /// When it is there.
+    /// Time at which the bundle is there.
     pub at: Time,
-    /// Its size in bytes.
+    /// Size of the bundle in bytes.
     pub bytes: u64,
-    /// Its priority, 0 to 2.
+    /// Priority of the bundle, 0 to 2.
     pub priority: usize,
-    /// When it is worth nothing any more, if ever.
+    /// Time at which the bundle becomes worthless, if any.
     pub deadline: Option<Time>,
-    /// Nodes to which it must not be sent.
+    /// Nodes that the route must avoid.
     pub excluded_nodes: &'a [Node],
     /// Contacts that must not be used, by index.
     pub excluded_contacts: &'a [u32],
-    /// Nodes that cannot store: a bundle is sent on the moment it arrives, or not at all.
+    /// Nodes without storage: they forward a bundle at the moment of its arrival, or not at all.
     pub without_storage: &'a [Node],
 }
 
 impl Query<'_> {
-    /// A query without exceptions.
+    /// Creates a query without exclusions.
     pub fn new(from: Node, to: Node, at: Time, bytes: u64) -> Query<'static> {
         Query {
             from,
@@ -133,35 +143,36 @@ impl Query<'_> {
 pub struct Passage {
     /// Index of the contact in the plan.
     pub contact: u32,
-    /// When the first bit leaves.
+    /// Time at which the first bit leaves.
     pub first_bit: Time,
-    /// When the last bit leaves.
+    /// Time at which the last bit leaves.
     pub last_bit: Time,
-    /// When the last bit arrives.
+    /// Time at which the last bit arrives.
     pub arrival: Time,
 }
 
-/// A route and how a bundle passes it.
+/// A route, and the times at which a bundle passes it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Route {
     /// The contacts in order.
     pub passages: Vec<Passage>,
-    /// When the bundle is at its destination.
+    /// Time at which the bundle arrives at its destination.
     pub arrival: Time,
-    /// The earliest end of its contacts.
+    /// Earliest end of its contacts.
     pub ends: Time,
-    /// The first receiver.
+    /// Its first receiver.
     pub entry: Node,
 }
 
 impl Route {
-    /// The order of preference.
+    /// Returns the order of preference.
     fn rank(&self) -> (Time, usize, Reverse<Time>, Node) {
         (self.arrival, self.passages.len(), Reverse(self.ends), self.entry)
     }
 }
 
-/// The passage of a bundle that is at the contact's transmitter at `at`, if the contact can take it.
+/// Returns the passage of a bundle that is at the contact's transmitter at `at`, if the contact has
+/// room for it.
 pub fn pass(
     index: u32,
     contact: &Contact,
@@ -185,7 +196,7 @@ pub fn pass(
     }
     let last_bit = first_bit + contact.rate.span_of(query.bytes);
     let room = match bookings.of(index) {
-        // What is promised needs as long as it takes, wherever in the contact it goes.
+        // Promised bundles need the same time wherever in the contact they are sent.
         Accounting::Volume => last_bit + wait,
         _ => last_bit,
     };
@@ -197,7 +208,7 @@ pub fn pass(
     })
 }
 
-/// A way to reach a node.
+/// A path to a node.
 struct Label {
     node: Node,
     hops: u32,
@@ -207,25 +218,28 @@ struct Label {
     previous: Option<u32>,
 }
 
-/// A label that is not final: arrival, contacts, termination, entry node, and its number.
+/// A label that is not final: arrival, number of contacts, termination, entry node, and number of
+/// the label.
 type Waiting = (Time, u32, Reverse<Time>, Node, u32);
 
-/// Searches routes through a plan. It keeps its memory from one search to the next.
+/// Searches routes through a plan. It reuses its memory from one search to the next.
 #[derive(Default)]
 pub struct Search {
     labels: Vec<Label>,
     heap: BinaryHeap<Reverse<Waiting>>,
-    /// For each node the labels that are final and not dominated: contacts, termination and entry node.
+    /// Final labels of each node that are not dominated: number of contacts, termination and entry
+    /// node.
     settled: Vec<Vec<(u32, Time, Node)>>,
 }
 
 impl Search {
-    /// The best route, if there is any.
+    /// Returns the best route, if there is one.
     pub fn best(&mut self, plan: &Plan, query: &Query<'_>, bookings: &Bookings) -> Option<Route> {
         self.best_from(plan, query, bookings, query.from, query.at, None)
     }
 
-    /// The best route from `node` at `at`. If the first contacts are given, `beginning` has their number, termination and entry node.
+    /// Returns the best route from `node` at `at`. If the first contacts are given, `beginning` has
+    /// their number, termination and entry node.
     fn best_from(
         &mut self,
         plan: &Plan,
@@ -255,7 +269,7 @@ impl Search {
         None
     }
 
-    /// Whether a label that was final earlier, and so arrives no later, is no worse.
+    /// Returns true if an earlier final label, which arrives no later, is no worse.
     fn dominated(&self, node: Node, hops: u32, ends: Time, entry: Node) -> bool {
         let worse = (hops, Reverse(ends), entry);
         self.settled[node.0 as usize].iter().any(|&(hops, ends, entry)| {
@@ -298,7 +312,8 @@ impl Search {
         }
     }
 
-    /// Whether the way to a label leads through `node`. Only routes through nodes that cannot store could do so twice.
+    /// Returns true if the path to a label leads through `node`. Only routes through nodes without
+    /// storage could visit it twice.
     fn visits(&self, mut label: Option<u32>, node: Node) -> bool {
         while let Some(index) = label {
             if self.labels[index as usize].node == node {
@@ -321,7 +336,7 @@ impl Search {
         Route { passages, arrival: passage.arrival, ends, entry }
     }
 
-    /// Up to `most` routes that visit no node twice, the best first (Yen's algorithm).
+    /// Returns up to `most` routes that visit no node twice, the best first (Yen's algorithm).
     pub fn routes(&mut self, plan: &Plan, query: &Query<'_>, bookings: &Bookings, most: usize) -> Vec<Route> {
         let mut found: Vec<Route> = self.best(plan, query, bookings).into_iter().collect();
         let mut candidates: Vec<Route> = Vec::new();
@@ -365,8 +380,8 @@ impl Search {
     }
 }
 
-/// How a bundle would pass the contacts of a route that was found earlier: none if a contact has ended or has no room, or if the bundle comes too
-/// late for one.
+/// Returns the passages of a bundle over the contacts of a route that was found earlier; `None` if
+/// a contact has ended or has no room, or if the bundle comes too late for one.
 pub fn follow(plan: &Plan, route: &Route, query: &Query<'_>, bookings: &Bookings) -> Option<Route> {
     let mut at = query.at;
     let mut passages = Vec::with_capacity(route.passages.len());

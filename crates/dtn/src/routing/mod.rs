@@ -1,4 +1,4 @@
-//! Routing of bundles: which contact a bundle takes next.
+//! Routing of bundles: the choice of the next contact.
 
 pub mod contact_graph;
 pub mod planner;

@@ -1,29 +1,29 @@
-//! Contact graph routing at one node: the routes that it has found, and what it has promised to contacts.
+//! Contact graph routing at one node: the routes that it has found, and its promises to contacts.
 //!
-//! A route that was the best stays so as long as it arrives before the second best did when both were found, since time and promises only
-//! make others later. So most bundles need no search.
+//! The best route stays the best as long as it arrives before the second best did when both were
+//! found, since time and promises only delay others. So most bundles need no search.
 
 use super::contact_graph::{follow, Bookings, Query, Route, Search};
 use crate::contacts::{Node, Plan};
 use bentpipe_core::Time;
 use std::collections::BTreeMap;
 
-/// A route that was the best, and the arrival of the second best.
+/// A best route, and the arrival of the second best.
 struct Cached {
     route: Route,
     other: Time,
 }
 
-/// What a node has promised for a bundle.
+/// The promise of a node for a bundle.
 struct Promise {
     contacts: Vec<u32>,
     bytes: u64,
     priority: usize,
-    /// Whether the first contact has sent it.
+    /// True if the first contact has sent it.
     sent: bool,
 }
 
-/// What a node knows of the contact graph besides the plan: its own promises, and the routes that it has found.
+/// The knowledge of a node besides the plan: its own promises, and the routes that it has found.
 pub struct Planner {
     bookings: Bookings,
     routes: BTreeMap<(Node, usize), Cached>,
@@ -32,20 +32,21 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// The planner of a node that has promised nothing yet.
+    /// Creates the planner of a node without promises.
     pub fn new(plan: &Plan, node: Node) -> Planner {
         let mut bookings = Bookings::new(plan);
         bookings.seen_by(plan, node);
         Planner { bookings, routes: BTreeMap::new(), promises: BTreeMap::new(), searches: 0 }
     }
 
-    /// The number of searches so far.
+    /// Returns the number of searches so far.
     pub fn searches(&self) -> u64 {
         self.searches
     }
 
-    /// The index of the contact over which a bundle is to leave, if a route leads to its destination. The bundle is promised to the contacts of its
-    /// route until it is [released](Self::release).
+    /// Returns the index of the contact over which a bundle is to leave, if a route leads to its
+    /// destination. The bundle is promised to the contacts of its route until it is
+    /// [released](Self::release).
     pub fn choose(
         &mut self,
         plan: &Plan,
@@ -64,7 +65,8 @@ impl Planner {
                 self.searches += 1;
                 let mut routes = search.routes(plan, query, &self.bookings, 2).into_iter();
                 let route = routes.next()?;
-                // A larger bundle may not fit where a smaller one does, and the bound holds for later times only.
+                // A larger bundle may not fit where a smaller one does, and the bound holds only
+                // for later times.
                 let other = routes.next().map_or(Time::MAX, |other| other.arrival);
                 self.routes.insert(key, Cached { route: route.clone(), other });
                 route
@@ -80,12 +82,12 @@ impl Planner {
         Some(first)
     }
 
-    /// Whether a route leads to the destination of a query. Nothing is promised.
+    /// Returns true if a route leads to the destination of a query. Nothing is promised.
     pub fn reaches(&self, plan: &Plan, search: &mut Search, query: &Query<'_>) -> bool {
         search.best(plan, query, &self.bookings).is_some()
     }
 
-    /// The first contact of a bundle's route has sent it.
+    /// Notes that the first contact of a bundle's route has sent it.
     pub fn departed(&mut self, bundle: u64) {
         let Some(promise) = self.promises.get_mut(&bundle) else { return };
         if !std::mem::replace(&mut promise.sent, true) {
@@ -93,7 +95,8 @@ impl Planner {
         }
     }
 
-    /// The node has no more to do with a bundle. What it has promised to contacts of others stays promised if it was sent.
+    /// Releases a bundle that the node no longer holds. If it was sent, its promises to contacts of
+    /// others remain.
     pub fn release(&mut self, bundle: u64) {
         let Some(promise) = self.promises.remove(&bundle) else { return };
         if !promise.sent {

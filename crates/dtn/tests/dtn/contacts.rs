@@ -1,4 +1,5 @@
-//! Contact plans and the routes through them: the cases of others, a search through all paths, plans that are refused.
+//! Contact plans and the routes through them: the cases of others, a search through all paths,
+//! plans that are refused.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::number::BitRate;
@@ -231,7 +232,7 @@ fn impossible_contacts_are_refused_or_skipped() {
         let kept: Vec<u64> = possible.contacts().iter().map(|contact| contact.id).collect();
         assert_eq!(kept, [first, first + 3]);
     }
-    // Whatever else is wrong is still refused, and a plan needs one contact.
+    // Other errors are still refused, and a plan needs one contact.
     let twice = plans[0].replace("\"contact\": 3", "\"contact\": 0");
     assert!(read::possible(&twice).is_err());
     let other = plans[0].replace("\"finalDestination\": 2", "\"finalDestination\": 3");
@@ -258,7 +259,7 @@ fn plans() -> impl Strategy<Value = Plan> {
 
 type Rank = (Time, usize, Reverse<Time>, Node);
 
-/// Every path that visits no node twice.
+/// Adds every path that visits no node twice to `found`.
 fn every(
     plan: &Plan,
     query: &Query<'_>,

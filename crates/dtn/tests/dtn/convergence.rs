@@ -1,4 +1,4 @@
-//! Convergence layers over TCP, whatever pieces a connection brings.
+//! Convergence layers over TCP, with any division of the stream into pieces.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::convergence::stream::Reader;
@@ -11,7 +11,7 @@ fn session(node: &str, segment: u64, keepalive: u16) -> Session {
     Session::new(Config { node: node.to_owned(), keepalive, segment, transfer: 100_000 }, Time::ZERO)
 }
 
-/// RFC 9174, sections 4.2 and 4.6: what a side sends first, byte by byte.
+/// RFC 9174, sections 4.2 and 4.6: the first bytes of a side.
 #[test]
 fn a_session_begins_with_contact_header_and_initialization() {
     let mut session = session("dtn://a/", 0x1000, 30);
@@ -22,7 +22,8 @@ fn a_session_begins_with_contact_header_and_initialization() {
     assert_eq!(session.write(Time::ZERO, 1 << 16), expected);
 }
 
-/// RFC 9174, section 5.2.2: START and END in one segment, with the length of the (empty) extension items only at the start.
+/// RFC 9174, section 5.2.2: START and END in one segment, with the length of the (empty) extension
+/// items only at the start.
 #[test]
 fn a_transfer_is_segments_of_what_the_other_side_takes() {
     let (mut left, mut right) = (session("dtn://a/", 1 << 20, 0), session("dtn://b/", 3, 0));
@@ -41,7 +42,8 @@ fn a_transfer_is_segments_of_what_the_other_side_takes() {
     assert_eq!(left.next_event(), Some(Event::Sent(0)));
 }
 
-/// RFC 9174, section 5.2.3: each segment is acknowledged, with its flags and the length that has arrived so far.
+/// RFC 9174, section 5.2.3: each segment is acknowledged, with its flags and the length that has
+/// arrived so far.
 #[test]
 fn an_acknowledgment_has_the_flags_of_its_segment() {
     let (mut left, mut right) = (session("dtn://a/", 1 << 20, 0), session("dtn://b/", 3, 0));
@@ -90,7 +92,7 @@ fn what_is_not_tcpcl_ends_the_session() {
     }
 }
 
-/// Moves everything from one side to the other, in pieces of these sizes.
+/// Moves all bytes from one side to the other, in pieces of these sizes.
 fn carry(from: &mut Session, to: &mut Session, pieces: &[usize], turn: &mut usize) -> bool {
     let bytes = from.write(Time::ZERO, 1 << 12);
     let mut rest = &bytes[..];

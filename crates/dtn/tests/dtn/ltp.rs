@@ -12,17 +12,17 @@ use std::collections::BTreeMap;
 const DELAY: Span = Span::from_secs(480);
 const NEAR: Constant = Constant { delay: DELAY, margin: Span::from_secs(1) };
 
-/// Two engines with numbers 1 and 2, a light time apart, and what passed between them.
+/// Two engines with numbers 1 and 2, a light time apart, and counts of what passed between them.
 struct Pair {
     engines: [Engine; 2],
-    /// Segments on the way by arrival: the order of sending decides among equals.
+    /// Segments on their way by arrival; among equals in the order of sending.
     flying: BTreeMap<(Time, u64), (usize, Vec<u8>)>,
     sent: [u64; 2],
     events: Vec<(usize, Event)>,
     now: Time,
     number: u64,
     config: Config,
-    /// Draws at each arrival whether the second engine has died since, and is started again without what it knew.
+    /// Draws at each arrival whether the second engine dies and is restarted without its state.
     dies: Box<dyn FnMut() -> bool>,
 }
 
@@ -41,7 +41,8 @@ impl Pair {
         }
     }
 
-    /// Runs until nothing is left to be done; `lost` decides over each segment by its sender, its number there and its content.
+    /// Runs until nothing is left to be done; `lost` decides about each segment by its sender, its
+    /// number there and its content.
     fn run(&mut self, mut lost: impl FnMut(usize, u64, &Segment) -> bool) {
         for _ in 0..1_000_000 {
             for side in [0, 1] {
@@ -69,7 +70,7 @@ impl Pair {
                 let segment = Segment::read(&bytes).expect("it was written");
                 self.engines[to].receive(2 - to as u64, &segment);
                 if to == 1 && (self.dies)() {
-                    // What was whole is safe with the client before a report leaves.
+                    // The client has complete blocks before a report leaves.
                     self.events
                         .extend(std::iter::from_fn(|| self.engines[1].next_event()).map(|event| (1, event)));
                     self.engines[1] =
@@ -84,7 +85,7 @@ impl Pair {
     }
 }
 
-/// A block of 44 bytes in segments of one byte each.
+/// Returns a block of 44 bytes in segments of one byte each.
 fn exchange(red: u64, lost: &[u64]) -> [u64; 2] {
     let config = Config { segment: 1, ..Config::default() };
     let mut pair = Pair::new(&config);
@@ -117,7 +118,7 @@ fn a_session_without_answers_is_cancelled() {
     let session = pair.engines[0].send(2, 1, Chunk::Zeros(3000), 3000);
     pair.run(|side, _, _| side == 1);
     assert!(pair.events.contains(&(0, Event::Sent { session, end: End::Cancelled(2) })));
-    // The receiver has everything, and says so.
+    // The receiver has everything, and reports this.
     assert!(pair.events.iter().any(|(side, event)| *side == 1 && matches!(event, Event::Red { .. })));
 }
 
@@ -204,7 +205,8 @@ proptest! {
 }
 
 proptest! {
-    /// A receiver that dies loses the parts of blocks that it has reported. The sender does not take such a block for delivered.
+    /// A receiver that dies loses the parts of blocks that it has reported. The sender must not
+    /// consider such a block delivered.
     #[test]
     fn blocks_of_a_receiver_that_dies_arrive_whole_or_are_cancelled(
         length in 1..24_usize, loss in 0..40_u64, deaths in 0..40_u64, seed in any::<u64>()

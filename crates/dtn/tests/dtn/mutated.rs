@@ -1,5 +1,6 @@
-//! What parsers do with inputs that are nearly right: valid ones with pieces removed, repeated, exchanged and overwritten. The bodies are those of the
-//! fuzz targets `contacts`, `ltp`, `tcpcl` and `streams`. `BENTPIPE_MUTATIONS` sets the number of inputs of each.
+//! Parsers with inputs that are nearly valid: valid ones with pieces removed, repeated, exchanged
+//! and overwritten. The bodies are those of the fuzz targets `contacts`, `ltp`, `tcpcl` and
+//! `streams`. `BENTPIPE_MUTATIONS` sets the number of inputs of each.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::{read, Node};
@@ -27,7 +28,7 @@ fn inputs() -> u64 {
     std::env::var("BENTPIPE_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(2000)
 }
 
-/// A few changes to an input, with pieces of `others`.
+/// Returns an input after a few changes, with pieces of `others`.
 fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     const TOKENS: [&[u8]; 10] =
         [b"-1", b"0", b"18446744073709551616", b"1e400", b"\"", b",", b"\n", b"nan", b"\xff", b"9999-12-31"];
@@ -113,7 +114,8 @@ fn ltp_segments() {
     assert!(read > inputs() / 20, "{read} segments of {} inputs", inputs());
 }
 
-/// Lets a session do what it can; returns what it writes, and how many bundles it received and how often it ended.
+/// Lets a session do everything it can. Returns the bytes it writes, the number of bundles it
+/// received, and how often it ended.
 fn act(session: &mut Session, now: Time) -> (Vec<u8>, [u64; 2]) {
     let mut counts = [0; 2];
     while let Some(event) = session.next_event() {
@@ -134,7 +136,7 @@ fn act(session: &mut Session, now: Time) -> (Vec<u8>, [u64; 2]) {
 fn tcpcl_sessions() {
     let config =
         |node: &str| tcpcl::Config { node: node.to_owned(), keepalive: 10, segment: 300, transfer: 1000 };
-    // What one side writes to another in a session with five bundles.
+    // The bytes that one side writes to another in a session with five bundles.
     let (mut left, mut right) =
         (Session::new(config("dtn://a/"), Time::ZERO), Session::new(config("dtn://b/"), Time::ZERO));
     let mut seed = Vec::new();
@@ -173,7 +175,7 @@ fn tcpcl_sessions() {
 
 #[test]
 fn streams_of_bundles() {
-    /// The bundles of a connection, and whether it can be read to its end.
+    /// Returns the bundles of a connection, and true if it can be read to its end.
     fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, form: Form) -> (Vec<Vec<u8>>, bool) {
         let (mut reader, mut found) = (Reader::new(4096, form), Vec::new());
         for piece in pieces {

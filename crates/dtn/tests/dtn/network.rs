@@ -31,7 +31,7 @@ fn bundle(from: u32, to: u32, payload: u64) -> Bundle {
     Bundle { from: Node(from), to: Node(to), payload, lifetime: Span::from_secs(1_000_000), priority: 1 }
 }
 
-/// Runs to the end; returns when each bundle ended and how.
+/// Runs to the end. Returns the time and outcome of each bundle.
 fn finish(network: &mut Network) -> Vec<(Time, Outcome)> {
     let mut found = Vec::new();
     for _ in 0..5_000_000 {
@@ -56,7 +56,8 @@ fn a_bundle_is_stored_until_the_next_contact() {
     );
     let [lander, earth] = ["lander", "earth"].map(|name| plan.node(name).unwrap());
     let number = network.insert(at(50), bundle(lander.0, earth.0, 1000));
-    // 1000 bytes of payload, 55 of the bundle's blocks, 28 of the datagram: at 10 kB/s behind 1000 s.
+    // 1000 bytes of payload, 55 of the bundle's blocks, 28 of the datagram: at 10 kB/s behind 1000
+    // s.
     let size = 1000 + 28 + 55;
     let [(time, outcome)] = finish(&mut network)[..] else { panic!("it ended once") };
     assert_eq!(outcome, Outcome::Delivered { bundle: number, to: earth, hops: 2 });
@@ -84,7 +85,7 @@ fn an_outage_cuts_off_what_nobody_knew_of_and_an_announced_one_is_planned_for() 
             .map(|(_, outcome)| matches!(outcome, Outcome::Delivered { .. }))
             .collect::<Vec<_>>()
     };
-    // The third is on the air when the link fails at 10 s.
+    // The third is being transmitted when the link fails at 10 s.
     assert_eq!(run(&all), [true, false, true, true]);
     assert_eq!(run(&real), [true; 4]);
 }
@@ -146,7 +147,7 @@ fn copies_find_a_way_that_no_plan_knows() {
         let outcomes = finish(&mut network);
         (outcomes.len(), network.counters().delivered, network.counters().transmissions, network.stored())
     };
-    // To 1 and 3, and from both of them to 2: the second copy is one too many.
+    // Copies go to 1 and 3, and from both to 2: the second of these is superfluous.
     assert_eq!(run(&|| Arc::new(Epidemic)), (1, 1, 4, 0));
     assert_eq!(run(&|| Arc::new(SprayAndWait { copies: 4 })), (1, 1, 4, 0));
     // With two copies the second stays at 0.

@@ -1,4 +1,4 @@
-//! Datagrams to load an engine with: who sends, who counts, who answers.
+//! Datagrams to load an engine: sender, counter and responder.
 
 use crate::calibrate::rig::Rig;
 use crate::clock::{monotonic, sleep_until};
@@ -11,51 +11,52 @@ use std::time::Duration;
 
 /// IPv4 header (RFC 791) and UDP header (RFC 768).
 const HEADERS: usize = 28;
-/// Most bytes in a datagram that the kernel is to cut into packets, and most packets (UDP_MAX_SEGMENTS).
+/// Maximum number of bytes in a datagram that the kernel divides into packets, and maximum number
+/// of packets (UDP_MAX_SEGMENTS).
 const BATCH_BYTES: usize = 65_000;
 const BATCH_PACKETS: usize = 64;
-/// Time between two turns of a sender, and of a receiver.
+/// Time between two turns of a sender or receiver, in nanoseconds.
 const TICK: u64 = 100_000;
-/// Room for what a receiver has not taken yet, in bytes.
+/// Size of a receiver's buffer, in bytes.
 const ROOM: usize = 64 << 20;
-/// How long a receiver waits for stragglers.
+/// Time for which a receiver waits for late packets, in nanoseconds.
 const PATIENCE: u64 = 300_000_000;
 
 /// The load that is offered to a network.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
-    /// Bytes of each packet, from 28 on, headers included.
+    /// Size of each packet in bytes, at least 28, headers included.
     pub size: usize,
-    /// Packets per second; `None`: as many as there is time for.
+    /// Packets per second; as many as possible if `None`.
     pub rate: Option<f64>,
     /// Duration of the load.
     pub duration: Duration,
-    /// The most nanoseconds that a packet is under way.
+    /// Maximum delay of a packet, in nanoseconds.
     pub delay: u64,
 }
 
-/// What the receiver of a load has counted.
+/// The counts of a load's receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
     /// Number of packets sent.
     pub sent: u64,
-    /// Packets that arrived at the receiving program.
+    /// Number of packets that arrived at the receiving program.
     pub received: u64,
     /// Seconds between the first and the last arrival.
     pub seconds: f64,
 }
 
 impl Received {
-    /// Returns the packets per second that arrived.
+    /// Returns the rate of arrivals in packets per second.
     pub fn rate(&self) -> f64 {
         self.received as f64 / self.seconds
     }
 }
 
-/// Sends from host `from` (0 or 1) of `rig` to the other, and counts what arrives.
+/// Sends from host `from` (0 or 1) of `rig` to the other, and counts the arrivals.
 ///
 /// # Errors
-/// A socket cannot be had.
+/// Returns an error if a socket cannot be created.
 pub fn offer(rig: &Rig, from: usize, offer: Offer) -> io::Result<Received> {
     let (sender, receiver) = sockets(rig, from)?;
     let enough = AtomicBool::new(false);
@@ -70,16 +71,17 @@ pub fn offer(rig: &Rig, from: usize, offer: Offer) -> io::Result<Received> {
     })
 }
 
-/// Sends from host `from` of `rig` to the other, where nobody takes it: the number of packets sent.
+/// Sends from host `from` of `rig` to the other, where nobody receives. Returns the number of
+/// packets sent.
 ///
 /// # Errors
-/// A socket cannot be had.
+/// Returns an error if a socket cannot be created.
 pub fn send_only(rig: &Rig, from: usize, offer: Offer) -> io::Result<u64> {
     let (sender, _receiver) = sockets(rig, from)?;
     send(&sender, offer)
 }
 
-/// A socket at each host, connected to each other.
+/// Returns a socket at each host, connected to each other.
 fn sockets(rig: &Rig, from: usize) -> io::Result<(UdpSocket, UdpSocket)> {
     let to = 1 - from;
     let bound =
@@ -87,14 +89,14 @@ fn sockets(rig: &Rig, from: usize) -> io::Result<(UdpSocket, UdpSocket)> {
     let (sender, receiver) = (bound(from)?, bound(to)?);
     sender.connect(receiver.local_addr()?)?;
     receiver.connect(sender.local_addr()?)?;
-    // Without the right to force it, as much as rmem_max allows.
+    // Without the right to force it, the size is limited to rmem_max.
     if setsockopt(&receiver, sockopt::RcvBufForce, &ROOM).is_err() {
         setsockopt(&receiver, sockopt::RcvBuf, &ROOM)?;
     }
     Ok((sender, receiver))
 }
 
-/// Sends in bursts of what has become due in a tick; the kernel cuts a burst into packets.
+/// Sends the packets due in a tick as a burst, which the kernel divides into packets.
 fn send(socket: &UdpSocket, offer: Offer) -> io::Result<u64> {
     let payload = offer.size - HEADERS;
     let most = (BATCH_BYTES / payload).min(BATCH_PACKETS);
@@ -119,14 +121,15 @@ fn send(socket: &UdpSocket, offer: Offer) -> io::Result<u64> {
         let packets = due.min(most as u64);
         match socket.send(&burst[..packets as usize * payload]) {
             Ok(_) => sent += packets,
-            // The interface's queue is full: the kernel has thrown some of the burst away, and knows how many.
+            // The interface's queue is full: the kernel has dropped some of the burst, and reports
+            // the number.
             Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => sent += packets,
             Err(error) => return Err(error),
         }
     }
 }
 
-/// Counts without ever sleeping on the socket, so that whoever delivers has nobody to wake.
+/// Counts packets without sleeping on the socket, so that their delivery wakes nobody.
 fn count(socket: &UdpSocket, enough: &AtomicBool, delay: u64) -> io::Result<(u64, f64)> {
     socket.set_nonblocking(true)?;
     let mut buffer = [0; 64];
@@ -143,7 +146,7 @@ fn count(socket: &UdpSocket, enough: &AtomicBool, delay: u64) -> io::Result<(u64
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 let now = monotonic();
                 if !enough.load(Ordering::Acquire) {
-                    // Patience begins when the sender has ended.
+                    // The wait for late packets begins when the sender has ended.
                     sleep_until(now + TICK);
                 } else if now > last.max(first.unwrap_or(0)) + PATIENCE + delay {
                     let seconds = first.map_or(0.0, |first| (last - first) as f64 * 1e-9);
@@ -157,10 +160,10 @@ fn count(socket: &UdpSocket, enough: &AtomicBool, delay: u64) -> io::Result<(u64
     }
 }
 
-/// Round trips between the hosts, one after the other, in nanoseconds; `pause` apart.
+/// Measures consecutive round trips between the hosts, in nanoseconds; `pause` apart.
 ///
 /// # Errors
-/// A socket cannot be had, or an answer is not there after two seconds.
+/// Returns an error if a socket cannot be created, or if an answer takes more than two seconds.
 pub fn ping_pong(rig: &Rig, rounds: usize, size: usize, pause: Duration) -> io::Result<Vec<u64>> {
     let (here, there) = sockets(rig, 0)?;
     let patience = Some(Duration::from_secs(2));

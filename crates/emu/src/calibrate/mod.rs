@@ -1,5 +1,5 @@
-//! What this machine can do: how many packets the engine carries, how exactly it lets them go, how little it adds, and up
-//! to which rate a run would be valid. Takes some ten seconds.
+//! Calibration of this machine: the packets per second that the engine carries, its release error,
+//! the delay that it adds, and the maximum rate of a valid run. Takes about ten seconds.
 
 pub mod load;
 pub mod rig;
@@ -14,13 +14,13 @@ use bentpipe_core::Span;
 use serde::Serialize;
 use std::time::Duration;
 
-/// Packets of the Ethernet's size, as in bulk transfers.
+/// Size of Ethernet's full packets, as in bulk transfers.
 const FULL: usize = 1500;
-/// Small packets, as acknowledgments and calls are.
+/// Size of small packets, such as acknowledgments and packets of calls.
 const SMALL: usize = 64;
-/// Propagation delay where packets are to be in flight, in nanoseconds.
+/// Propagation delay of measurements with packets in flight, in nanoseconds.
 const DELAY: u64 = 50_000_000;
-/// Rates that are tried for a valid run, in bit/s.
+/// Rates to try for a valid run, in bit/s.
 const RATES: [u64; 8] = [
     3_000_000_000,
     2_000_000_000,
@@ -32,24 +32,26 @@ const RATES: [u64; 8] = [
     10_000_000,
 ];
 
-/// The capacity of this machine as measured.
+/// The measured capacity of this machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
-    /// Packets of 64 bytes per second through a network of one link, when more are offered.
+    /// Packets of 64 bytes per second through a network of one overloaded link.
     pub small_packets_per_s: f64,
-    /// Packets of 1500 bytes per second.
+    /// Packets of 1500 bytes per second through a network of one overloaded link.
     pub full_packets_per_s: f64,
-    /// How late packets leave when 10 000 a second do.
+    /// Release error at 10 000 packets per second.
     pub lateness: Percentiles,
-    /// How late the engine's thread is woken by its timer.
+    /// Lateness of the wake-ups of the engine's thread by its timer.
     pub wakeups: Percentiles,
-    /// What the emulation adds to the path between two programs: half of a round trip over a link without delay.
+    /// Delay that the emulation adds to the path between two programs: half of a round trip over a
+    /// link without delay.
     pub added_delay: Percentiles,
-    /// The largest rate of those tried at which a second of packets of 1500 bytes was valid, in bit/s.
+    /// Maximum tried rate at which a second of packets of 1500 bytes was valid, in bit/s.
     pub valid_rate: Option<u64>,
-    /// Rates that were tried and why a run at them was not valid.
+    /// Tried rates at which a run was not valid, with the reasons.
     pub refused: Vec<Refused>,
-    /// What the engine's thread got while packets were let go.
+    /// Processor time and competition of the engine's thread during the measurement of release
+    /// errors.
     pub engine: Attendance,
 }
 
@@ -65,7 +67,7 @@ pub struct Refused {
 /// Measures what this machine can emulate in real time.
 ///
 /// # Errors
-/// This machine has no namespaces or no TUN for us.
+/// Returns an error if this machine does not allow namespaces or TUN devices.
 pub fn calibrate() -> Result<Calibration, Error> {
     let small_packets_per_s = capacity(SMALL)?;
     let full_packets_per_s = capacity(FULL)?;
@@ -96,7 +98,7 @@ pub fn calibrate() -> Result<Calibration, Error> {
     })
 }
 
-/// Packets per second that come through when more are offered than do.
+/// Returns the packets per second that pass an overloaded network.
 fn capacity(size: usize) -> Result<f64, Error> {
     let rig = Rig::start(&one_link(100_000_000_000, 0), "a", "b", FULL as u32)?;
     let wanted = Offer { size, rate: None, duration: Duration::from_secs(1), delay: 1_000_000_000 };
@@ -115,7 +117,8 @@ fn added_delay() -> Result<Percentiles, Error> {
     Ok((&halves).into())
 }
 
-/// A run over a link of `rate` bit/s to which `packets` full packets a second are offered.
+/// Returns the verdict on a run over a link of `rate` bit/s, with a load of `packets` full packets
+/// per second.
 fn judged(rate: u64, packets: f64, duration: Duration) -> Result<Fidelity, Error> {
     let scenario = one_link(rate, DELAY);
     let rig = Rig::start(&scenario, "a", "b", FULL as u32)?;

@@ -1,4 +1,4 @@
-//! Two hosts of this machine with an engine between them, for measuring what the engine itself costs.
+//! Two hosts of this machine with an engine between them, to measure the cost of the engine itself.
 
 use crate::clock::Clock;
 use crate::error::{Doing, Error};
@@ -15,7 +15,7 @@ pub struct Rig {
     live: Live,
 }
 
-/// What is left when a [`Rig`] has stopped.
+/// The state after a [`Rig`] has stopped.
 pub struct Ran {
     /// The engine between the two hosts.
     pub bridge: Bridge,
@@ -25,7 +25,8 @@ pub struct Ran {
     pub cpu_s: f64,
 }
 
-/// One link between nodes `a` and `b`: bits per second and nanoseconds in each direction, with room for everything.
+/// Returns a scenario of one link between nodes `a` and `b`: bits per second and nanoseconds in
+/// each direction, with unlimited queues.
 pub fn one_link(rate: u64, delay: u64) -> Scenario {
     let link = json!({
         "name": "link", "from": "a", "to": "b",
@@ -34,7 +35,7 @@ pub fn one_link(rate: u64, delay: u64) -> Scenario {
     scenario(json!({"name": "calibration", "duration": "1 s", "record": {"traces": []}, "link": [link]}))
 }
 
-/// A scenario from its JSON, which is written in this program.
+/// Returns a scenario from its JSON, which is written in this program.
 pub fn scenario(value: serde_json::Value) -> Scenario {
     serde_json::from_value(value).expect("the scenario is written in this program")
 }
@@ -43,7 +44,7 @@ impl Rig {
     /// Starts the engine between the nodes `from` and `to` of a scenario.
     ///
     /// # Errors
-    /// This machine has no namespaces or no TUN for us.
+    /// Returns an error if this machine does not allow namespaces or TUN devices.
     pub fn start(scenario: &Scenario, from: &str, to: &str, mtu: u32) -> Result<Rig, Error> {
         let setup = Setup {
             scenario,
@@ -74,10 +75,10 @@ impl Rig {
         self.live.handle()
     }
 
-    /// Stops the engine and returns what it did and used.
+    /// Stops the engine and returns it with its costs.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Returns the errors of the engine.
     pub fn stop(self) -> Result<Ran, Error> {
         let used = self.handle().ask(|_, now| (now, getrusage(UsageWho::RUSAGE_THREAD)));
         let bridge = self.live.finish()?;

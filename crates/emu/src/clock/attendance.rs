@@ -1,24 +1,24 @@
-//! How much of the processor the engine's thread got, and what it had to share.
+//! The processor time of the engine's thread, and the competition for it.
 
 use nix::sys::resource::{getrusage, UsageWho};
 use serde::{Deserialize, Serialize};
 use std::fs::read_to_string;
 
-/// What the kernel has counted for this thread and this machine up to a moment.
+/// The kernel's counters for this thread and this machine at a moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     /// Nanoseconds on a processor, and nanoseconds of waiting for one.
     ran: u64,
     waited: u64,
     involuntary: u64,
-    /// Ticks of all processors: altogether, and stolen.
+    /// Ticks of all processors: total, and stolen.
     ticks: u64,
     stolen: u64,
     real_time: bool,
 }
 
 impl Counts {
-    /// Those of this thread now; zeros for what this kernel does not count.
+    /// Returns the counters of this thread now; zeros for those that this kernel lacks.
     pub(crate) fn now() -> Counts {
         let numbers = |text: &str| -> Vec<u64> {
             text.split_whitespace().map(|word| word.parse().unwrap_or(0)).collect()
@@ -28,7 +28,7 @@ impl Counts {
         let machine = read("/proc/stat");
         let machine = machine.lines().next().and_then(|line| line.strip_prefix("cpu ")).map(numbers);
         let machine = machine.unwrap_or_default();
-        // Guest time is in user time already (proc(5)).
+        // User time already includes guest time (proc(5)).
         let ticks = machine.iter().take(8).sum();
         let at = |values: &[u64], index: usize| values.get(index).copied().unwrap_or(0);
         let switches =
@@ -44,32 +44,34 @@ impl Counts {
     }
 }
 
-/// Scheduling policy, field 41 of proc_pid_stat(5); the name in field 2 may contain spaces.
+/// Returns the scheduling policy, field 41 of proc_pid_stat(5); the name in field 2 may contain
+/// spaces.
 fn policy(stat: &str) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(41 - 3)?.parse().ok()
 }
 
-/// SCHED_FIFO, SCHED_RR and SCHED_DEADLINE of sched(7); the others are ordinary, batch and idle.
+/// Returns true for SCHED_FIFO, SCHED_RR and SCHED_DEADLINE of sched(7); the others are ordinary,
+/// batch and idle.
 fn is_real_time(policy: u64) -> bool {
     matches!(policy, 1 | 2 | 6)
 }
 
-/// What the engine's thread got in a run.
+/// The processor time of the engine's thread in a run, and the competition for it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attendance {
     /// Scheduling of the engine's thread: "real-time" or "ordinary".
     pub scheduling: String,
-    /// What the machine's clock is read from.
+    /// Source of the machine's clock.
     pub clock_source: String,
-    /// Processors that this process may use.
+    /// Number of processors that this process may use.
     pub processors: usize,
     /// Seconds that the engine's thread ran on a processor.
     pub cpu_s: f64,
     /// Seconds that the thread was ready to run and waited for a processor.
     pub waited_s: f64,
-    /// How often it had to leave its processor to another thread.
+    /// Number of involuntary context switches to another thread.
     pub involuntary_switches: u64,
-    /// Share of the time of all processors that the machine did not get from the one that it runs on.
+    /// Fraction of the time of all processors that the hypervisor took from the machine.
     pub steal: f64,
 }
 
@@ -89,7 +91,7 @@ impl Attendance {
     }
 }
 
-/// The kernel's clock source, as "tsc"; empty where the kernel does not say.
+/// Returns the kernel's clock source, such as "tsc"; empty if the kernel does not report it.
 pub fn clock_source() -> String {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     read_to_string(path).unwrap_or_default().trim().to_owned()

@@ -1,4 +1,5 @@
-//! How late things were: the difference between when the model let a packet go and when the host got it.
+//! Release error: the time between the release of a packet by the model and its arrival at the
+//! host.
 
 use bentpipe_core::Span;
 use hdrhistogram::Histogram;
@@ -11,7 +12,7 @@ pub struct Lateness {
 
 impl Default for Lateness {
     fn default() -> Lateness {
-        // Up to 1000 s, later saturates; nothing is allocated when a sample is added.
+        // Up to 1000 s; larger values are clipped. Adding a sample allocates nothing.
         let histogram =
             Histogram::new_with_bounds(1, 1_000_000_000_000, 2).expect("the bounds are constants");
         Lateness { histogram }
@@ -35,7 +36,7 @@ impl Lateness {
         self.histogram.len()
     }
 
-    /// Percentile (0 to 100); zero without samples.
+    /// Returns a percentile (0 to 100); zero without samples.
     pub fn percentile(&self, percent: f64) -> Span {
         Span::from_nanos(self.histogram.value_at_percentile(percent))
     }

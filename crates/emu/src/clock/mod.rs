@@ -1,4 +1,5 @@
-//! The machine's monotonic clock as the time of a run, and how the thread that watches it is scheduled.
+//! The machine's monotonic clock as the time of a run, and the scheduling of the thread that
+//! follows it.
 
 pub(crate) mod attendance;
 pub(crate) mod lateness;
@@ -12,17 +13,18 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// What the machine's clock does while its processors work.
+/// The progress of the machine's clock while its processors work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Timing {
-    /// It goes on, and who sleeps is woken late.
+    /// The clock advances, and sleepers are woken late.
     #[default]
     Real,
-    /// It stands still, and who sleeps is woken at the very moment: the machine is a guest in virtual time.
+    /// The clock stands still, and sleepers are woken exactly on time: the machine is a guest in
+    /// virtual time.
     Virtual,
 }
 
-/// Time zero of a run on the machine's monotonic clock. All threads of a run have copies of one.
+/// Time zero of a run on the machine's monotonic clock. All threads of a run have copies of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     timing: Timing,
@@ -32,11 +34,11 @@ pub struct Clock {
 }
 
 thread_local! {
-    /// When this thread was woken last, for those that say so.
+    /// Time at which this thread was last woken, for threads that record it.
     static WOKEN: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// When any thread of the guest was woken last, for those that say so.
+/// Time at which any thread of the guest was last woken, for threads that record it.
 static MOMENT: AtomicU64 = AtomicU64::new(0);
 
 const SECOND: u64 = 1_000_000_000;
@@ -48,34 +50,35 @@ pub(crate) fn monotonic() -> u64 {
     now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
 }
 
-/// CPU time of this thread in nanoseconds.
+/// Returns the CPU time of this thread in nanoseconds.
 pub(crate) fn cpu_time() -> u64 {
     let used = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("Linux has this clock");
     used.tv_sec() as u64 * 1_000_000_000 + used.tv_nsec() as u64
 }
 
-/// Sleeps until a moment of CLOCK_MONOTONIC in nanoseconds, or until a signal comes.
+/// Sleeps until a time of CLOCK_MONOTONIC in nanoseconds, or until a signal.
 pub(crate) fn sleep_until(nanoseconds: u64) {
     let at = TimeSpec::from_duration(Duration::from_nanos(nanoseconds));
     let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &at);
 }
 
 impl Clock {
-    /// A clock whose time zero is now.
+    /// Creates a clock whose time zero is now.
     pub fn start() -> Clock {
         let unix = clock_gettime(ClockId::CLOCK_REALTIME).expect("Linux has this clock");
         let unix = unix.tv_sec() as u64 * 1_000_000_000 + unix.tv_nsec() as u64;
         Clock { timing: Timing::Real, zero: monotonic(), unix }
     }
 
-    /// A clock whose time zero is that much later than now; until then its time is zero.
+    /// Creates a clock whose time zero is `lead` later than now. Until then its time is zero.
     pub fn start_after(lead: Span) -> Clock {
         let now = Clock::start();
         Clock { zero: now.zero + lead.as_nanos(), unix: now.unix + lead.as_nanos(), ..now }
     }
 
-    /// The same clock of a machine with this timing. In virtual time its time zero waits for the next whole ten seconds of
-    /// the machine's, so that it is the same moment in every run, also for what the kernel does now and then.
+    /// Returns the clock for a machine with this timing. In virtual time its time zero is moved to
+    /// the next whole ten seconds of the machine's, so that it is the same moment in every run,
+    /// also relative to the kernel's periodic work.
     pub fn with(self, timing: Timing) -> Clock {
         let wait = match timing {
             Timing::Real => 0,
@@ -84,19 +87,19 @@ impl Clock {
         Clock { timing, zero: self.zero + wait, unix: self.unix + wait }
     }
 
-    /// The same clock of a machine with this timing, whose time zero stays where it is.
+    /// Returns the clock for a machine with this timing, with an unchanged time zero.
     pub fn at_once(self, timing: Timing) -> Clock {
         Clock { timing, ..self }
     }
 
-    /// The same clock whose time zero is at `nanoseconds` of CLOCK_MONOTONIC.
+    /// Returns the clock with time zero at `nanoseconds` of CLOCK_MONOTONIC.
     pub fn from(self, nanoseconds: u64) -> Clock {
         let unix = (self.unix + nanoseconds).saturating_sub(self.zero);
         Clock { zero: nanoseconds, unix, ..self }
     }
 
-    /// This thread has slept until `time`; returns the time. In virtual time it was woken at that very moment, so nobody has
-    /// to look.
+    /// Records that this thread has slept until `time`, and returns the time. In virtual time the
+    /// thread was woken at exactly that moment, so no query is needed.
     #[inline]
     pub fn woken_at(&self, time: Time) -> Time {
         if self.timing == Timing::Virtual {
@@ -107,8 +110,9 @@ impl Clock {
         self.now()
     }
 
-    /// This thread has slept until another one passed something on to it; returns the time. In virtual time it is still the
-    /// moment at which that one was woken, so nobody has to look.
+    /// Records that this thread has slept until another thread gave it work, and returns the time.
+    /// In virtual time it is still the moment at which the other thread was woken, so no query is
+    /// needed.
     #[inline]
     pub fn woken_by_another(&self) -> Time {
         if self.timing == Timing::Virtual {
@@ -124,13 +128,14 @@ impl Clock {
         }
     }
 
-    /// What it does while the processors work.
+    /// Returns the timing of the machine's clock.
     pub fn timing(&self) -> Timing {
         self.timing
     }
 
-    /// The time of the run. In virtual time, for a thread that says when it was [`woken`](Self::woken), it is that moment,
-    /// since none passes until it sleeps again.
+    /// Returns the time of the run. In virtual time, for a thread that records its
+    /// [wake-ups](Self::woken), it is the time of the last one, because no time passes until the
+    /// thread sleeps again.
     #[inline]
     pub fn now(&self) -> Time {
         match self.timing {
@@ -139,7 +144,7 @@ impl Clock {
         }
     }
 
-    /// This thread has slept; returns the time.
+    /// Records that this thread has slept, and returns the time.
     #[inline]
     pub fn woken(&self) -> Time {
         if self.timing == Timing::Virtual {
@@ -150,37 +155,38 @@ impl Clock {
         self.now()
     }
 
-    /// The time of the run at `nanoseconds` of CLOCK_MONOTONIC; zero for what was before it.
+    /// Returns the time of the run at `nanoseconds` of CLOCK_MONOTONIC; zero before time zero.
     #[inline]
     pub fn at(&self, nanoseconds: u64) -> Time {
         Time::from_nanos(nanoseconds.saturating_sub(self.zero))
     }
 
-    /// Nanoseconds of Unix time at time zero.
+    /// Returns the nanoseconds of Unix time at time zero.
     pub fn unix_zero(&self) -> u64 {
         self.unix
     }
 
-    /// Nanoseconds of CLOCK_MONOTONIC at a time of the run.
+    /// Returns the nanoseconds of CLOCK_MONOTONIC at a time of the run.
     #[inline]
     pub fn monotonic_at(&self, time: Time) -> u64 {
         self.zero.saturating_add(time.as_nanos())
     }
 }
 
-/// How a thread is scheduled.
+/// The scheduling class of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scheduling {
-    /// First-in, first-out real time: before every ordinary thread.
+    /// First-in, first-out real time, with priority over every ordinary thread.
     RealTime,
-    /// Scheduled like every other thread of the machine.
+    /// Ordinary scheduling, like other threads of the machine.
     Ordinary,
 }
 
 impl Scheduling {
-    /// Gives this thread real-time priority if the machine allows it, and exact timers in any case; says what it got. In
-    /// virtual time it makes nothing faster, but threads of one priority run in the order in which they were woken, where
-    /// ordinary ones run in one that depends on what each has used of the processor before.
+    /// Gives this thread real-time priority if the machine allows it, and exact timers in any case.
+    /// Returns the resulting class. In virtual time it makes nothing faster, but threads of one
+    /// priority run in the order in which they were woken; the order of ordinary ones depends on
+    /// their past use of the processor.
     pub fn best() -> Scheduling {
         sys::exact_timers();
         match sys::real_time_priority(1) {

@@ -1,14 +1,17 @@
-//! How the engine's thread waits: asleep until a packet comes or until shortly before something is due, and spinning over
-//! the rest, because a timer is late by some microseconds or tens of them.
+//! Waiting of the engine's thread: it sleeps until a packet arrives or until shortly before
+//! something is due, and spins over the rest, because a timer is late by some microseconds or tens
+//! of them.
 //!
-//! How much shorter it sleeps follows from how late it was woken before, so that one wake-up in a hundred is too late.
-//! And it never goes without rest: Linux gives the ordinary threads of a processor 50 ms of every second in one piece
-//! (the fair server; before Linux 6.12, real-time throttling) unless a real-time thread has left them as much. So the
-//! thread leaves a sixteenth of its time, in pauses that hardly delay anything.
+//! The margin follows from the lateness of previous wake-ups, so that one wake-up in a hundred is
+//! too late. The thread also rests regularly: Linux gives the ordinary threads of a processor 50 ms
+//! of every second in one piece (the fair server; before Linux 6.12, real-time throttling) unless a
+//! real-time thread has left them as much. So the thread yields a sixteenth of its time, in pauses
+//! that delay packets very little.
 //!
-//! In a guest in virtual time it is woken at the very moment and nobody else waits for a processor, so it does none of
-//! this: it sleeps until something is due. There a system call costs as much as the rest of a packet's way, so one call does
-//! all of a moment ([`Ring`]): it writes packets, waits, and reads those that come.
+//! In a guest in virtual time the thread is woken exactly on time and nobody else waits for a
+//! processor, so it needs none of this: it sleeps until something is due. There a system call costs
+//! as much as all other work for a packet, so one call does everything of a moment ([`Ring`]): it
+//! writes packets, waits, and reads arriving ones.
 
 use crate::clock::lateness::Lateness;
 use crate::clock::{cpu_time, sleep_until, Clock, Timing};
@@ -22,49 +25,50 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// Nanoseconds of work for one of rest: 6.25 % of the time, where the fair server wants 5 %.
+/// Nanoseconds of work per nanosecond of rest: 6.25 % of the time, where the fair server requires 5
+/// %.
 const AWAKE_PER_REST: u64 = 15;
 /// Nanoseconds of an ordinary pause.
 const PAUSE: u64 = 40_000;
-/// Number by which the timer's event is told from those of files.
+/// Number that distinguishes the timer's event from those of files.
 const TIMER: u64 = u64::MAX;
 
-/// What the thread waits with, and what it found out about its waiting.
+/// The means of the thread's waiting, and its statistics.
 pub struct Wait {
     epoll: Epoll,
     timer: TimerFd,
     /// Nanoseconds of CLOCK_MONOTONIC at which the timer will expire.
     armed: Option<u64>,
     events: [EpollEvent; 64],
-    /// What waits in the place of `epoll` and `timer` in virtual time, and the numbers of the files that were ready.
+    /// Ring that replaces `epoll` and `timer` in virtual time, and the numbers of the ready files.
     ring: Option<Ring>,
     came: Vec<u64>,
-    /// Neither is there in virtual time.
+    /// Margin of the sleep; `None` in virtual time.
     margin: Option<Margin>,
     rest: Option<Rest>,
     wakeups: Lateness,
 }
 
-/// The outcome of a wait: the number of events, and whether the thread slept.
+/// The outcome of a wait: the number of events, and if the thread slept.
 pub struct Ready {
     /// Number of events that ended the wait.
     pub count: usize,
-    /// The thread slept, so that what is there has just come.
+    /// True if the thread slept, so that any events have just occurred.
     pub slept: bool,
     /// Time at which the wait ended.
     pub now: Time,
 }
 
 impl Wait {
-    /// With nothing yet to wait for.
+    /// Creates the state without files to wait for.
     ///
     /// # Errors
-    /// No file descriptors are left.
+    /// Returns an error if there are no more file descriptors.
     pub fn new(timing: Timing) -> io::Result<Wait> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer =
             TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        // Edges: an expiry wakes once and need not be read.
+        // Edge-triggered: an expiry wakes once and need not be read.
         epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         Ok(Wait {
             epoll,
@@ -79,10 +83,10 @@ impl Wait {
         })
     }
 
-    /// Waits for `file` too, under a number.
+    /// Adds `file` to the wait, under a number.
     ///
     /// # Errors
-    /// No memory is left.
+    /// Returns an error if there is no more memory.
     pub fn watch(&self, file: BorrowedFd<'_>, number: u64) -> io::Result<()> {
         Ok(self.epoll.add(file, EpollEvent::new(EpollFlags::EPOLLIN, number))?)
     }
@@ -94,9 +98,9 @@ impl Wait {
         }
     }
 
-    /// Makes this thread wait with a ring for `files`, whose numbers follow each other, and for `event` under its number.
-    /// Packets come by the ring from those files of which the length of the longest packet is given. Returns whether the
-    /// kernel has such rings.
+    /// Makes this thread wait with a ring for `files`, which have consecutive numbers, and for
+    /// `event` under its number. Packets of files with a given maximum packet length go through the
+    /// ring. Returns true if the kernel supports such rings.
     pub fn by_ring<'a>(
         &mut self,
         files: impl Iterator<Item = (BorrowedFd<'a>, Option<usize>)>,
@@ -114,21 +118,22 @@ impl Wait {
         self.ring.is_some()
     }
 
-    /// The ring, if there is one.
+    /// Returns the ring, if there is one.
     pub fn ring(&mut self) -> Option<&mut Ring> {
         self.ring.as_mut()
     }
 
-    /// Called when the run has ended, by the same thread: writes what is left, and closes the ring.
+    /// Called by the same thread when the run has ended: writes the remaining packets, and closes
+    /// the ring.
     pub fn end(&mut self) -> io::Result<()> {
         self.ring.take().map_or(Ok(()), |mut ring| ring.flush())
     }
 
-    /// Waits until a file is ready or until shortly before `next`; then returns at once, with or without events. It is
-    /// `now` on `clock`.
+    /// Waits until a file is ready or until shortly before `next`, and returns with or without
+    /// events. The time is `now` on `clock`.
     ///
     /// # Errors
-    /// None that a running program can do anything about.
+    /// Returns only errors that a running program cannot handle.
     #[inline]
     pub fn wait(&mut self, clock: &Clock, now: Time, next: Option<Time>) -> io::Result<Ready> {
         if self.ring.is_some() {
@@ -187,7 +192,7 @@ impl Wait {
         Ok(Ready { count: self.came.len(), slept: sleeps, now: woken })
     }
 
-    /// Number `index` of the files that are ready; `None` for the timer.
+    /// Returns the number of the `index`-th ready file; `None` for the timer.
     #[inline]
     pub fn ready(&self, index: usize) -> Option<u64> {
         if self.ring.is_some() {
@@ -211,14 +216,14 @@ impl Wait {
         Ok(())
     }
 
-    /// How late the thread was woken by its timer.
+    /// Returns the lateness of the thread's wake-ups by its timer.
     pub fn wakeups(&self) -> &Lateness {
         &self.wakeups
     }
 }
 
-/// How long before something is due the thread is woken: the lateness that one wake-up in a hundred exceeds, followed by
-/// steps up that are 99 times those down.
+/// The margin by which the thread is woken early: the lateness that one wake-up in a hundred
+/// exceeds, tracked by steps up that are 99 times the steps down.
 struct Margin {
     nanos: u64,
 }
@@ -232,7 +237,7 @@ impl Default for Margin {
 impl Margin {
     const STEP_DOWN: u64 = 200;
     const STEP_UP: u64 = 99 * Margin::STEP_DOWN;
-    /// The cost of what follows a wake-up, and what spinning is worth.
+    /// Minimum margin: the cost of the work after a wake-up, and the benefit of spinning.
     const MIN: u64 = 15_000;
     const MAX: u64 = 150_000;
 
@@ -246,30 +251,30 @@ impl Margin {
     }
 }
 
-/// How much rest the thread owes the others.
+/// The rest that the thread owes to the others.
 #[derive(Default)]
 struct Rest {
     checked: Time,
-    /// Nanoseconds of CPU time that it had used by then.
+    /// Nanoseconds of CPU time that the thread had used by then.
     used: u64,
     owed: u64,
 }
 
 impl Rest {
-    /// Whether it is time to ask [`pause`](Self::pause).
+    /// Returns true if [`pause`](Self::pause) must be called now.
     #[inline]
     fn due(&self, now: Time) -> bool {
         now.since(self.checked).as_nanos() >= AWAKE_PER_REST * PAUSE
     }
 
-    /// The thread has `used` so much CPU time until `now`: how long it has to rest now, if it has to. A large debt is paid
-    /// in parts, so that packets are not late by all of it.
+    /// Returns the rest due now, if any, for a thread that has `used` this much CPU time until
+    /// `now`. A large debt is paid in parts, which bounds the delay of a packet.
     fn pause(&mut self, now: Time, used: u64) -> Option<u64> {
         let awake = used - self.used;
         let others = now.since(self.checked).as_nanos().saturating_sub(awake);
         self.owed = (self.owed + awake / AWAKE_PER_REST).saturating_sub(others);
         (self.checked, self.used) = (now, used);
-        // The pause itself is among the time for others at the next check.
+        // At the next check, the pause itself counts as time for others.
         (self.owed >= PAUSE / 2).then_some(self.owed.min(2 * PAUSE))
     }
 }
@@ -314,7 +319,7 @@ mod tests {
         now += Span::from_micros(680);
         used += 600_000;
         assert_eq!(rest.pause(now, used), Some(2 * PAUSE));
-        // Who sleeps now and then anyway never has to.
+        // A thread that sleeps often anyway never has to rest.
         let mut rest = Rest { checked: now, used, owed: 0 };
         for _ in 0..1000 {
             now += Span::from_micros(700);

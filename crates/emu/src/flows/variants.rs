@@ -1,5 +1,5 @@
-//! Which congestion control of the kernel a flow uses: bentpipe's own C file where it can be loaded, and otherwise what
-//! the kernel has under the same name; `linux-NAME` is always the kernel's own.
+//! The kernel's congestion control for a flow: bentpipe's own C file if it can be loaded, otherwise
+//! the kernel's variant of the same name; `linux-NAME` is always the kernel's own.
 
 pub mod parameters;
 
@@ -12,25 +12,25 @@ use std::fs;
 
 type Key = (String, BTreeMap<String, i64>, u64, Option<u64>);
 
-/// The congestion controls of a run; those that were loaded for it go when this is dropped.
+/// The congestion controls of a run. Those loaded for the run are removed when this is dropped.
 pub struct Variants {
     loaded: Vec<(Key, Registered)>,
     notes: Vec<String>,
     timing: Timing,
 }
 
-/// A flow's congestion control cannot be had.
+/// The error of a flow's congestion control that is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum Unknown {
-    /// The kernel refused what was to be loaded.
+    /// The kernel refused the object to load.
     #[error("congestion control \"{name}\": {reason}")]
     Refused {
         /// Name of the congestion control, as a scenario gives it.
         name: String,
-        /// Why the kernel does not run it, as a sentence.
+        /// Reason for which the kernel does not run it, as a sentence.
         reason: String,
     },
-    /// There is none of that name.
+    /// There is no congestion control of this name.
     #[error(
         "congestion control \"{name}\" cannot be loaded ({why}) and this kernel has none of that name; it has: {has}; \
          others are modules of the kernel (modprobe tcp_{name})"
@@ -38,7 +38,7 @@ pub enum Unknown {
     Missing {
         /// Name of the congestion control, as a scenario gives it.
         name: String,
-        /// Why it cannot be loaded.
+        /// Reason for which it cannot be loaded.
         why: String,
         /// Names of the congestion controls that the kernel has.
         has: String,
@@ -54,18 +54,18 @@ fn ours(name: &str) -> bool {
     is_source(name) || list().any(|variant| variant == name)
 }
 
-/// What the kernel has without us.
+/// Returns the congestion controls of the kernel itself, as text.
 fn built_in() -> String {
     let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     names.unwrap_or_default().trim().to_owned()
 }
 
 impl Variants {
-    /// Gives the kernel of a machine with this timing what `flows` need. A guest's takes nothing but parameters, which it has
-    /// got when it was started.
+    /// Loads the congestion controls that `flows` need into the kernel of a machine with this
+    /// timing. A guest's kernel only takes parameters, which it got at its start.
     ///
     /// # Errors
-    /// A congestion control can neither be loaded nor found.
+    /// Returns an error if a congestion control can neither be loaded nor found.
     pub fn load<'a>(
         flows: impl Iterator<Item = &'a tcp::Config>,
         timing: Timing,
@@ -127,24 +127,26 @@ impl Variants {
         }
     }
 
-    /// The flow's congestion control, if it was loaded for this run.
+    /// Returns the flow's congestion control, if it was loaded for this run.
     fn loaded(&self, config: &tcp::Config) -> Option<&Registered> {
         let key = key(config);
         self.loaded.iter().find(|(other, _)| *other == key).map(|(_, registered)| registered)
     }
 
-    /// Whether the flow's congestion control begins connections with the flow's slow-start threshold.
+    /// Returns true if the flow's congestion control begins connections with the flow's slow-start
+    /// threshold.
     pub fn sets_threshold(&self, config: &tcp::Config) -> bool {
         config.initial_ssthresh.is_some() && self.loaded(config).is_some()
     }
 
-    /// The kernel's name for a flow's congestion control.
+    /// Returns the kernel's name for a flow's congestion control.
     pub fn name<'a>(&'a self, config: &'a tcp::Config) -> &'a str {
         let own = || of_linux(&config.congestion).unwrap_or(&config.congestion);
         self.loaded(config).map_or_else(own, Registered::name)
     }
 
-    /// What of the flow's parameters the kernel's own congestion control does not take, a sentence each.
+    /// Returns the flow's parameters that the kernel's own congestion control does not support, as
+    /// sentences.
     pub fn unapplied(&self, config: &tcp::Config) -> Vec<String> {
         if self.loaded(config).is_some() {
             return Vec::new();
@@ -161,7 +163,7 @@ impl Variants {
         }
     }
 
-    /// What the kernel did not run of the programs that were loaded.
+    /// Returns the counts of program runs that the kernel skipped.
     pub fn skipped(&self) -> Skipped {
         let all = self.loaded.iter().filter_map(|(_, registered)| registered.skipped().ok());
         all.fold(Skipped::default(), |sum, one| Skipped {
@@ -170,7 +172,7 @@ impl Variants {
         })
     }
 
-    /// What is worth knowing about them, for the provenance.
+    /// Returns notes on the congestion controls, for the provenance.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -1,9 +1,10 @@
-//! Keeps a guest on one processor at a time. Its kernel and its programs are processes of this machine that run in turns, one for each
-//! system call of a program. On two processors every turn wakes the other one, which takes several times as long as a switch between
-//! processes. A scheduler that sees an idle processor puts them there all the same.
+//! Keeps a guest on one processor at a time. Its kernel and its programs are processes of this
+//! machine that run in turns, one for each system call of a program. On two processors, every turn
+//! wakes the other one, which takes several times as long as a switch between processes. A
+//! scheduler that finds an idle processor would nevertheless spread them.
 //!
-//! The guests of this process are spread over the processors. A guest that has to wait for its own, because of other work
-//! there, moves to another one.
+//! The guests of this process are spread over the processors. A guest that must wait for its
+//! processor, because of other work there, moves to another one.
 
 use super::outside::below;
 use nix::sched::{sched_getaffinity, sched_setaffinity, CpuSet};
@@ -15,10 +16,10 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time between two looks at how long a guest has waited for its processor.
+/// Interval of the checks of a guest's waiting time.
 const LOOK: Duration = Duration::from_secs(2);
-/// The share of its time that a guest waits for its processor before it moves: more than the odd thread takes, and less than another
-/// guest there.
+/// Fraction of its time that a guest waits for its processor before it moves: more than an
+/// occasional thread takes, and less than another guest would.
 const WAITS: f64 = 0.25;
 
 /// Number of guests of this process on each processor.
@@ -29,10 +30,10 @@ pub struct Hold {
     /// The processors that this process may use.
     allowed: Vec<usize>,
     processor: usize,
-    /// The guest is the descendants of this process.
+    /// Process whose descendants are the guest.
     guest: u32,
     looked: Instant,
-    /// Seconds that the guest had run and waited by then.
+    /// Seconds that the guest had run and waited at the last check.
     used: (f64, f64),
 }
 
@@ -54,19 +55,19 @@ impl Hold {
         Some(Hold { allowed, processor, guest: 0, looked: Instant::now(), used: (0.0, 0.0) })
     }
 
-    /// The processor, for a process that is to become the guest.
+    /// Returns the processor, for a process that will become the guest.
     pub fn processor(&self) -> CpuSet {
         let mut set = CpuSet::new();
         let _ = set.set(self.processor);
         set
     }
 
-    /// The guest has started: it is the descendants of process `guest`.
+    /// Records the start of the guest: the descendants of process `guest`.
     pub fn begin(&mut self, guest: u32) {
         self.guest = guest;
     }
 
-    /// Moves the guest if it waits too long for its processor. To be called now and then.
+    /// Moves the guest if it waits too long for its processor. Call it regularly.
     pub fn look(&mut self) {
         if self.looked.elapsed() < LOOK {
             return;
@@ -75,7 +76,7 @@ impl Hold {
         let used = used(self.guest);
         let before = std::mem::replace(&mut self.used, used);
         if !waits(before, used) || chance().is_multiple_of(2) {
-            // By chance, so that two guests of different processes do not move together.
+            // Random, so that two guests of different processes do not move together.
             return;
         }
         let moved = with_guests(|guests| {
@@ -91,7 +92,7 @@ impl Hold {
         if let Some(processor) = moved {
             self.processor = processor;
             let set = self.processor();
-            // Programs that start in between are where their kernel was: the second time finds them.
+            // Programs that start in between are on the old processor: the second pass finds them.
             for _ in 0..2 {
                 for process in below(self.guest) {
                     let _ = sched_setaffinity(Pid::from_raw(process.id as i32), &set);
@@ -115,7 +116,7 @@ fn number(guests: &BTreeMap<usize, u32>, processor: usize) -> u32 {
     guests.get(&processor).copied().unwrap_or(0)
 }
 
-/// One of those processors that have the fewest guests.
+/// Returns one of the processors with the fewest guests, selected by `chance`.
 fn least(guests: &BTreeMap<usize, u32>, allowed: &[usize], chance: u64) -> usize {
     let fewest = allowed.iter().map(|processor| number(guests, *processor)).min().unwrap_or(0);
     let best: Vec<usize> =
@@ -123,18 +124,19 @@ fn least(guests: &BTreeMap<usize, u32>, allowed: &[usize], chance: u64) -> usize
     best[chance as usize % best.len()]
 }
 
-/// A random number, which nothing in a guest depends on.
+/// Returns a random number, on which nothing in a guest depends.
 fn chance() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Whether a guest has waited too long between two values of [`used`].
+/// Returns true if a guest has waited too long between two values of [`used`].
 fn waits((ran_before, waited_before): (f64, f64), (ran, waited): (f64, f64)) -> bool {
     let (ran, waited) = ((ran - ran_before).max(0.0), (waited - waited_before).max(0.0));
     waited > WAITS * (ran + waited)
 }
 
-/// Seconds that the processes of a guest have run, and waited for a processor while they could have.
+/// Returns the seconds that the processes of a guest have run, and waited for a processor while
+/// ready.
 fn used(guest: u32) -> (f64, f64) {
     let seconds = |word: Option<&str>| word.and_then(|word| word.parse().ok()).unwrap_or(0.0) / 1e9;
     below(guest).iter().fold((0.0, 0.0), |(ran, waited), process| {
@@ -162,7 +164,7 @@ mod tests {
     fn it_moves_when_another_one_has_half_of_the_processor() {
         assert!(waits((1.0, 1.0), (2.0, 2.0)));
         assert!(!waits((1.0, 1.0), (2.8, 1.2)));
-        // Nothing has happened, or a program has ended, and its times with it.
+        // Nothing has happened, or a program has ended, and its times are gone.
         assert!(!waits((1.0, 1.0), (1.0, 1.0)));
         assert!(!waits((1.0, 1.0), (0.5, 0.5)));
     }

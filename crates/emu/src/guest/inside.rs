@@ -1,7 +1,8 @@
-//! The guest's first process: makes the few file systems that a run needs, runs its job, and turns the guest off.
+//! The guest's first process: creates the few file systems that a run needs, runs its job, and
+//! powers the guest off.
 //!
-//! The machine's files are the guest's, read-only; the folder of the run is the exception. When the console ends, so does
-//! the guest.
+//! The guest sees the machine's files read-only, except the folder of the run. When the console
+//! ends, the guest ends.
 
 use super::protocol::{Job, Said, Told, JOB};
 use crate::clock::{monotonic, Timing};
@@ -26,13 +27,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread;
 
-/// How often progress is told in a run.
+/// Number of progress reports in a run.
 const STEPS: f64 = 200.0;
-/// Where programs may write besides the folder of the run; it is gone with the guest.
+/// Folder in which programs may write besides the folder of the run; it is gone with the guest.
 const SCRATCH: &str = "/dev/shm";
 
-/// Is the guest's first process: reads its job from the console, runs it, and turns the guest off. `load` reads a
-/// scenario as resolved.
+/// Runs as the guest's first process: reads its job from the console, runs it, and powers the guest
+/// off. `load` reads a resolved scenario.
 pub fn live(load: &dyn Fn(&str) -> Result<Scenario, String>) -> ! {
     let said = match job() {
         Ok(job) => work(&job, load),
@@ -46,7 +47,7 @@ pub fn live(load: &dyn Fn(&str) -> Result<Scenario, String>) -> ! {
 fn end() -> ! {
     sync();
     let _ = reboot(RebootMode::RB_POWER_OFF);
-    // The first process of a kernel that goes on must not end.
+    // The first process of a running kernel must not end.
     loop {
         thread::park();
     }
@@ -58,7 +59,7 @@ fn say(said: &Said) {
     let _ = console.write_all(said.line().as_bytes()).and_then(|()| console.flush());
 }
 
-/// What is to be done. It is read before memory of the guest's own covers the place.
+/// Reads the job. This happens before the guest's own memory covers its place.
 fn job() -> Result<Job, Trouble> {
     let doing = "reading the guest's job";
     let console = stdin();
@@ -90,7 +91,7 @@ fn work(job: &Job, load: &dyn Fn(&str) -> Result<Scenario, String>) -> Said {
         command: job.command.clone(),
         allow_commands: job.allow_commands,
         started: job.started.clone(),
-        // To ask the engine for rows would take time of the guest's clock.
+        // A query of rows would take time of the guest's clock.
         watched: false,
         pace: None,
     };
@@ -117,7 +118,8 @@ fn work(job: &Job, load: &dyn Fn(&str) -> Result<Scenario, String>) -> Said {
     }
 }
 
-/// Seeds the kernel's random numbers by those of the run: it has no others (see `sys::confine`).
+/// Seeds the kernel's random numbers from those of the run: it has no other source (see
+/// `sys::confine`).
 fn randomness(streams: Streams) -> Result<(), Trouble> {
     let mut stream = streams.stream("guest");
     let seed = std::array::from_fn(|_| (stream.uniform() * 256.0) as u8);
@@ -125,7 +127,7 @@ fn randomness(streams: Streams) -> Result<(), Trouble> {
     sys::seed_random(random.as_fd(), &seed).doing("seeding the kernel's random numbers")
 }
 
-/// What a run needs to be there, and the one folder of the machine's to which it writes.
+/// Creates the file systems that a run needs, and makes the one folder of the machine writable.
 fn file_systems(out: &Path) -> Result<(), Trouble> {
     let none = None::<&str>;
     for (kind, place) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", SCRATCH)] {
@@ -138,11 +140,11 @@ fn file_systems(out: &Path) -> Result<(), Trouble> {
             Err(error) => return Err(error).doing(format!("mounting {place}")),
         }
     }
-    // It may be at a place that is covered now.
+    // The folder may be at a place that is covered now.
     std::fs::create_dir_all(out).doing(format!("making {}", out.display()))?;
     mount(Some("none"), out, Some("hostfs"), MsFlags::empty(), Some(out))
         .doing(format!("mounting {}", out.display()))?;
-    // The limits follow from the size of memory, which here is nobody else's.
+    // The limits follow from the size of memory, which belongs to this guest alone.
     let limit = "2000000 2000000 2000000";
     std::fs::write("/proc/sys/net/ipv4/tcp_mem", limit).doing("raising the limits of TCP's memory")?;
     sethostname("guest").doing("naming the guest")?;
@@ -150,10 +152,10 @@ fn file_systems(out: &Path) -> Result<(), Trouble> {
     up().doing("bringing up the loopback interface")
 }
 
-/// Hears what the guest is told from now on.
+/// Starts to handle messages to the guest.
 fn listen(stop: Arc<AtomicBool>) -> Result<(), Trouble> {
     let hear = move || {
-        // Before programs that never wait.
+        // Prevails over programs that never wait.
         let _ = sys::real_time_priority(1);
         for line in stdin().lock().lines().map_while(Result::ok) {
             match serde_json::from_str(&line) {
@@ -162,14 +164,15 @@ fn listen(stop: Arc<AtomicBool>) -> Result<(), Trouble> {
                 Err(_) => {}
             }
         }
-        // Whoever started the guest has ended.
+        // The process that started the guest has ended.
         end()
     };
     let thread = thread::Builder::new().name("console".to_owned()).spawn(hear);
     thread.map(drop).doing("starting the thread that hears the console")
 }
 
-/// The programs that want a processor at this moment, without this one and the kernel's own threads.
+/// Returns the programs that want a processor at this moment, except this one and the kernel's own
+/// threads.
 fn what_runs() -> Vec<String> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -1,5 +1,5 @@
-//! A guest as a process of this machine: started where it can write to nothing but its run's folder and has no network,
-//! told its job, and ended with whoever started it.
+//! A guest as a process of this machine: it can write only to its run's folder, has no network,
+//! receives its job, and ends with the process that started it.
 
 use super::hold::Hold;
 use super::protocol::{Job, Said, Told, JOB};
@@ -19,35 +19,39 @@ use std::time::{Duration, Instant};
 
 /// Time between two reports of progress.
 const PROGRESS: Duration = Duration::from_millis(100);
-/// How long a guest has to turn itself off.
+/// Time limit for a guest to power off.
 const OFF: Duration = Duration::from_secs(10);
-/// Lines of the console that are kept for a message.
+/// Number of console lines that are kept for a message.
 const KEPT: usize = 12;
-/// Where a guest's memory is, in a file system that covers what is there. The place is on the kernel's command line, so it must be the
-/// same in every run. /sys can be, because no file that a guest needs is below it and each guest mounts its own once it has started.
+/// Location of a guest's memory, in a file system that covers this folder. The path is on the
+/// kernel's command line, so it must be the same in every run. /sys is suitable, because no file
+/// that a guest needs is below it and each guest mounts its own after its start.
 const SCRATCH: &str = "/sys";
 /// Name of the file there that contains the guest's [`Job`].
 const NOTE: &str = "job";
 
-/// How a guest is started.
+/// Settings for the start of a guest.
 #[derive(Clone, Debug)]
 pub struct Start {
     /// Path of the guest's kernel, an executable file.
     pub kernel: PathBuf,
-    /// The guest's first process and its arguments, words without spaces. A word that is a name in `files` stands for that file.
+    /// The guest's first process and its arguments, words without spaces. A word that is a name in
+    /// `files` is replaced by that file.
     pub init: Vec<String>,
-    /// Absolute paths of files of the machine, by the names under which the guest finds them in one folder. This keeps the paths
-    /// off the kernel's command line, on which the guest's behaviour depends.
+    /// Absolute paths of files of the machine, by the names under which the guest finds them in one
+    /// folder. This keeps the paths off the kernel's command line, on which the guest's behaviour
+    /// depends.
     pub files: BTreeMap<String, PathBuf>,
-    /// Megabytes of memory that it may use.
+    /// Memory limit in megabytes.
     pub memory_mb: u64,
     /// The guest's time of day when it starts, in nanoseconds of Unix time.
     pub epoch: u64,
-    /// Words for its kernel's command line: what this kernel needs, and what [`parameters::of`](super::parameters::of) returns.
+    /// Words for its kernel's command line: those that this kernel needs, and those of
+    /// [`parameters::of`](super::parameters::of).
     pub parameters: Vec<String>,
 }
 
-/// The time that a guest's run took.
+/// The duration of a guest's run.
 #[derive(Clone, Copy, Debug)]
 pub struct Took {
     /// Seconds from its start to its end.
@@ -56,18 +60,18 @@ pub struct Took {
     pub cpu_seconds: f64,
 }
 
-/// Why a guest's run has no results.
+/// The error of a guest's run without results.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The guest could not be started.
     #[error(transparent)]
     Trouble(#[from] Trouble),
-    /// The guest reported why the run has no results.
+    /// The guest reported the reason for a run without results.
     #[error("{message}")]
     Failed {
-        /// Whether the caller can put it right.
+        /// True if the caller can correct the problem.
         bad_input: bool,
-        /// Why the guest failed, as a sentence.
+        /// Reason of the failure, as a sentence.
         message: String,
     },
     /// The guest's clock makes no progress.
@@ -77,10 +81,10 @@ pub enum Error {
         .0.join(" and ")
     )]
     Busy(Vec<String>),
-    /// Its time stands still and it does nothing.
+    /// The guest's time stands still without any processor use.
     #[error("the guest did nothing and made no progress for {} s, and was ended{}", .idle.as_secs(), said(.console))]
     Idle {
-        /// How long it was observed to make none.
+        /// Time for which no progress was observed.
         idle: Duration,
         /// The last lines of its console.
         console: Vec<String>,
@@ -100,11 +104,11 @@ fn said(console: &[String]) -> String {
     format!("; the last that it said:\n  {}", console.join("\n  "))
 }
 
-/// Runs `job` in a guest of its own. `progress` is told the fraction done about ten times a second and stops the run by
-/// breaking.
+/// Runs `job` in a new guest. Calls `progress` with the completed fraction about ten times a
+/// second; it stops the run by breaking.
 ///
 /// # Errors
-/// The machine does not give what is needed, or what the guest said.
+/// Returns an error if the machine lacks a required feature, or the guest's own error.
 #[allow(clippy::disallowed_methods, reason = "how long it took is real time")]
 pub fn run(
     start: &Start,
@@ -139,7 +143,7 @@ pub fn run(
     Ok(Took { wall_seconds: began.elapsed().as_secs_f64(), cpu_seconds: usage.cpu_seconds })
 }
 
-/// Talks with the guest until it has said how its run ended.
+/// Communicates with the guest until it has reported the end of its run.
 fn converse(
     mut input: ChildStdin,
     lines: &Receiver<Vec<u8>>,
@@ -148,7 +152,7 @@ fn converse(
     progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
 ) -> Result<(), Error> {
     let mut tell = |text: String| {
-        // One that has ended is found out about below.
+        // A guest that has ended is detected below.
         let _ = input.write_all((text + "\n").as_bytes()).and_then(|()| input.flush());
     };
     let mut console = VecDeque::new();
@@ -207,14 +211,14 @@ fn ended(verdict: Verdict, console: VecDeque<String>) -> Error {
     }
 }
 
-/// Its process, which ends with this value.
+/// The guest's process, which ends with this value.
 struct Guest {
     child: Child,
     usage: Option<Usage>,
 }
 
 impl Guest {
-    /// Waits until it has turned itself off, unless it is over already.
+    /// Waits until the guest has powered off, if it still runs.
     #[allow(clippy::disallowed_methods, reason = "a process of this machine is waited for")]
     fn end(&mut self) -> Usage {
         if let Some(usage) = self.usage {
@@ -263,7 +267,7 @@ fn spawn(start: &Start, job: &Job, hold: Option<&Hold>) -> io::Result<Child> {
     command.spawn()
 }
 
-/// The first process and its arguments, with the paths at which the guest finds its files.
+/// Returns the first process and its arguments, with the paths at which the guest finds its files.
 fn first_process(start: &Start) -> Vec<String> {
     let place = |word: &String| match start.files.contains_key(word) {
         true => format!("{SCRATCH}/{word}"),
@@ -272,8 +276,8 @@ fn first_process(start: &Start) -> Vec<String> {
     start.init.iter().map(place).collect()
 }
 
-/// The words of the kernel's command line. The kernel draws its first random numbers from them and a guest's course depends even on
-/// their length, so no path of this machine is among them.
+/// Returns the words of the kernel's command line. The kernel draws its first random numbers from
+/// them and a guest's course depends even on their length, so they contain no path of this machine.
 fn command_line(start: &Start) -> io::Result<Vec<String>> {
     let words = first_process(start);
     let (init, arguments) = words.split_first().ok_or_else(|| io::Error::other("no first process"))?;
@@ -284,10 +288,10 @@ fn command_line(start: &Start) -> io::Result<Vec<String>> {
         "con=null con0=fd:0,fd:1 quiet panic=-1 devtmpfs.mount=0".to_owned(),
         format!("uml_dir={SCRATCH}/ umid=guest"),
         format!("time-travel=inf-cpu time-travel-start={}", start.epoch),
-        // A network makes its radios itself.
+        // A network creates its radios itself.
         "mac80211_hwsim.radios=0 mac80211_hwsim.support_p2p_device=0".to_owned(),
         start.parameters.join(" "),
-        // What a kernel does not know goes into the environment of the first process.
+        // Words that a kernel does not know go into the environment of the first process.
         format!("{JOB}={SCRATCH}/{NOTE}"),
         format!("init={init}"),
         "--".to_owned(),
@@ -300,7 +304,7 @@ fn command_line(start: &Start) -> io::Result<Vec<String>> {
 mod tests {
     use super::*;
 
-    /// A guest of an installation in `folder`.
+    /// Returns a guest of an installation in `folder`.
     fn installed(folder: &str) -> Start {
         let file = |name: &str| (name.to_owned(), Path::new(folder).join(name));
         Start {

@@ -1,9 +1,10 @@
-//! A guest: a User-Mode Linux kernel that runs as a process of this machine, in virtual time. When everything in it is
-//! idle its clock jumps to the next timer, and while it works its clock stands still, so that its processors are
-//! infinitely fast. Inside is what is emulated on the real clock otherwise: namespaces, interfaces, sockets, the engine.
+//! A guest: a User-Mode Linux kernel that runs as a process of this machine, in virtual time. When
+//! everything in it is idle its clock jumps to the next timer. While it works its clock stands
+//! still, so its processors are infinitely fast. Inside run the parts of an emulation on the real
+//! clock: namespaces, interfaces, sockets, the engine.
 //!
-//! [`machine`] is the side of this machine, [`inside`] the guest's first process, [`protocol`] what they say to each other
-//! over the guest's console, [`parameters`] what is said to the guest's kernel.
+//! [`machine`] is the side of this machine, [`inside`] the guest's first process, [`protocol`]
+//! their messages over the guest's console, [`parameters`] the settings of the guest's kernel.
 
 mod hold;
 pub mod inside;

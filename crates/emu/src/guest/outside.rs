@@ -1,22 +1,23 @@
-//! A guest's processes as this machine's /proc shows them. Each program of a guest is a process here, with the program's
-//! memory at the program's addresses but another name.
+//! A guest's processes as this machine's /proc shows them. Each program of a guest is a process
+//! here, with the program's memory at the program's addresses but another name.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-/// Bytes below the end of a stack in which the words of a program's command line are looked for.
+/// Bytes below the end of a stack in which the words of a program's command line are searched.
 const STACK: u64 = 1 << 18;
-/// Words of a command line that are shown.
+/// Maximum number of words of a command line to show.
 const WORDS: usize = 64;
 
 /// A process of this machine.
 pub struct Process {
     /// Process number (PID) on this machine, outside the guest.
     pub id: u32,
-    /// Whether it is a program of a guest: traced by the guest's kernel, or, since Linux 6.16, one that stops itself.
+    /// True for a program of a guest: traced by the guest's kernel, or, since Linux 6.16, a process
+    /// that stops itself.
     pub program: bool,
-    /// Processor seconds that it has used.
+    /// Processor time of the process in seconds.
     pub used: f64,
 }
 
@@ -39,7 +40,8 @@ pub fn below(ancestor: u32) -> Vec<Process> {
     found
 }
 
-/// A process and its parent: state, parent, ... from field 3 of proc_pid_stat(5) on, processor time in fields 14 and 15.
+/// Returns a process and its parent: state, parent, ... from field 3 of proc_pid_stat(5) on,
+/// processor time in fields 14 and 15.
 fn process(id: u32) -> Option<(u32, Process)> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
@@ -53,23 +55,26 @@ fn process(id: u32) -> Option<(u32, Process)> {
     Some((number(4)?, Process { id, program, used }))
 }
 
-/// The command line of the guest's program that is process `id` here, or a description of it.
+/// Returns the command line of the guest's program with process number `id` here, or a description
+/// of it.
 ///
-/// The process is a copy of the guest's kernel, and so is its name. But at the end of its stack the program's own kernel has
-/// put what every program finds there: the number of its arguments, their addresses, and the arguments themselves.
+/// The process is a copy of the guest's kernel, and so is its name. But at the end of its stack,
+/// the program's own kernel has stored the data that every program finds there: the number of its
+/// arguments, their addresses, and the arguments themselves.
 pub fn command_line(id: u32) -> String {
-    // Memory of the guest is shared with its kernel; the rest is what the copy was made of.
+    // Memory of the guest is shared with its kernel; the rest is memory from which the copy was
+    // made.
     words(id, 's')
         .unwrap_or_else(|| format!("a program whose name cannot be read (process {id} of this machine)"))
 }
 
-/// The arguments at the end of a stack in memory that is shared (`s`) or private (`p`).
+/// Returns the arguments at the end of a stack in memory that is shared (`s`) or private (`p`).
 fn words(id: u32, kind: char) -> Option<String> {
     let memory = File::open(format!("/proc/{id}/mem")).ok()?;
     areas(id, kind)?.into_iter().rev().find_map(|(from, to)| arguments(&memory, from, to))
 }
 
-/// The mapped areas of a process' memory of this kind, joined where they touch.
+/// Returns the mapped areas of this kind in a process' memory, joined if they are adjacent.
 fn areas(id: u32, kind: char) -> Option<Vec<(u64, u64)>> {
     let maps = fs::read_to_string(format!("/proc/{id}/maps")).ok()?;
     let mut areas: Vec<(u64, u64)> = Vec::new();
@@ -88,9 +93,10 @@ fn areas(id: u32, kind: char) -> Option<Vec<(u64, u64)>> {
     Some(areas)
 }
 
-/// The arguments of a program, if the area between two addresses is its stack: as the ABI has it, the number of arguments at a
-/// multiple of 16 bytes, their addresses, zero, the addresses of the environment, zero, and above that the texts, without gaps.
-/// The search starts at the end, because what functions of the program have left below can look the same.
+/// Returns the arguments of a program, if the area between two addresses is its stack: by the ABI,
+/// the number of arguments at a multiple of 16 bytes, their addresses, zero, the addresses of the
+/// environment, zero, and above that the texts, without gaps. The search starts at the end, because
+/// leftovers of the program's functions below can look the same.
 fn arguments(memory: &File, from: u64, to: u64) -> Option<String> {
     let from = from.max(to.saturating_sub(STACK));
     let mut bytes = vec![0; (to - from) as usize];
@@ -149,14 +155,15 @@ mod tests {
     #[test]
     fn what_functions_left_below_the_arguments_is_not_taken_for_them() {
         const FROM: u64 = 0x7fff_0000;
-        // What a function left, then the stack as the ABI has it for a program with two arguments and one variable.
+        // Leftovers of a function, then the stack by the ABI for a program with two arguments and
+        // one variable.
         let left = [1, FROM + 16, 0, 0];
         let texts = FROM + 8 * 10;
         let begun = [2, texts, texts + 3, 0, texts + 6, 0];
         let words = left.iter().chain(&begun).flat_map(|word| word.to_ne_bytes());
         let bytes: Vec<u8> = words.chain(*b"ls\0-l\0A=\0\0\0\0\0\0\0\0").collect();
         let path = std::env::temp_dir().join(format!("bentpipe-stack-{}", std::process::id()));
-        // The file has the stack where the process has it: the file's beginning is a hole.
+        // The file has the stack at the position of the process's: the file's beginning is a hole.
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
         fs::remove_file(&path).unwrap();
         file.write_all_at(&bytes, FROM).unwrap();

@@ -1,5 +1,6 @@
-//! Parameters of a guest's congestion controls, which are its kernel's own, and what its kernel cannot do. Parameters stand on its
-//! command line, as the kernel computes other values from them only once, when it starts.
+//! Parameters of a guest's congestion controls, which are its kernel's own, and the limits of its
+//! kernel. Parameters are on its command line, because the kernel derives other values from them
+//! only once, at its start.
 
 use crate::flows::traffic::flows;
 use crate::flows::variants::parameters::of_flow;
@@ -7,10 +8,10 @@ use crate::wifi::refused;
 use bentpipe_engine::scenario::Scenario;
 use std::collections::BTreeMap;
 
-/// A guest's kernel cannot run a scenario as it is.
+/// The reason for which a guest's kernel cannot run a scenario.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum Refused {
-    /// Two flows want different parameters of one congestion control.
+    /// Two flows need different parameters of one congestion control.
     #[error(
         "flows \"{first}\" and \"{second}\" want different parameters of congestion control {name}, of which a guest's kernel has \
          one set for all; allowed: the same parameters, or endpoints = \"model\" for one of them"
@@ -18,20 +19,20 @@ pub enum Refused {
     Different {
         /// Name of a flow.
         first: String,
-        /// Name of another.
+        /// Name of the other flow.
         second: String,
         /// Name of their congestion control.
         name: String,
     },
-    /// The kernel's Wi-Fi cannot run a network.
+    /// The kernel's Wi-Fi cannot run a network of the scenario.
     #[error(transparent)]
     Wifi(#[from] refused::Refused),
 }
 
-/// What the command line of a kernel says for the flows of `scenario`.
+/// Returns the words of a kernel's command line for the flows of `scenario`.
 ///
 /// # Errors
-/// The kernel cannot run it.
+/// Returns an error if the kernel cannot run the scenario.
 pub fn of(scenario: &Scenario) -> Result<Vec<String>, Refused> {
     refused::check(scenario)?;
     let mut wanted: BTreeMap<&str, (&str, Vec<String>)> = BTreeMap::new();

@@ -1,36 +1,37 @@
-//! What a guest and the process that started it say to each other. What it is to do is in a file of memory that is there
-//! before its kernel starts, since waiting for it would let time pass, in each run another span. All else is lines of
-//! JSON over the guest's console, those of the guest with a mark, as its kernel writes there too.
+//! Messages between a guest and the process that started it. The job is in a file of memory that
+//! exists before the guest's kernel starts, because waiting for it would let time pass, by a
+//! different amount in each run. Everything else is lines of JSON over the guest's console; those
+//! of the guest have a mark, because its kernel also writes there.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The mark at the beginning of what the guest's first process says.
+/// The mark at the beginning of messages of the guest's first process.
 pub const MARK: char = '\x01';
 
-/// Name of the variable that says where the guest's [`Job`] is.
+/// Name of the variable with the path of the guest's [`Job`].
 pub const JOB: &str = "BENTPIPE_JOB";
 
-/// The run that the guest is asked for.
+/// The run that the guest must perform.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// The resolved scenario as TOML.
     pub scenario: String,
-    /// Folder of the run, which is the same path inside.
+    /// Folder of the run, with the same path inside.
     pub out: PathBuf,
     /// Number of the replication, from 0.
     pub run: u64,
-    /// Command line that is recorded in the provenance.
+    /// Command line, recorded in the provenance.
     pub command: Vec<String>,
-    /// Whether programs that the scenario names may be run.
+    /// True if the run may start programs that the scenario names.
     pub allow_commands: bool,
-    /// When the run started, for the provenance.
+    /// Time of the run's start, for the provenance.
     pub started: Option<String>,
     /// The search path for programs, as in PATH.
     pub path: String,
 }
 
-/// What the guest is told while it works.
+/// A message to the guest during its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Told {
@@ -46,22 +47,22 @@ pub enum Told {
 pub enum Said {
     /// The guest has received its job.
     Ready,
-    /// The fraction of the run that is done, 0 to 1.
+    /// The completed fraction of the run, 0 to 1.
     Progress(f64),
-    /// These programs of the scenario do not wait for anything, at this time of the guest's clock in nanoseconds.
+    /// These programs of the scenario are busy, at this time of the guest's clock in nanoseconds.
     Runs {
         /// Names of the programs that are running.
         programs: Vec<String>,
         /// Nanoseconds of the guest's monotonic clock.
         at: u64,
     },
-    /// The run is over, and the folder written.
+    /// The run is over, and its folder is written.
     Done,
     /// The run failed and has no results.
     Failed {
-        /// Whether the caller can put it right.
+        /// True if the caller can correct the problem.
         bad_input: bool,
-        /// Why the guest failed, as a sentence.
+        /// Reason of the failure, as a sentence.
         message: String,
     },
 }
@@ -72,7 +73,7 @@ impl Said {
         format!("{MARK}{}\n", serde_json::to_string(self).expect("it is plain data"))
     }
 
-    /// What a line of the console says, if it is one of these.
+    /// Returns the message in a line of the console, if it contains one.
     pub fn read(line: &str) -> Option<Said> {
         serde_json::from_str(line.trim().strip_prefix(MARK)?).ok()
     }

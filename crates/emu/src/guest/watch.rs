@@ -1,11 +1,12 @@
-//! Detects that time stands still in a guest, and why. Its clock advances when everything in it waits, so a program that
-//! never waits stops it for good.
+//! Detects that time stands still in a guest, and the reason. Its clock advances when everything in
+//! it waits, so a program that never waits stops it for good.
 //!
-//! The guest's kernel interrupts a program for a timer only, and timers stand still too. So the program that uses the
-//! processor is interrupted from here: each program of the guest is a process of this machine that the guest's kernel
-//! traces, and a SIGALRM makes it return to that kernel, which then lets the guest's first process report what runs. Where
-//! no report comes (a kernel may not switch to another process then: Linux 6.12 with a program that makes no system call),
-//! the machine's /proc shows which of the processes is busy.
+//! The guest's kernel interrupts a program only for a timer, and timers stand still too. So the
+//! program that uses the processor is interrupted from here: each program of the guest is a process
+//! of this machine that the guest's kernel traces, and a SIGALRM makes it return to that kernel,
+//! which then lets the guest's first process report the running programs. If no report arrives (a
+//! kernel may not switch to another process then: Linux 6.12 with a program that makes no system
+//! call), the machine's /proc shows which of the processes is busy.
 
 use super::outside::{below, command_line};
 use super::protocol::Told;
@@ -14,42 +15,47 @@ use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Real time without progress after which the guest is asked what runs, and between two questions.
+/// Real time without progress after which the guest is queried for its running programs, and
+/// between two queries.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// The clock of a guest advances by at least this part of the processor time that it uses, or else it stands still.
+/// Minimum progress of a guest's clock, as a fraction of its processor time; with less it stands
+/// still.
 const STILL: f64 = 0.02;
-/// Processor seconds between two questions below which nothing follows from an answer, or from none: the guest had none.
+/// Minimum processor seconds between two queries; with less, neither an answer nor its absence
+/// proves anything, because the guest had no processor.
 const ENOUGH: f64 = 0.5;
-/// Answers in a row that name a program before it is held to be the reason.
+/// Number of consecutive answers that must name a program before it is considered the reason.
 const ANSWERS: u32 = 2;
-/// Unanswered questions in a row, with [`ENOUGH`] processor time for each, after which the busiest process is the reason.
+/// Number of consecutive unanswered queries, with [`ENOUGH`] processor time for each, after which
+/// the busiest process is considered the reason.
 const SILENT: u32 = 5;
-/// The same while the guest starts, which takes half a second of processor time: it cannot be asked yet.
+/// Number of such queries during the guest's start, which takes half a second of processor time: it
+/// cannot answer yet.
 const STARTING: u32 = 20;
-/// Questions in a row, answered or not, after which a guest that does nothing is ended, and one whose own first process, the
-/// engine, has computed for as long without a word.
+/// Number of consecutive queries, answered or not, after which an idle guest is ended, or one whose
+/// first process, the engine, has computed for as long without a message.
 const IDLE: u32 = 40;
-/// Processor seconds between two questions that a guest with nothing to do takes to answer, at most.
+/// Maximum processor seconds between two queries that an idle guest needs to answer.
 const NOTHING: f64 = 0.05;
 
-/// Why the time of a guest will not advance any more.
+/// The reason for which a guest's time no longer advances.
 #[derive(Debug, PartialEq)]
 pub enum Verdict {
-    /// Because of these programs: they use the processor and do not wait.
+    /// These programs use the processor and do not wait.
     Busy(Vec<String>),
-    /// It uses no processor time, and its clock stood still for this long.
+    /// The guest uses no processor time, and its clock has stood still for this long.
     Idle(Duration),
 }
 
-/// What is known of a guest's time.
+/// The state of the watch over a guest's time.
 pub struct Watch {
     /// Number of the guest's process on this machine.
     process: u32,
     /// The command line of its first process.
     first: String,
-    /// Whether it has started.
+    /// True if the guest has started.
     ready: bool,
-    /// When it was last asked, or last made progress.
+    /// Time of the last query, or of the last progress.
     since: Instant,
     last: Option<Answer>,
     silence: Silence,
@@ -61,19 +67,19 @@ struct Answer {
     at: u64,
     /// Processor seconds that the guest had used.
     used: f64,
-    /// How often each program was named since time stood still.
+    /// Number of times that each program was named since time has stood still.
     named: BTreeMap<String, u32>,
 }
 
-/// Questions without an answer since the last one that was answered.
+/// Unanswered queries since the last answered one.
 #[derive(Default)]
 struct Silence {
     questions: u32,
-    /// Processor seconds of each process at the last question, and what it used in all the questions since.
+    /// Processor seconds of each process at the last query, and its use during all queries since.
     used: BTreeMap<u32, (f64, f64)>,
 }
 
-/// Questions since the guest last made progress or used the processor.
+/// Queries since the guest last made progress or used the processor.
 #[derive(Default)]
 struct Idle {
     questions: u32,
@@ -82,20 +88,21 @@ struct Idle {
 
 #[allow(clippy::disallowed_methods, reason = "how long a guest takes is real time")]
 impl Watch {
-    /// Of the guest whose process, or an ancestor of it, is `process`, and whose first process has the command line `first`.
+    /// Creates the watch over the guest whose process, or an ancestor of it, is `process`, and
+    /// whose first process has the command line `first`.
     pub fn new(process: u32, first: String) -> Watch {
         let (silence, idle) = Default::default();
         Watch { process, first, ready: false, since: Instant::now(), last: None, silence, idle }
     }
 
-    /// It made progress; the first is that it has started.
+    /// Records progress; the first progress is the guest's start.
     pub fn progressed(&mut self) {
         let first = std::mem::take(&mut self.first);
         *self = Watch { ready: true, ..Watch::new(self.process, first) };
     }
 
-    /// Asks the guest what runs if it is time to: sends `tell` a question, and returns a verdict if earlier ones have led to
-    /// one.
+    /// Queries the guest for its running programs if it is time: sends a query with `tell`, and
+    /// returns a verdict if earlier ones have led to one.
     pub fn ask(&mut self, tell: impl FnOnce(Told)) -> Option<Verdict> {
         if self.since.elapsed() < PATIENCE {
             return None;
@@ -123,7 +130,8 @@ impl Watch {
         None
     }
 
-    /// The guest says that `programs` run at `at` of its clock in nanoseconds. Returns a verdict once it is certain.
+    /// Handles the guest's report that `programs` run at `at` of its clock, in nanoseconds. Returns
+    /// a verdict once it is certain.
     pub fn answer(&mut self, programs: &[String], at: u64) -> Option<Verdict> {
         let used = below(self.process).iter().map(|process| process.used).sum();
         self.silence = Silence::default();
@@ -143,7 +151,8 @@ impl Watch {
         for name in programs {
             *named.entry(name.clone()).or_default() += 1;
         }
-        // The first answer is no evidence of standing still, so one more is needed than answers in a row.
+        // The first answer does not prove standing still, so one more is needed than consecutive
+        // answers.
         let why: Vec<_> =
             named.iter().filter(|(_, count)| **count > ANSWERS).map(|(name, _)| name.clone()).collect();
         self.last = Some(Answer { at, used, named });
@@ -152,8 +161,8 @@ impl Watch {
 }
 
 impl Silence {
-    /// A question is asked when the processes have used so many processor seconds each: the busiest of them if `patience`
-    /// questions were not answered.
+    /// Records a question and the processor seconds that each process has used. Returns the busiest
+    /// process if `patience` questions were left unanswered.
     fn question(&mut self, used: &BTreeMap<u32, f64>, patience: u32) -> Option<u32> {
         let before = std::mem::take(&mut self.used);
         let mut just_now = 0.0;
@@ -171,7 +180,8 @@ impl Silence {
 }
 
 impl Idle {
-    /// A question is asked when the guest has used so many processor seconds: whether it has done nothing for too long.
+    /// Records a query and the processor seconds of the guest. Returns true if it has been idle for
+    /// too long.
     fn question(&mut self, used: f64) -> bool {
         self.questions = if used - self.used < NOTHING { self.questions + 1 } else { 0 };
         self.used = used;
@@ -192,10 +202,10 @@ mod tests {
         assert_eq!(watch.judge(&[], 1_000, 3.0), None);
         assert_eq!(watch.judge(&spin, 1_000, 4.0), None);
         assert_eq!(watch.judge(&spin, 1_000, 5.0), None);
-        // Who gets no processor is not busy.
+        // A program without a processor is not busy.
         assert_eq!(watch.judge(&spin, 1_000, 5.1), None);
         assert_eq!(watch.judge(&spin, 1_000, 6.0), Some(vec!["spin".to_owned()]));
-        // A clock that goes on, be it at a tenth of what that costs, is none that stands still, whatever runs.
+        // A clock that advances, even at a tenth of the cost, does not stand still, whatever runs.
         let mut watch = Watch::new(0, String::new());
         for second in 0..10 {
             assert_eq!(watch.judge(&spin, second * 100_000_000, second as f64), None);

@@ -1,9 +1,10 @@
-//! The path from an emulated network to the machine's own: an interface in the namespace of this process, and a rule that
-//! gives what comes from the network the machine's address (NAT, RFC 3022). IPv4 only.
+//! The path from an emulated network to the machine's own network: an interface in the namespace of
+//! this process, and a rule that gives packets of the emulated network the machine's address (NAT,
+//! RFC 3022). IPv4 only.
 //!
-//! The rules are in an nftables table of their own and go with this value; a process that is killed leaves the table
-//! behind, for [`remove_rules`]. Forwarding stays on, for other networks may use it by then: to switch it off again is for
-//! who knows that this was the last.
+//! The rules are in a separate nftables table and are removed with this value; a killed process
+//! leaves the table behind, for [`remove_rules`]. Forwarding remains on, because other networks may
+//! use it by then: only a caller who knows that this was the last one may switch it off.
 
 use crate::error::{Doing, Error};
 use crate::host::port::tun::{self, Tun};
@@ -25,15 +26,16 @@ pub struct Internet {
     config: tun::Config,
     plan: Plan,
     table: String,
-    /// Whether forwarding was off before.
+    /// True if forwarding was off before.
     switched: bool,
 }
 
 impl Internet {
-    /// Chooses addresses that nothing here uses yet, and sets the rules up under the name `table`.
+    /// Chooses unused addresses, and creates the rules under the name `table`.
     ///
     /// # Errors
-    /// All address plans are in use, there is no `nft`, or the machine does not allow it.
+    /// Returns an error if all address plans are in use, if `nft` is missing, or if the machine
+    /// does not allow it.
     pub fn new(table: &str, mtu: u32) -> Result<Internet, Error> {
         let taken = routes().doing("reading the machine's routes")?;
         let plan = (0..Plan::COUNT).filter_map(Plan::new).find(|plan| {
@@ -68,17 +70,17 @@ impl Internet {
     /// Creates the interface in the machine's own namespace.
     ///
     /// # Errors
-    /// The machine does not allow it.
+    /// Returns an error if the machine does not allow it.
     pub fn port(&self) -> Result<Tun, Error> {
         Tun::here(&self.config).doing(format!("making the interface {}", self.config.name))
     }
 
-    /// Name of the interface in the machine's own namespace.
+    /// Returns the name of the interface in the machine's own namespace.
     pub fn interface(&self) -> &str {
         &self.config.name
     }
 
-    /// Whether the machine did not forward before.
+    /// Returns true if the machine did not forward before.
     pub fn switched_forwarding(&self) -> bool {
         self.switched
     }
@@ -90,12 +92,13 @@ impl Drop for Internet {
     }
 }
 
-/// Removes what an [`Internet`] has left, and nothing else.
+/// Removes the remains of an [`Internet`], and nothing else.
 ///
 /// # Errors
-/// There is no `nft`, or the machine does not allow it. That the table is gone already is none.
+/// Returns an error if `nft` is missing, or if the machine does not allow it. A missing table is
+/// not an error.
 pub fn remove_rules(table: &str, switched_forwarding: bool) -> Result<(), Error> {
-    // Adding first makes the deletion succeed whether it is there or not.
+    // Adding it first makes the deletion succeed in any case.
     nft(&format!("add table ip {table}\ndelete table ip {table}\n"))?;
     if switched_forwarding {
         fs::write(FORWARDING, "0").doing("switching forwarding off again")?;
@@ -107,7 +110,7 @@ fn prefix_mask() -> u32 {
     u32::MAX << (32 - Plan::IPV4_PREFIX)
 }
 
-/// Network and mask of every IPv4 route of this namespace.
+/// Returns network and mask of every IPv4 route of this namespace.
 fn routes() -> io::Result<Vec<(u32, u32)>> {
     let text = fs::read_to_string("/proc/thread-self/net/route")?;
     let word = |text: Option<&str>| u32::from_str_radix(text?, 16).ok().map(u32::swap_bytes);

@@ -1,4 +1,5 @@
-//! What an emulation uses of its host: namespaces, users, processes, ports to packets, netlink.
+//! The parts of its host that an emulation uses: namespaces, users, processes, ports to packets,
+//! netlink.
 
 pub mod internet;
 pub(crate) mod namespace;

@@ -1,5 +1,5 @@
-//! Network namespaces without names: they last as long as a file descriptor or a process of theirs, so nothing is left
-//! of them when their owner ends, however it ends.
+//! Network namespaces without names. They exist as long as one of their file descriptors or
+//! processes, so nothing remains after their owner ends, however it ends.
 
 use crate::sys;
 use nix::errno::Errno;
@@ -17,12 +17,12 @@ pub struct Namespace {
     file: File,
 }
 
-/// An IPv4 socket of this thread's namespace, for requests to its interfaces.
+/// Returns an IPv4 socket of this thread's namespace, for requests to its interfaces.
 pub(crate) fn control_socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?)
 }
 
-/// Runs `task` in a thread of its own, which may change its namespace and ends with it.
+/// Runs `task` in a new thread, which may change its namespace and ends with the task.
 fn aside<R: Send>(task: impl FnOnce() -> R + Send) -> R {
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("namespace".to_owned()).spawn_scoped(scope, task);
@@ -32,14 +32,15 @@ fn aside<R: Send>(task: impl FnOnce() -> R + Send) -> R {
 }
 
 impl Namespace {
-    /// A new one, with its loopback interface up.
+    /// Creates a new namespace, with its loopback interface up.
     ///
     /// # Errors
-    /// Those of unshare(2): EPERM without CAP_SYS_ADMIN; `QuotaExceeded` when there may be no more of them.
+    /// Those of unshare(2): EPERM without CAP_SYS_ADMIN; `QuotaExceeded` when there may be no more
+    /// of them.
     pub fn new() -> io::Result<Namespace> {
         aside(|| {
             unshare(CloneFlags::CLONE_NEWNET).map_err(|error| match error {
-                // What disks say when they are full.
+                // Disks report the same error when they are full.
                 Errno::ENOSPC => {
                     io::Error::new(io::ErrorKind::QuotaExceeded, "no more network namespaces are allowed")
                 }
@@ -50,7 +51,7 @@ impl Namespace {
         })
     }
 
-    /// That of this thread.
+    /// Returns this thread's namespace.
     ///
     /// # Errors
     /// /proc is missing.
@@ -58,7 +59,7 @@ impl Namespace {
         Ok(Namespace { file: File::open("/proc/thread-self/ns/net")? })
     }
 
-    /// The same namespace, held once more.
+    /// Returns another handle to the same namespace.
     ///
     /// # Errors
     /// There is no file descriptor left.
@@ -66,7 +67,8 @@ impl Namespace {
         Ok(Namespace { file: self.file.try_clone()? })
     }
 
-    /// Runs `task` inside, in a thread of its own. Sockets and interfaces that it makes belong to the namespace.
+    /// Runs `task` inside, in a thread of its own. Sockets and interfaces that it creates belong to
+    /// the namespace.
     ///
     /// # Errors
     /// Those of setns(2).
@@ -77,17 +79,18 @@ impl Namespace {
         })
     }
 
-    /// Its inode number, by which the kernel knows it.
+    /// Returns the inode number, by which the kernel knows the namespace.
     pub fn inode(&self) -> u64 {
         fstat(self.file.as_fd()).expect("an open file has an inode").st_ino
     }
 
-    /// A path by which processes of the same user can enter it while this process lives.
+    /// Returns a path by which processes of the same user can enter the namespace while this
+    /// process lives.
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
 
-    /// Writes a value to a file of `/proc/sys` as it is inside.
+    /// Writes a value to a file of `/proc/sys` inside the namespace.
     ///
     /// # Errors
     /// There is no such setting, or the kernel refuses the value.

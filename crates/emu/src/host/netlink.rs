@@ -1,8 +1,8 @@
-//! Messages of netlink(7), and what the kernel lets only rtnetlink(7) do: in a user namespace of our own the ioctl asks for root,
-//! or it lacks an option.
+//! Messages of netlink(7), and the requests that only rtnetlink(7) can make: in a user namespace of
+//! our own the corresponding ioctl asks for root, or it lacks an option.
 //!
-//! A message is a header (length, type, flags, sequence number, port), a header of its family, and attributes, each with its
-//! length and type before it and padded to four bytes.
+//! A message is a header (length, type, flags, sequence number, port), a header of its family, and
+//! attributes, each with its length and type before it and padded to four bytes.
 
 use nix::sys::socket::{recv, send, socket, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType};
 use std::io;
@@ -11,13 +11,13 @@ use std::os::fd::AsRawFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes of the header that all messages have.
+/// Bytes of the header that every message has.
 pub const HEADER: usize = 16;
 
 /// The attributes of a message that is being written.
 #[derive(Clone, Debug, Default)]
 pub struct Attributes {
-    /// All attributes that were added, one after the other, as a message contains them.
+    /// All attributes added so far, one after the other, as a message contains them.
     pub bytes: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ impl Attributes {
         self.bytes(kind, &value.to_ne_bytes())
     }
 
-    /// Adds a text with the zero at its end.
+    /// Adds a text with its terminating zero.
     #[must_use]
     pub fn text(self, kind: u16, value: &str) -> Attributes {
         let mut bytes = value.as_bytes().to_vec();
@@ -57,20 +57,21 @@ impl Attributes {
         self.bytes(kind, &bytes)
     }
 
-    /// Adds an attribute that is there or not.
+    /// Adds a flag: an attribute without a value.
     #[must_use]
     pub fn flag(self, kind: u16) -> Attributes {
         self.bytes(kind, &[])
     }
 
-    /// Adds attributes as one.
+    /// Adds attributes nested in one attribute.
     #[must_use]
     pub fn nested(self, kind: u16, inner: &Attributes) -> Attributes {
         self.bytes(kind | libc::NLA_F_NESTED as u16, &inner.bytes)
     }
 }
 
-/// The value of the attribute of this kind, of those that begin `rest`; `None` if there is none.
+/// Returns the value of the first attribute of this kind in `rest`, which is a sequence of
+/// attributes; `None` if there is none.
 pub fn attribute(mut rest: &[u8], kind: u16) -> Option<&[u8]> {
     while rest.len() >= 4 {
         let length = usize::from(u16::from_ne_bytes([rest[0], rest[1]]));
@@ -84,7 +85,7 @@ pub fn attribute(mut rest: &[u8], kind: u16) -> Option<&[u8]> {
     None
 }
 
-/// A message of type `kind` with the header of its family and its attributes.
+/// Returns a message of type `kind` with the header of its family and its attributes.
 pub fn message(kind: u16, flags: u16, sequence: u32, header: &[u8], attributes: &Attributes) -> Vec<u8> {
     let length = HEADER + header.len() + attributes.bytes.len();
     let mut message = Vec::with_capacity(length);
@@ -106,11 +107,12 @@ pub fn set_queue(index: u32, packets: u32) -> io::Result<()> {
     ask(libc::RTM_NEWLINK, 0, &header, &Attributes::new().u32(libc::IFLA_TXQLEN, packets))
 }
 
-/// Gives interface number `index`, which is up, of this thread's namespace an IPv6 address that programs can use at once: without
-/// the search for duplicates, which marks it as tentative until a thread of the kernel has run, and which nobody would answer.
+/// Gives interface number `index` of this thread's namespace, which must be up, an IPv6 address
+/// that programs can use at once. It skips the search for duplicates, which would mark the address
+/// as tentative until a kernel thread has run, and which nobody would answer.
 ///
-/// The kernel drops what is sent to the address until one of its threads has added the local route to it, so this function
-/// returns when that route is there.
+/// The kernel drops packets to the address until one of its threads has added the local route, so
+/// this function returns when that route exists.
 ///
 /// # Errors
 /// The kernel refuses the address, or has not added the route after ten seconds.
@@ -133,7 +135,7 @@ pub fn set_ipv6(index: u32, address: Ipv6Addr, prefix: u8) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this thread's namespace receives what is sent to this address.
+/// Returns true if this thread's namespace receives packets to this address.
 fn is_local(address: Ipv6Addr) -> io::Result<bool> {
     // rtmsg: family, lengths of the prefixes, class, table, protocol, scope, type, flags.
     let mut header = [0; 12];

@@ -1,4 +1,5 @@
-//! Programs in hosts: they see the host's network, the names of its hosts, and otherwise what the user sees.
+//! Programs in hosts. They see the host's network and the names of its hosts, and otherwise what
+//! the user sees.
 
 use crate::host::namespace::Namespace;
 use crate::host::user;
@@ -13,13 +14,15 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// Longest time that a tool which configures the machine (ip, nft) takes: the kernel answers it in milliseconds.
+/// Longest time that a tool that configures the machine (ip, nft) may take. The kernel answers it
+/// in milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Runs a tool that configures the machine, with `input` on its standard input.
 ///
 /// # Errors
-/// It cannot be started, failed (the error is what it wrote to standard error), or did not end in time and was killed.
+/// It cannot be started, failed (the error is its output on standard error), or did not end in time
+/// and was killed.
 pub(crate) fn configure(command: Command, input: &str) -> io::Result<()> {
     configure_within(LIMIT, command, input)
 }
@@ -39,7 +42,7 @@ fn configure_within(limit: Duration, mut command: Command, input: &str) -> io::R
         drop(stdin);
         let output = child.wait_with_output();
         drop(ended);
-        // What it said is the better reason where it has read only a part.
+        // If the tool has read only a part, its own message is the better reason.
         output.and_then(|output| if output.status.success() { written.map(|()| output) } else { Ok(output) })
     })?;
     let program = command.get_program().to_string_lossy();
@@ -50,16 +53,17 @@ fn configure_within(limit: Duration, mut command: Command, input: &str) -> io::R
     }
 }
 
-/// A program, and what it sees otherwise than the user.
+/// A program, with the files that it sees differently than the user.
 pub struct Guest {
-    /// What to run; its standard streams are the caller's business.
+    /// The program to run; the caller sets its standard streams.
     pub command: Command,
-    /// Files that it sees in place of others: what, and where.
+    /// Files that it sees in place of others: (replacement, replaced path).
     pub files: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Guest {
-    /// Starts it in `namespace`, calls `started`, and waits. It is killed when this process dies.
+    /// Starts the program in `namespace`, calls `started`, and waits for its end. The program is
+    /// killed when this process dies.
     ///
     /// # Errors
     /// It cannot be started.
@@ -68,7 +72,7 @@ impl Guest {
         namespace: &Namespace,
         started: impl FnOnce(&Child) + Send,
     ) -> io::Result<ExitStatus> {
-        // The thread that starts it is the parent whose death it must not survive, so that thread waits for it.
+        // A program is killed when the thread that started it ends, so that thread waits for it.
         namespace.within(move || {
             let surroundings = Surroundings::new(&self.files, true)?;
             sys::prepare(&mut self.command, surroundings);
@@ -78,8 +82,8 @@ impl Guest {
         })?
     }
 
-    /// Starts it in `namespace`, in a process group and a PID namespace of its own, and has `wait` wait for it. Nothing that it
-    /// starts outlives it, and it does not outlive this process.
+    /// Starts the program in `namespace`, in a process group and a PID namespace of its own, and
+    /// calls `wait` to wait for it. None of its processes outlives it or this process.
     ///
     /// # Errors
     /// It cannot be started, or `wait` fails.
@@ -96,10 +100,12 @@ impl Guest {
         })?
     }
 
-    /// Becomes the program, in the network namespace at `namespace` of the living network whose process is `owner`.
+    /// Replaces this process by the program, in the network namespace at `namespace` of the running
+    /// network whose process is `owner`.
     ///
     /// # Errors
-    /// The network has ended, belongs to another user, or the program cannot be started. Returns only then.
+    /// The network has ended or belongs to another user, or the program cannot be started. The
+    /// function returns only in this case.
     pub fn exec(mut self, owner: u32, namespace: &str) -> io::Error {
         let mut enter = || -> io::Result<()> {
             let file = std::fs::File::open(namespace)?;
@@ -116,7 +122,8 @@ impl Guest {
     }
 }
 
-/// The exit code that a shell gives for a status: 128 and the signal's number for a program that was killed.
+/// Returns the exit code that a shell gives for a status: 128 and the signal's number for a program
+/// that was killed.
 pub fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }

@@ -1,5 +1,6 @@
-//! Emulation without root: a user namespace in which this process and the programs that it starts may make networks.
-//! They stay the user that they are, with four capabilities inside the namespace and none outside.
+//! Emulation without root: a user namespace in which this process and the programs that it starts
+//! may create networks. They keep their user and get four capabilities inside the namespace and
+//! none outside.
 
 use crate::host::namespace::Namespace;
 use crate::sys;
@@ -8,24 +9,24 @@ use nix::unistd::{getegid, geteuid};
 use std::fs::{self, File};
 use std::io;
 
-/// Whether this process may not make networks in the user namespace in which it is.
+/// Returns true if this process may not create networks in its current user namespace.
 pub fn needed() -> bool {
-    // The cheapest way to ask is to try, in a thread that ends with what it got.
+    // The cheapest way to find out is to try, in a thread that ends with the namespace it got.
     Namespace::new().is_err()
 }
 
-/// Enters a user namespace of our own if this process may not make networks otherwise. Says whether it did. Call it
-/// before there is a second thread.
+/// Enters a user namespace of our own if this process may not create networks otherwise. Returns
+/// true if it did. Call it before a second thread exists.
 ///
 /// # Errors
-/// The kernel does not allow user namespaces (EPERM, ENOSPC), or there is another thread (EINVAL).
+/// The kernel does not allow user namespaces (EPERM, ENOSPC), or a second thread exists (EINVAL).
 pub fn enter() -> io::Result<bool> {
     if !needed() {
         return Ok(false);
     }
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     unshare(CloneFlags::CLONE_NEWUSER)?;
-    // A user who is nobody else inside than outside may say so without privileges (user_namespaces(7)).
+    // Mapping a user to itself needs no privileges (user_namespaces(7)).
     fs::write("/proc/thread-self/setgroups", "deny")?;
     fs::write("/proc/thread-self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/thread-self/gid_map", format!("{group} {group} 1"))?;
@@ -33,10 +34,10 @@ pub fn enter() -> io::Result<bool> {
     Ok(true)
 }
 
-/// Joins the user namespace of process `owner`, if it is another than ours.
+/// Joins the user namespace of process `owner`, unless it is ours.
 ///
 /// # Errors
-/// It belongs to another user, or there is another thread.
+/// It belongs to another user, or a second thread exists.
 pub fn join(owner: u32) -> io::Result<()> {
     let theirs = format!("/proc/{owner}/ns/user");
     if fs::read_link(&theirs)? == fs::read_link("/proc/self/ns/user")? {

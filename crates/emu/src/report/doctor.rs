@@ -1,5 +1,5 @@
-//! What this machine offers to an emulation, found out by trying where that is possible, and what to do where it is not
-//! enough.
+//! An examination of this machine for emulation: what it offers, found out by trying where
+//! possible, and what to do where that is not enough.
 
 use crate::clock::attendance::clock_source;
 use crate::host::port::tun::{self, Tun};
@@ -21,7 +21,7 @@ use std::process::{Command, Stdio};
 pub enum Status {
     /// The requirement is met.
     Ok,
-    /// Emulation works, with less exactness or fewer abilities.
+    /// Emulation works, with less accuracy or fewer features.
     Limited,
     /// The requirement is not met, and something does not work without it.
     Missing,
@@ -32,13 +32,13 @@ pub enum Status {
 pub struct Finding {
     /// The requirement, in a few words.
     pub what: &'static str,
-    /// Whether the requirement is met.
+    /// The state of the requirement on this machine.
     pub status: Status,
-    /// Whether there is no emulation without it.
+    /// True if emulation is impossible without it.
     pub needed: bool,
-    /// What this machine has, as a sentence.
+    /// The state found on this machine, as a sentence.
     pub found: String,
-    /// What the user can do about it, if anything.
+    /// Remedy for the user, if there is one.
     pub remedy: Option<&'static str>,
 }
 
@@ -68,17 +68,17 @@ impl Finding {
     }
 }
 
-/// All requirements with their state on this machine, and what follows from them.
+/// All requirements with their state on this machine, and the conclusion.
 #[derive(Clone, Debug, Serialize)]
 pub struct Examination {
-    /// Whether emulation is possible at all.
+    /// True if emulation is possible at all.
     pub possible: bool,
     /// All requirements, in the order in which they were checked.
     pub findings: Vec<Finding>,
 }
 
-/// Looks at this machine as an emulation of this process would find it. Call it before there is a second thread: without
-/// root it enters a user namespace.
+/// Examines this machine as an emulation of this process would find it. Call it before a second
+/// thread exists: without root it enters a user namespace.
 pub fn examine() -> Examination {
     let findings = vec![
         device().needed(),
@@ -264,20 +264,21 @@ fn limit(what: &'static str, resource: Resource, enough: u64, remedy: &'static s
 
 fn buffers(what: &'static str, path: &str, remedy: &'static str) -> Finding {
     let bytes = read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
-    // Where a namespace hides the limit, the machine's own holds and cannot be seen.
+    // Where a namespace hides the limit, the machine's own limit holds and cannot be read.
     match bytes {
         Some(bytes) => Finding::new(what, bytes >= 4 << 20, format!("at most {bytes} bytes"), remedy),
         None => Finding::ok(what, "the limit cannot be read here"),
     }
 }
 
-/// Bytes of TCP's memory that a run at 1 Gbit/s and 250 ms each way may take: 62.5 MB in flight, kept by the sender, out of
-/// order at the receiver, and each twice for what the kernel counts besides the data.
+/// Bytes of TCP's memory that a run at 1 Gbit/s and 250 ms each way may need: 62.5 MB in flight,
+/// kept by the sender, out of order at the receiver, and each doubled for what the kernel counts
+/// besides the data.
 const ENOUGH: u64 = 250_000_000;
 
 fn memory_of_tcp() -> Finding {
     let what = "memory of TCP";
-    // Where a namespace hides the limits, the machine's own hold and cannot be seen.
+    // Where a namespace hides the limits, the machine's own limits hold and cannot be read.
     let Some([_, pressure, _]) = tcp_memory::limits() else {
         return Finding::ok(what, "the limit cannot be read here");
     };
@@ -313,7 +314,8 @@ mod tests {
 
     #[test]
     fn what_is_not_as_it_should_be_comes_with_a_remedy() {
-        // As root nothing is entered; elsewhere this thread is not the only one, and namespaces are missing.
+        // As root it enters no namespace; otherwise the test has several threads and cannot enter
+        // one.
         let examination = examine();
         assert!(examination.findings.len() >= 10);
         for finding in &examination.findings {

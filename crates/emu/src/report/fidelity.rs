@@ -1,8 +1,10 @@
-//! What an emulation imposed, how far that is from what its scenario says, and whether its results can be used.
+//! A comparison of what an emulation imposed with its scenario, and the verdict whether its results
+//! can be used.
 //!
-//! Lateness is the time from when the model lets a packet go to when the host has it: it is delay, and jitter, that no
-//! model made. A packet lost outside of the models is a loss that no model made. The rates and losses of links are the
-//! models' own: they are compared to say that the network was the one that was meant.
+//! Lateness is the time from when the model releases a packet to when the host has it: delay and
+//! jitter that no model made. A packet lost outside of the models is a loss that no model made. The
+//! rates and losses of links are the models' own; comparing them shows that the emulated network
+//! was the intended one.
 
 use crate::bridge::Bridge;
 use crate::clock::attendance::Attendance;
@@ -18,16 +20,16 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// How many times a tolerance makes a run void.
+/// Multiple of a tolerance from which on a run is void.
 const VOID: f64 = 10.0;
 
-/// Whether the results of a run can be used.
+/// The verdict on the results of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It imposed what the scenario says, within the tolerances.
+    /// The run imposed what the scenario says, within the tolerances.
     Valid,
-    /// It is beyond a tolerance: usable with care.
+    /// The run exceeded a tolerance; its results are usable with care.
     Degraded,
     /// The run did not impose what the scenario says; its results cannot be used.
     Void,
@@ -57,84 +59,90 @@ impl From<&Lateness> for Percentiles {
     }
 }
 
-/// One direction of a link, as configured and as it was.
+/// One direction of a link, as configured and as measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// Name of the link in the results.
     pub name: String,
     /// Configured rate in bit/s.
     pub rate: f64,
-    /// Rate while it transmitted, in bit/s; `None` if it never did, and if the rate varies or has been changed.
+    /// Rate while the link transmitted, in bit/s; `None` if it never did, or if the rate varies or
+    /// has been changed.
     pub achieved_rate: Option<f64>,
     /// Configured propagation delay in seconds.
     pub delay_s: f64,
-    /// The same with the median lateness of the run.
+    /// Configured delay plus the median lateness of the run, in seconds.
     pub achieved_delay_s: f64,
-    /// Configured probability that a packet of the mean size is spoiled.
+    /// Configured probability that a packet of the mean size is corrupted.
     pub loss: f64,
-    /// Share of the transmitted packets that were; `None` if there were none, and if the probability varies or has been changed.
+    /// Share of the transmitted packets that were corrupted; `None` if there were none, or if the
+    /// probability varies or has been changed.
     pub achieved_loss: Option<f64>,
 }
 
 /// The path to a host on another machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tunnel {
-    /// Estimate of its delay in one direction in seconds, by which the delays at the host were shortened at the end.
+    /// Estimate of its delay in one direction in seconds, by which the delays at the host were
+    /// shortened at the end.
     pub one_way_s: f64,
     /// Round-trip times of the probes.
     pub rtt: Percentiles,
-    /// How much longer than estimated they were: jitter that no model made.
+    /// Time by which the round trips exceeded the estimate: jitter that no model made.
     pub excess: Percentiles,
-    /// What of the one-way delay the delays at the host had no room for: delay that no model made.
+    /// Part of the one-way delay by which the delays at the host could not be shortened: delay that
+    /// no model made.
     pub remaining: Percentiles,
     /// Number of probes that were not answered.
     pub probes_lost: u64,
 }
 
-/// What became of datagrams between the applications of flows and the kernel.
+/// Datagrams between the applications of flows and the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Datagrams {
-    /// How much later than the application wanted they were handed to the kernel.
+    /// Time from when the application wanted to send a datagram to when the kernel got it.
     pub late: Percentiles,
-    /// Those that the kernel did not take, and those that came to a socket without room.
+    /// Number of datagrams that the kernel did not take, or that came to a socket without room.
     pub lost: u64,
 }
 
-/// What is known of the flows over the kernel's sockets.
+/// Facts about the flows over the kernel's sockets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flows {
     /// Datagrams of these flows: how many were sent, arrived and were lost.
     pub datagrams: Datagrams,
     /// Keys of the scenario that the kernel did not apply, a sentence each.
     pub unapplied: Vec<String>,
-    /// What the kernel did not run of our congestion controls.
+    /// Runs of our congestion controls that the kernel skipped.
     pub skipped: Programs,
 }
 
-/// Programs of ours in the kernel that it did not run: some kernels skip them while process 1 is the current one, and take
-/// what lies on the stack for their result (docs/measured-linux.md).
+/// Runs of our programs in the kernel that it skipped. Some kernels skip them while process 1 is
+/// the current one, and take what lies on the stack for their result (docs/measured-linux.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs {
     /// Operations whose value was computed at the next acknowledgment instead.
     pub repaired: u64,
     /// Connections that began without their parameters and their start.
     pub begun: u64,
-    /// Rows of the trace `tcp` with a threshold or window that no connection reaches, which an acknowledgment had not changed.
+    /// Rows of the trace `tcp` with a threshold or window that no connection reaches, and which no
+    /// acknowledgment had corrected yet.
     pub absurd: u64,
 }
 
-/// What was measured in a run.
+/// The measurements of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Length of the run in seconds.
     pub duration_s: f64,
-    /// How late packets reached their hosts.
+    /// Lateness of packets at their hosts.
     pub lateness: Percentiles,
-    /// The same for each host, by node.
+    /// Lateness for each host, by node.
     pub lateness_by_host: BTreeMap<String, Percentiles>,
-    /// How long packets may have lain in the kernel before the engine took them from a host, at most.
+    /// Upper bound of the time that packets may have waited in the kernel before the engine read
+    /// them from a host.
     pub reading: Percentiles,
-    /// How late the engine's thread was woken by its timer.
+    /// Time by which the engine's thread was woken late by its timer.
     pub wakeups: Percentiles,
     /// Packets lost between hosts and engine, which no model dropped.
     pub lost: u64,
@@ -145,28 +153,28 @@ pub struct Measured {
     /// Paths to hosts on other machines, by node.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tunnels: BTreeMap<String, Tunnel>,
-    /// What the engine's thread got of the machine.
+    /// Processor time and interruptions of the engine's thread.
     pub engine: Attendance,
-    /// The datagrams of the flows at their sockets, where there were flows.
+    /// The datagrams of the flows at their sockets, if there were flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
     /// Keys of the flows that the kernel did not apply, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unapplied: Vec<String>,
-    /// What the kernel did not run of our congestion controls, if anything.
+    /// Runs of our congestion controls that the kernel skipped, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<Programs>,
-    /// The memory of the kernel's TCP, where it was watched.
+    /// The memory of the kernel's TCP, if it was watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_memory: Option<TcpMemory>,
 }
 
-/// What a run knows about how wrong it is.
+/// The accuracy of a run, as far as the run can know it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
-    /// Whether its results can be used.
+    /// The verdict on the run's results.
     pub verdict: Verdict,
-    /// Why not without care: what was measured and what is tolerated.
+    /// Reasons for a verdict other than valid: what was measured and what is tolerated.
     pub reasons: Vec<String>,
     /// The quantities from which the verdict follows.
     #[serde(flatten)]
@@ -176,7 +184,8 @@ pub struct Fidelity {
 }
 
 impl Fidelity {
-    /// Judges the run of `scenario` that `bridge` has made until `end`. Call it when the engine has ended, or in its thread.
+    /// Judges the run of `scenario` by `bridge` until `end`. Call it when the engine has ended, or
+    /// in its thread.
     pub fn of(bridge: &mut Bridge, scenario: &Scenario, end: Time) -> Fidelity {
         let report = bridge.network().report(end);
         let lateness = bridge.lateness();
@@ -202,13 +211,13 @@ impl Fidelity {
         Fidelity::judge(measured, scenario.fidelity.clone())
     }
 
-    /// Judges anew, with what became of the memory of the kernel's TCP.
+    /// Judges the run again, with the memory of the kernel's TCP.
     pub fn with_tcp_memory(mut self, memory: TcpMemory) -> Fidelity {
         self.measured.tcp_memory = Some(memory);
         Fidelity::judge(self.measured, self.tolerances)
     }
 
-    /// Judges anew, with what is known of the flows.
+    /// Judges the run again, with the facts about the flows.
     pub fn with_flows(mut self, flows: Flows) -> Fidelity {
         self.measured.datagrams = Some(flows.datagrams);
         self.measured.unapplied = flows.unapplied;
@@ -216,7 +225,7 @@ impl Fidelity {
         Fidelity::judge(self.measured, self.tolerances)
     }
 
-    /// Compares what was measured with the tolerances and returns the verdict.
+    /// Compares the measurements with the tolerances and returns the verdict.
     pub fn judge(measured: Measured, tolerances: scenario::Fidelity) -> Fidelity {
         let mut judgment = Judgment { verdict: Verdict::Valid, reasons: Vec::new() };
         judgment.times(&measured, &tolerances);
@@ -295,13 +304,14 @@ impl Judgment {
             self.late(tunnel.remaining.p99_s, p99, &delay);
         }
         if let Some(datagrams) = &measured.datagrams {
-            // Their delay is counted from when they were sent: what suffers is the pattern in which they are.
+            // Their delay is counted from when they were sent; lateness only distorts the pattern
+            // in which they are sent.
             let what = "1 % of the datagrams were sent later than their application wanted by more than";
             self.late(datagrams.late.p99_s, max, what);
         }
     }
 
-    /// Rates that were not reached, and time that the engine did not get.
+    /// Judges rates that were not reached and processor time that the engine did not get.
     fn shares(&mut self, measured: &Measured, tolerances: &scenario::Fidelity) {
         for link in &measured.links {
             if let Some(achieved) = link.achieved_rate {
@@ -316,7 +326,7 @@ impl Judgment {
         self.share(measured.engine.steal, tolerances.steal.value(), what);
     }
 
-    /// Losses that no model made.
+    /// Judges losses that no model made.
     fn losses(&mut self, measured: &Measured, tolerance: u64) {
         if measured.lost > tolerance {
             let lost = measured.lost;
@@ -330,7 +340,7 @@ impl Judgment {
         self.degrade(measured.tcp_memory.as_ref().and_then(TcpMemory::reason));
     }
 
-    /// Results of congestion controls that the kernel did not run.
+    /// Judges runs of congestion controls that the kernel skipped.
     fn programs(&mut self, measured: &Measured) {
         let Some(Programs { repaired, begun, absurd }) = measured.skipped else { return };
         const KERNEL: &str =
@@ -350,7 +360,7 @@ impl Judgment {
         }));
     }
 
-    /// Probes to other machines that were not answered.
+    /// Judges probes to other machines that were not answered.
     fn probes(&mut self, measured: &Measured, tolerance: u64) {
         for (host, tunnel) in &measured.tunnels {
             let (lost, answered) = (tunnel.probes_lost, tunnel.rtt.count);
@@ -364,7 +374,7 @@ impl Judgment {
     }
 }
 
-/// Formats seconds with a unit that suits them.
+/// Formats seconds with a suitable unit.
 fn time(seconds: f64) -> String {
     match seconds {
         below if below < 1e-3 => format!("{:.0} us", seconds * 1e6),
@@ -373,7 +383,7 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// What is known of the path to other machines so far.
+/// Returns the measurements of the paths to other machines so far.
 pub fn tunnels(bridge: &Bridge) -> BTreeMap<String, Tunnel> {
     let tunnel = |(host, path, remaining): (&Host, &crate::Path, &Lateness)| {
         let tunnel = Tunnel {
@@ -388,7 +398,7 @@ pub fn tunnels(bridge: &Bridge) -> BTreeMap<String, Tunnel> {
     bridge.paths().map(tunnel).collect()
 }
 
-/// The links of `scenario`, of which the keys in `changed` have been changed.
+/// Returns the links of `scenario`, given the keys that were changed during the run.
 fn links(
     scenario: &Scenario,
     changed: &Map<String, Value>,
@@ -419,7 +429,7 @@ fn links(
     of_links.chain(of_networks).map(link).collect()
 }
 
-/// Whether this key of a link or network is among those that have been changed, in either direction.
+/// Returns true if this key of a link or network is among the changed ones, in either direction.
 fn changes(changed: &Map<String, Value>, part: &str, key: &str) -> bool {
     fn contains(keys: &Value, key: &str) -> bool {
         keys.as_object()

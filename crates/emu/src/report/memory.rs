@@ -1,4 +1,5 @@
-//! The memory that a scenario's links take: every packet in flight is held here, whole.
+//! The memory that a scenario's links need, since this process holds every packet in flight
+//! completely.
 
 use crate::error::Error;
 use bentpipe_engine::scenario::{LinkPair, Scenario};
@@ -8,17 +9,17 @@ use std::fs::read_to_string;
 use std::io;
 use std::path::Path;
 
-/// Bytes of memory per byte in flight, measured with packets of 1500 bytes at 1 to 10 Gbit/s: the packet, its place in the
-/// pool and in the model's queue.
+/// Bytes of memory per byte in flight, measured with packets of 1500 bytes at 1 to 10 Gbit/s: the
+/// packet and its places in the pool and in the model's queue.
 const PER_BYTE: f64 = 1.42;
 
-/// What the links of a scenario take when they are full, without their queues, each in the direction that takes more: the other
-/// one carries acknowledgments.
+/// Memory that the links of a scenario need when they are full, without their queues. Each link
+/// counts with the direction that needs more, since the other one carries acknowledgments.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Need {
-    /// Bytes of memory, for all links.
+    /// Bytes of memory for all links.
     pub bytes: u64,
-    /// The link that takes most, with its rate and delay; `None` without links.
+    /// The link that needs most, with its rate and delay; `None` without links.
     pub largest: Option<String>,
 }
 
@@ -43,10 +44,10 @@ impl Need {
         }
     }
 
-    /// Whether this machine has that much.
+    /// Checks that this machine has so much memory.
     ///
     /// # Errors
-    /// It has less; says how much, and which link takes most.
+    /// It has less; the error names the amount and the link that needs most.
     pub fn check(&self) -> Result<(), Error> {
         match available() {
             Some(available) if self.bytes > available => Err(self.lack(available)),
@@ -70,14 +71,15 @@ impl Need {
     }
 }
 
-/// Bytes of memory that this process can still take: of the machine's, and of its control groups'. `None` if unknown.
+/// Returns the bytes of memory that this process can still allocate, within the limits of the
+/// machine and of its control groups. `None` if unknown.
 pub fn available() -> Option<u64> {
     let text = read_to_string("/proc/meminfo").ok()?;
     let machine = of_machine(&text)?;
     Some(of_groups().fold(machine, u64::min))
 }
 
-/// Bytes in flight that so many bytes of memory hold.
+/// Returns the bytes in flight for which this much memory suffices.
 pub fn held(memory: u64) -> f64 {
     memory as f64 / PER_BYTE
 }
@@ -87,7 +89,8 @@ fn of_machine(meminfo: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// What is left in this process' control group and in those above it (cgroup v2) that have a limit.
+/// Returns the memory left in this process' control group and in those above it (cgroup v2) that
+/// have a limit.
 fn of_groups() -> impl Iterator<Item = u64> {
     let text = read_to_string("/proc/self/cgroup").unwrap_or_default();
     let own = text.lines().find_map(|line| line.strip_prefix("0::/")).map(str::to_owned);

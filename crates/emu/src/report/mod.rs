@@ -1,4 +1,4 @@
-//! How far an emulation can be trusted: fidelity, memory, and what this machine can do.
+//! The trust that an emulation deserves: fidelity, memory, and the abilities of this machine.
 
 pub mod doctor;
 pub mod fidelity;

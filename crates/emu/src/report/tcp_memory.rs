@@ -1,26 +1,29 @@
-//! The memory that the kernel's TCP may use, which all connections of a machine share (`tcp_mem` in tcp(7)): from its second
-//! limit on, windows and queues are cut without a word, and from the third segments are dropped.
+//! The memory that the kernel's TCP may use, which all connections of a machine share (`tcp_mem` in
+//! tcp(7)). From its second limit on, the kernel silently reduces windows and queues, and from the
+//! third it drops segments.
 
 use crate::host::namespace::Namespace;
 use serde::{Deserialize, Serialize};
 use std::fs::read_to_string;
 
-/// What came of the limits in a run.
+/// Effects of the limits in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TcpMemory {
-    /// Bytes from which on the kernel is under pressure; `None` where it does not say (in a namespace).
+    /// Bytes from which on the kernel is under pressure; `None` where it does not show them (in a
+    /// namespace).
     pub pressure_bytes: Option<u64>,
-    /// Most bytes that all TCP connections of the machine used, of several looks a second.
+    /// Most bytes that all TCP connections of the machine used, sampled several times a second.
     pub used_max_bytes: u64,
-    /// How often a connection of a host brought the machine under pressure.
+    /// Number of times that a connection of a host brought the machine under pressure.
     pub pressures: u64,
-    /// Seconds of pressure that ended at a connection of a host.
+    /// Duration of the pressure that ended at a connection of a host, in seconds.
     pub pressure_s: f64,
-    /// How often connections of hosts threw received data away, for want of memory or of room in their buffers.
+    /// Number of times that connections of hosts dropped received data for lack of memory or of
+    /// room in their buffers.
     pub pruned: u64,
 }
 
-/// Watches the machine while a run goes on.
+/// Watches the machine during a run.
 pub struct Watch(TcpMemory);
 
 /// Returns the size of a page in bytes.
@@ -28,7 +31,7 @@ fn page() -> u64 {
     nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten().map_or(4096, |bytes| bytes as u64)
 }
 
-/// The limits in bytes: none, pressure, most.
+/// Returns the limits in bytes: none, pressure, most.
 pub fn limits() -> Option<[u64; 3]> {
     let text = read_to_string("/proc/sys/net/ipv4/tcp_mem").ok()?;
     let mut pages = text.split_whitespace().map(|word| word.parse::<u64>().ok());
@@ -36,20 +39,21 @@ pub fn limits() -> Option<[u64; 3]> {
     Some([next()?, next()?, next()?])
 }
 
-/// Bytes that all TCP connections of the machine use, whatever namespace asks.
+/// Returns the bytes that all TCP connections of the machine use, in whichever namespace it is
+/// called.
 pub fn used() -> u64 {
     let text = read_to_string("/proc/net/sockstat").unwrap_or_default();
     pages_used(&text).unwrap_or(0).saturating_mul(page())
 }
 
-/// The number behind `mem` in the line of TCP.
+/// Returns the number behind `mem` in the line of TCP.
 fn pages_used(sockstat: &str) -> Option<u64> {
     let mut words = sockstat.lines().find(|line| line.starts_with("TCP:"))?.split_whitespace();
     words.find(|word| *word == "mem")?;
     words.next()?.parse().ok()
 }
 
-/// A number of /proc/net/netstat, or 0.
+/// Returns a number of /proc/net/netstat, or 0.
 fn count(netstat: &str, name: &str) -> u64 {
     let mut lines = netstat.lines().filter_map(|line| line.strip_prefix("TcpExt: "));
     let found = lines.next().zip(lines.next()).and_then(|(names, values)| {
@@ -66,12 +70,13 @@ impl Watch {
         Watch(TcpMemory { pressure_bytes, ..TcpMemory::default() })
     }
 
-    /// Looks at what is used now.
+    /// Records the current use.
     pub fn look(&mut self) {
         self.0.used_max_bytes = self.0.used_max_bytes.max(used());
     }
 
-    /// What was found, with what the hosts have counted since they were made.
+    /// Ends the watch. Returns the result, including what the hosts have counted since they were
+    /// created.
     pub fn finish<'a>(mut self, hosts: impl Iterator<Item = &'a Namespace>) -> TcpMemory {
         self.look();
         for host in hosts {
@@ -88,7 +93,7 @@ impl Watch {
 }
 
 impl TcpMemory {
-    /// What is wrong, with the remedy.
+    /// Returns the problem with its remedy, if there is one.
     pub fn reason(&self) -> Option<String> {
         let million = |bytes: u64| format!("{:.0} MB", bytes as f64 / 1e6);
         let used = million(self.used_max_bytes);

@@ -1,4 +1,4 @@
-//! Many datagrams in one call.
+//! Many datagrams in one system call.
 
 use bentpipe_stage::packet::datagram::Written;
 use nix::errno::Errno;
@@ -7,16 +7,17 @@ use std::mem::zeroed;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
 
-/// Datagrams in one call, at most.
+/// Largest number of datagrams in one call.
 pub const BATCH: usize = 64;
 
-/// Bytes that the sender of a datagram puts behind what its application wrote, if there is room for them.
+/// Bytes that the sender of a datagram appends to what its application wrote, if there is room for
+/// them.
 pub const HEAD: usize = 16;
 
-/// Bytes of a datagram that are looked at.
+/// Bytes of a datagram that are inspected.
 const SEEN: usize = 2048;
 
-/// Room for what is seen of the datagrams of one call.
+/// Room for the inspected bytes of the datagrams of one call.
 pub type Room = [[u8; SEEN]; BATCH];
 
 /// Allocates the buffers that [`receive`] fills.
@@ -27,8 +28,8 @@ pub fn room() -> Box<Room> {
 /// Room for one control message with a `struct timespec`, aligned as its header is.
 type Control = [u64; 8];
 
-/// A datagram to send: what its application wrote, what its sender puts behind it, and its length in bytes. The rest are those of the
-/// filler.
+/// A datagram to send: what its application wrote, what its sender appends, and its length in
+/// bytes. The remaining bytes are filler.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
     pub written: Written,
@@ -36,8 +37,9 @@ pub struct Outgoing {
     pub size: usize,
 }
 
-/// A datagram that came: the number of bytes that its application wrote, the bytes behind them, its length in bytes, whether what was
-/// seen of the rest is zeros, and when it came, in nanoseconds of CLOCK_REALTIME.
+/// A datagram that came: the number of bytes that its application wrote, the bytes behind them, its
+/// length in bytes, whether the inspected part of the rest is zeros, and the time of arrival in
+/// nanoseconds of CLOCK_REALTIME.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Incoming {
     pub written: usize,
@@ -47,7 +49,8 @@ pub struct Incoming {
     pub stamp: Option<u64>,
 }
 
-/// Sends the first of `datagrams` on a connected socket, filled up from `filler`; returns how many.
+/// Sends the first of `datagrams` on a connected socket, padded from `filler`. Returns the number
+/// of those sent.
 pub fn send(socket: BorrowedFd<'_>, datagrams: &[Outgoing], filler: &[u8]) -> io::Result<usize> {
     let count = datagrams.len().min(BATCH);
     // SAFETY: both are plain data for which zeros are valid.
@@ -64,14 +67,16 @@ pub fn send(socket: BorrowedFd<'_>, datagrams: &[Outgoing], filler: &[u8]) -> io
         message.msg_hdr.msg_iov = parts.as_mut_ptr();
         message.msg_hdr.msg_iovlen = parts.len();
     }
-    // SAFETY: the call reads `count` messages and what they point to, all of which live until it returns.
+    // SAFETY: the call reads `count` messages and what they point to, all of which live until it
+    // returns.
     let sent =
         unsafe { libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count as _, libc::MSG_DONTWAIT) };
     Ok(Errno::result(sent)? as usize)
 }
 
-/// Takes waiting datagrams from a socket into the first of `into`; returns how many. Of each the first 2048 bytes are copied, to
-/// `room`; `written` tells how many of them its application wrote.
+/// Reads waiting datagrams from a socket into the first of `into` and returns their number. The
+/// first 2048 bytes of each are copied to `room`; `written` returns the number of bytes that its
+/// application wrote.
 pub fn receive(
     socket: BorrowedFd<'_>,
     into: &mut [Incoming; BATCH],
@@ -93,7 +98,8 @@ pub fn receive(
         header.msg_controllen = size_of::<Control>();
     }
     let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
-    // SAFETY: the call writes to the messages and to what they point to, all of which live until it returns.
+    // SAFETY: the call writes to the messages and to what they point to, all of which live until it
+    // returns.
     let received =
         unsafe { libc::recvmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), BATCH as _, flags, null_mut()) };
     let received = Errno::result(received)? as usize;
@@ -111,10 +117,11 @@ pub fn receive(
     Ok(received)
 }
 
-/// The stamp in the control messages of a datagram.
+/// Returns the timestamp in the control messages of a datagram.
 fn stamp(header: &libc::msghdr) -> Option<u64> {
-    // SAFETY: the kernel has filled msg_control, which lives, and said in msg_controllen how far; the macros stay
-    // within it, and a message of this type holds a timespec, read without regard to its alignment.
+    // SAFETY: the kernel has filled msg_control, which lives, and said in msg_controllen how far;
+    // the macros stay within it, and a message of this type holds a timespec, read without regard
+    // to its alignment.
     unsafe {
         let mut message = libc::CMSG_FIRSTHDR(header);
         while let Some(control) = message.as_ref() {

@@ -1,37 +1,40 @@
-//! System calls that need no signal in a guest. Where a guest's programs stop themselves, the instruction `syscall` is a signal of
-//! this machine; our guest's kernel gives its programs an address that they can call instead, with the same registers
-//! (docs/notes/guest-speed.md).
+//! System calls that cause no signal in a guest. Where a guest's programs run natively, the
+//! instruction `syscall` is a signal of this machine; our guest's kernel gives its programs an
+//! address to call instead, with the same registers (docs/notes/guest-speed.md).
 
 use nix::errno::Errno;
 use std::io;
 
-/// The way into the kernel that runs this program.
+/// The entry into the kernel that runs this program.
 #[derive(Clone, Copy)]
 pub struct Way {
-    /// Where a program of our guest calls the kernel; `None` on any other kernel, where it uses the instruction.
+    /// Address at which a program of our guest calls the kernel; `None` on any other kernel, where
+    /// it uses the instruction.
     #[cfg(target_arch = "x86_64")]
     address: Option<usize>,
 }
 
 impl Way {
-    /// The way that this kernel names in the auxiliary vector of its programs (getauxval(3)).
+    /// Returns the entry that this kernel names in the auxiliary vector of its programs
+    /// (getauxval(3)).
     #[cfg(target_arch = "x86_64")]
     pub fn of_this_kernel() -> Way {
-        /// The address of a function that makes a system call (<linux/auxvec.h>). Otherwise only programs of 32 bits are given it.
+        /// The address of a function that makes a system call (<linux/auxvec.h>). Other kernels
+        /// give it to 32-bit programs only.
         const AT_SYSINFO: libc::c_ulong = 32;
         // SAFETY: getauxval takes a number and touches no memory of ours.
         let address = unsafe { libc::getauxval(AT_SYSINFO) } as usize;
         Way { address: (address != 0).then_some(address) }
     }
 
-    /// The instruction: guests run on x86-64 only.
+    /// Returns the instruction, since guests run on x86-64 only.
     #[cfg(not(target_arch = "x86_64"))]
     pub fn of_this_kernel() -> Way {
         Way {}
     }
 
-    /// Makes the system call of this number with six arguments, of which it ignores those that it has not. Returns what the kernel
-    /// returns, or its error (errno(3)).
+    /// Makes the system call of this number with six arguments, the surplus ones of which it
+    /// ignores. Returns what the kernel returns, or its error (errno(3)).
     ///
     /// # Safety
     ///
@@ -41,8 +44,9 @@ impl Way {
         #[cfg(target_arch = "x86_64")]
         if let Some(address) = self.address {
             let result: isize;
-            // SAFETY: the guest's kernel keeps all registers but those of a system call and those of the floating-point unit, which
-            // a function may change as well. The instruction has two bytes, as `syscall` has, so that the kernel can repeat it.
+            // SAFETY: the guest's kernel keeps all registers but those of a system call and those
+            // of the floating-point unit, which a function may change as well. The instruction has
+            // two bytes, as `syscall` has, so that the kernel can repeat it.
             unsafe {
                 std::arch::asm!(
                     "call rcx",
@@ -72,7 +76,7 @@ mod tests {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::FileExt;
 
-    // What the guest's kernel provides, without a guest.
+    // A stand-in for the function that the guest's kernel provides.
     std::arch::global_asm!(
         ".pushsection .text",
         ".globl bentpipe_test_call",

@@ -1,5 +1,6 @@
-//! What a guest's kernel may touch of this machine, for it is a process like others, and root in it is anything: no file
-//! but those below one folder, no network, no other process.
+//! Limits on what a guest's kernel may touch of this machine. It is a process like others, and root
+//! inside it controls it completely. So it may write only below one folder, and has no network and
+//! no other processes.
 
 use super::fence;
 use nix::errno::Errno;
@@ -17,9 +18,10 @@ use std::process::Command;
 /// Attribute that makes a mount read-only (<linux/mount.h>).
 const MOUNT_ATTR_RDONLY: u64 = 1;
 
-/// A folder in memory that only the process sees and that ends with it, and its contents when the process starts.
+/// A folder in memory that only the process sees and that ends with it, and its contents when the
+/// process starts.
 pub struct Scratch<'a> {
-    /// The folder, which the memory covers.
+    /// The folder over which the memory is mounted.
     pub place: &'a Path,
     /// Name and text of a file in it.
     pub note: (&'a str, &'a str),
@@ -27,22 +29,24 @@ pub struct Scratch<'a> {
     pub links: &'a BTreeMap<String, PathBuf>,
 }
 
-/// What is left to a process, made ready before the fork so that nothing is allocated after it.
+/// The environment left to a process, prepared before the fork so that nothing is allocated after
+/// it.
 pub struct Confinement {
     writable: CString,
     scratch: CString,
-    /// The path of a file, and what it says.
+    /// The path of a file, and its text.
     note: (CString, CString),
     /// The paths of symbolic links and of their targets.
     links: Vec<(CString, CString)>,
-    /// What goes to uid_map and gid_map, where a user namespace is needed.
+    /// Contents of uid_map and gid_map, if a user namespace is needed.
     user: Option<(CString, CString)>,
-    /// The processors that it may use, if not all.
+    /// The processors that the process may use, if not all.
     processors: Option<CpuSet>,
 }
 
 impl Confinement {
-    /// The process may write below `writable`, and to `scratch`. Everything else is read-only, and there is no network.
+    /// Creates a confinement: the process may write below `writable` and to `scratch`. Everything
+    /// else is read-only, and there is no network.
     pub fn new(writable: &Path, scratch: &Scratch<'_>, own_user: bool) -> io::Result<Confinement> {
         let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
         let own = |number: u32| CString::new(format!("{number} {number} 1")).map_err(io::Error::from);
@@ -59,7 +63,7 @@ impl Confinement {
         })
     }
 
-    /// The same, on these processors if there are any.
+    /// Returns the same, limited to these processors if there are any.
     pub fn on(self, processors: Option<CpuSet>) -> Confinement {
         Confinement { processors, ..self }
     }
@@ -97,9 +101,10 @@ impl Confinement {
     }
 }
 
-/// Takes the machine's random numbers from this process and its children: `getrandom` says that there is none. A guest's kernel
-/// would mix them into its own (arch_get_random_longs of arch/um), and so would no two runs of one scenario be the same where the
-/// kernel draws lots. The system calls of a guest's programs are not concerned, since its kernel takes them before they are made.
+/// Denies this process and its children the machine's random numbers: `getrandom` returns that it
+/// does not exist. A guest's kernel would mix them into its own (arch_get_random_longs of arch/um),
+/// and two runs of one scenario would differ wherever the kernel uses them. The system calls of a
+/// guest's programs are not affected, since its kernel intercepts them.
 fn without_randomness() -> nix::Result<()> {
     let code = |class: u32, operation: u32, source: u32| (class | operation | source) as u16;
     let answer =
@@ -123,15 +128,15 @@ fn without_randomness() -> nix::Result<()> {
 
 /// Confines `command` after the fork and ends it with the thread that starts it.
 pub fn prepare(command: &mut Command, confinement: Confinement) {
-    // SAFETY: between fork and exec only system calls are made, on values that were ready before: nothing is allocated,
-    // no lock is taken.
+    // SAFETY: between fork and exec only system calls are made, on values that were ready before:
+    // nothing is allocated, no lock is taken.
     unsafe {
         command
             .pre_exec(move || confinement.enter().map_err(|error| io::Error::from_raw_os_error(error as i32)))
     };
 }
 
-/// Makes all mounts at and below `place` read-only, or the one there writable.
+/// Makes all mounts at and below `place` read-only, or makes the one there writable.
 fn set_read_only(place: &CStr, wanted: bool) -> nix::Result<()> {
     let (set, clear) = if wanted { (MOUNT_ATTR_RDONLY, 0) } else { (0, MOUNT_ATTR_RDONLY) };
     let flags = if wanted { libc::AT_RECURSIVE } else { 0 };

@@ -5,7 +5,8 @@ use nix::sys::socket::{socket, AddressFamily, SockFlag, SockProtocol, SockType};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// A socket for whole Ethernet frames at interface number `index` of this thread's namespace.
+/// Returns a socket for whole Ethernet frames at interface number `index` of this thread's
+/// namespace.
 pub fn socket_at(index: u32) -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let socket = socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthAll)?;

@@ -1,6 +1,6 @@
-//! All that a thread does with its files at a moment, in one system call (io_uring): packets that it writes, packets that come,
-//! data that is discarded at the sockets to which packets were written, and the wait for the next. A packet is read as it comes,
-//! into one of the ring's rooms.
+//! All of a thread's file operations at a moment in one system call (io_uring): writing packets,
+//! reading packets, discarding the data at the sockets to which packets were written, and waiting
+//! for the next event. A packet is read into one of the ring's rooms as it comes.
 
 use super::call::Way;
 use super::rooms::Rooms;
@@ -10,41 +10,42 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
-/// Places in the queue of what the kernel is to do. More are submitted in several calls.
+/// Entries in the submission queue. More entries are submitted in several calls.
 const PLACES: u32 = 256;
-/// Places in the queue of what it has done: every room and every write of a turn.
+/// Entries in the completion queue: every room and every write of a turn.
 const DONE: u32 = 4096;
-/// The group of the rooms.
+/// The buffer group of the rooms.
 const GROUP: u16 = 0;
 
-/// What a number in an entry of the ring belongs to, in its upper bits.
+/// Position of the operation's kind in an entry's number, in its upper bits.
 const KIND: u32 = 56;
 const READ: u64 = 0;
 const WRITE: u64 = 1;
 const POLL: u64 = 2;
 const TIMER: u64 = 3;
-/// What has nothing to say unless it failed.
+/// Operations that matter only if they fail.
 const QUIET: u64 = 4;
-/// The timer's new time.
+/// The timer gets a new time.
 const ALARM: u64 = 5;
 /// Data of a socket is read and thrown away.
 const DISCARD: u64 = 6;
 /// The mark between what happens because of the ring's own writes and what comes later.
 const MARK: u64 = 7;
-/// A question is sent, and its answer received.
+/// A question is sent and its answer received.
 const ASK: u64 = 8;
 const ANSWER: u64 = 9;
-/// What a host has answered to a packet is read, if it has.
+/// A host's answer to a packet is read, if there is one.
 const TAKE: u64 = 10;
-/// Reading from a file ends, since the answers to the next packet there are put off. Told only if there was nothing to end.
+/// Reading from a file ends, since the answers to the next packet there are deferred. Reported only
+/// if there was nothing to end.
 const CANCEL: u64 = 11;
 
-/// Answers of a host that are read at most with the write that they answer. Further ones end the wait.
+/// Most answers of a host that are read with the write that they answer. Further ones end the wait.
 const TAKES: usize = 8;
 /// Number of writes after which one answer less is read with each write, until one has more again.
 const LOWERED: u32 = 32;
 
-/// Bytes that one entry discards at most.
+/// Most bytes that one entry discards.
 const CHUNK: usize = 256 << 10;
 /// Bytes of the longest answer to a question.
 const ANSWERS: usize = 4096;
@@ -52,16 +53,17 @@ const ANSWERS: usize = 4096;
 /// A file that is watched.
 struct Watched {
     file: RawFd,
-    /// Whether packets are read from it by the ring, which otherwise only says that something is there.
+    /// True if the ring reads packets from it; otherwise it only reports that the file is readable.
     packets: bool,
-    /// The kernel has nothing to do with it at present.
+    /// True if the kernel has no operation on it at present.
     idle: bool,
     number: u64,
-    /// What has come: the room, and the length.
+    /// Packets that have come: room and length.
     arrived: VecDeque<(u16, usize)>,
     /// Number of answers that are read with the write of a packet.
     takes: usize,
-    /// Number of answers to the last such write, and such writes since the number of reads was lowered.
+    /// Number of answers to the last such write, and of such writes since the number of reads was
+    /// lowered.
     answered: usize,
     written: u32,
 }
@@ -69,9 +71,10 @@ struct Watched {
 /// A write whose answers do not end the wait.
 #[derive(Default)]
 struct PutOff {
-    /// The file to which it was written, until the entries that read its answers are pushed.
+    /// The file to which the packet was written, until the entries that read its answers are
+    /// pushed.
     file: Option<usize>,
-    /// The answers: the room, and the length.
+    /// The answers: room and length.
     answers: VecDeque<(u16, usize)>,
 }
 
@@ -84,11 +87,12 @@ struct Held {
 /// The reason for which a turn ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn {
-    /// The timer expired at the moment for which it was set.
+    /// True if the timer expired at the time for which it was set.
     pub expired: bool,
-    /// A packet came, or a file became ready.
+    /// True if a packet came, or a file became ready.
     pub came: bool,
-    /// All that came did so because of what this turn wrote, before the thread could sleep.
+    /// True if everything that came was caused by the writes of this turn, before the thread could
+    /// sleep.
     pub at_once: bool,
 }
 
@@ -100,37 +104,37 @@ pub struct Ring {
     rooms: Rooms,
     held: Vec<Option<Held>>,
     spare: Vec<usize>,
-    /// Entries for writing and discarding whose end has not been seen.
+    /// Number of entries for writing and discarding that are not complete.
     writing: usize,
     /// Buffers that have been written, and the files that had no room for them.
     written: Vec<Box<[u8]>>,
     refused: Vec<usize>,
-    /// Sockets whose data is discarded at the next wait, and the bytes that have been.
+    /// Sockets whose data is discarded at the next wait, and the bytes that have been discarded.
     to_discard: VecDeque<RawFd>,
     discarded: VecDeque<(RawFd, usize)>,
-    /// Where the discarded data would be if it were copied, which MSG_TRUNC prevents.
+    /// Target of the discarded data, to which nothing is copied because of MSG_TRUNC.
     chunk: Box<[u8]>,
-    /// The last question, its answer, and the length of that, if there is one.
+    /// The last question, its answer, and the answer's length if there is one.
     question: Vec<u8>,
     answer: Box<[u8]>,
     answered: Option<usize>,
-    /// The mark has come, and after it a packet or a file has.
+    /// True if the mark has come, and after it a packet or a file's readiness.
     marked: bool,
     came_later: bool,
     put_off: PutOff,
-    /// Numbers of the files at which something is, for the next answer.
+    /// Numbers of the readable files, for the next answer.
     ready: Vec<u64>,
     /// Nanoseconds of CLOCK_MONOTONIC at which the timer expires.
     armed: Option<u64>,
-    /// The kernel reads it when it is told of the timer.
+    /// Time for the kernel to read when the timer is set.
     at: Box<types::Timespec>,
 }
 
 impl Ring {
-    /// A ring for this thread, whose packets have at most `longest` bytes.
+    /// Creates a ring for this thread, whose packets have at most `longest` bytes.
     ///
     /// # Errors
-    /// The kernel has no io_uring, or none that reads packets as they come (Linux 6.7).
+    /// The kernel has no io_uring, or one without multishot reads (Linux 6.7).
     pub fn new(longest: usize) -> io::Result<Ring> {
         let ring: IoUring = IoUring::builder()
             .setup_cqsize(DONE)
@@ -169,8 +173,8 @@ impl Ring {
         })
     }
 
-    /// Watches a file, which must stay open as long as the ring, under a number. With `packets` the ring takes the packets
-    /// that come from it.
+    /// Watches a file, which must stay open as long as the ring, under a number. With `packets` the
+    /// ring reads the packets that come from it.
     pub fn watch(&mut self, file: BorrowedFd<'_>, number: u64, packets: bool) {
         let file = file.as_raw_fd();
         self.watched.push(Watched {
@@ -186,8 +190,8 @@ impl Ring {
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
-        // SAFETY: what entries point to lives until they are done: rooms, timer and held packets belong to the ring, and they
-        // are not moved or freed while the kernel may use them.
+        // SAFETY: what entries point to lives until they are done: rooms, timer and held packets
+        // belong to the ring, and they are not moved or freed while the kernel may use them.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.enter(0)?;
             self.gather()?;
@@ -195,7 +199,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes the first `size` bytes of a packet at the next turn to file number `file` of those that are watched.
+    /// Writes the first `size` bytes of a packet at the next turn to watched file number `file`.
     pub fn write(&mut self, file: usize, buffer: Box<[u8]>, size: usize) -> io::Result<()> {
         let slot = self.spare.pop().unwrap_or_else(|| {
             self.held.push(None);
@@ -208,10 +212,12 @@ impl Ring {
         self.push(&entry.user_data(WRITE << KIND | slot as u64))
     }
 
-    /// The same for a packet whose answers, all from the same file, are not to end the next wait: they are there when it ends, by
-    /// [`read_answer`](Self::read_answer), and so is the answer to `question` ([`take_answer`](Self::take_answer)). The file is not
-    /// read while the packet is written, then as often as it has answered before, and only then waited for again. One packet at a
-    /// time.
+    /// Writes a packet as [`write`](Self::write) does, and defers its answers, which must all come
+    /// from the same file: they do not end the next wait, but are there when it ends, by
+    /// [`read_answer`](Self::read_answer). So is the answer to `question`
+    /// ([`take_answer`](Self::take_answer)). The file is not read while the packet is written, then
+    /// as often as it answered before, and only then waited for again. This works for one packet at
+    /// a time.
     pub fn write_and_put_off(
         &mut self,
         file: usize,
@@ -235,7 +241,8 @@ impl Ring {
         }
     }
 
-    /// Pushes the entries that read the answers to a packet for which they are put off. What is discarded may cause answers, too.
+    /// Pushes the entries that read the deferred answers to a packet. Discarding data may cause
+    /// answers, too.
     fn push_takes(&mut self) -> io::Result<()> {
         let Some(file) = self.put_off.file.take() else { return Ok(()) };
         let watched = &mut self.watched[file];
@@ -254,13 +261,13 @@ impl Ring {
         Ok(())
     }
 
-    /// Copies the next answer to the packet for which they were put off.
+    /// Copies the next of the deferred answers.
     pub fn read_answer(&mut self, into: &mut [u8]) -> Option<usize> {
         let (room, size) = self.put_off.answers.pop_front()?;
         Some(self.copy(room, &mut into[..size]))
     }
 
-    /// Treats the answers that are left as packets that have come.
+    /// Treats the remaining answers as packets that have come.
     pub fn return_answers(&mut self, file: usize) {
         let Ring { watched, put_off, .. } = self;
         while let Some(answer) = put_off.answers.pop_back() {
@@ -268,7 +275,7 @@ impl Ring {
         }
     }
 
-    /// Takes the answer to the question about that packet, unless there was none.
+    /// Takes the answer to the question about the packet with deferred answers, if there is one.
     pub fn take_answer(&mut self) -> Option<&[u8]> {
         self.answered.take().map(|length| &self.answer[..length])
     }
@@ -296,8 +303,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes what there is to write, then sends `question` on a socket whose answer is there at once, as with netlink(7), and takes
-    /// what comes because of all that. Returns the answer, unless there was none.
+    /// Writes what is due, then sends `question` on a socket whose answer is there at once, as with
+    /// netlink(7), and reads what comes because of all that. Returns the answer, if there is one.
     pub fn flush_and_ask(&mut self, socket: RawFd, question: &[u8]) -> io::Result<Option<&[u8]>> {
         self.push_question(socket, question)?;
         self.flush()?;
@@ -315,8 +322,9 @@ impl Ring {
         self.push(&answer.flags(libc::MSG_DONTWAIT).build().user_data(ANSWER << KIND))
     }
 
-    /// Has the ring send itself a message, if there is anything that hosts can answer. What the writes before it cause is done in
-    /// order, so whatever comes before the message was there before the thread slept.
+    /// Has the ring send itself a message, if there is anything that hosts can answer. The effects
+    /// of the writes before it complete in order, so everything before the message was there before
+    /// the thread slept.
     fn push_mark(&mut self) -> io::Result<()> {
         self.marked = self.writing == 0;
         if !self.marked {
@@ -327,25 +335,25 @@ impl Ring {
         Ok(())
     }
 
-    /// Copies the next packet that has come from file number `file` of those that are watched.
+    /// Copies the next packet that has come from watched file number `file`.
     pub fn read(&mut self, file: usize, into: &mut [u8]) -> Option<usize> {
         let (room, size) = self.watched[file].arrived.pop_front()?;
         Some(self.copy(room, &mut into[..size]))
     }
 
-    /// Copies what is in a room, which is free again; returns its length.
+    /// Copies the content of a room and frees the room. Returns the length.
     fn copy(&mut self, room: u16, into: &mut [u8]) -> usize {
         into.copy_from_slice(self.rooms.packet(room, into.len()));
         self.rooms.free(room);
         into.len()
     }
 
-    /// Whether packets of any file wait to be [`read`](Self::read).
+    /// Returns true if packets of any file wait to be [`read`](Self::read).
     pub fn has_any(&self) -> bool {
         self.watched.iter().any(|file| !file.arrived.is_empty())
     }
 
-    /// Writes what there is to write and takes what comes because of it, without a wait.
+    /// Writes what is due and reads what comes because of it, without waiting.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.writing > 0 {
             self.push_takes()?;
@@ -358,8 +366,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes and discards what there is to, and waits until something comes or until `alarm`, in nanoseconds of
-    /// CLOCK_MONOTONIC.
+    /// Writes and discards what is due, and waits until something comes or until `alarm`, in
+    /// nanoseconds of CLOCK_MONOTONIC.
     pub fn wait(&mut self, alarm: Option<u64>) -> io::Result<Turn> {
         self.watch_all()?;
         self.arm(alarm)?;
@@ -385,7 +393,7 @@ impl Ring {
         }
     }
 
-    /// Numbers of the files at which something is, since they were last asked for.
+    /// Takes the numbers of the files that have become readable since the last call.
     pub fn take_ready(&mut self, into: &mut Vec<u64>) {
         into.append(&mut self.ready);
         into.extend(self.watched.iter().filter(|file| !file.arrived.is_empty()).map(|file| file.number));
@@ -396,12 +404,13 @@ impl Ring {
         self.written.pop()
     }
 
-    /// Takes the number among the watched files of one that had no room for a packet.
+    /// Takes the number of a watched file that had no room for a packet.
     pub fn take_refused(&mut self) -> Option<usize> {
         self.refused.pop()
     }
 
-    /// Has the kernel watch the files that it does not watch, but the one whose answers are put off.
+    /// Has the kernel watch the files that it does not watch yet, except for the one whose answers
+    /// are deferred.
     fn watch_all(&mut self) -> io::Result<()> {
         for index in 0..self.watched.len() {
             let Watched { file, packets, idle, .. } = self.watched[index];
@@ -449,9 +458,9 @@ impl Ring {
         self.push(&entry)
     }
 
-    /// One call to the kernel, which waits for `least` that are done.
+    /// Makes one call to the kernel, which waits until `least` entries are complete.
     fn enter(&mut self, least: usize) -> io::Result<()> {
-        /// IORING_ENTER_GETEVENTS: take what has come, also without a wait.
+        /// IORING_ENTER_GETEVENTS: take completed entries, also without waiting.
         const GETEVENTS: usize = 1;
         let count = {
             let mut queue = self.ring.submission();
@@ -459,7 +468,8 @@ impl Ring {
             queue.len()
         };
         let arguments = [self.ring.as_raw_fd() as usize, count, least, GETEVENTS, 0, 0];
-        // SAFETY: there is no argument for the kernel to read, and what entries point to lives (see `push`).
+        // SAFETY: there is no argument for the kernel to read, and what entries point to lives (see
+        // `push`).
         let entered = unsafe { self.way.call(libc::SYS_io_uring_enter, arguments) };
         match entered {
             Err(error) if error.raw_os_error() != Some(libc::EINTR) => Err(error),
@@ -467,7 +477,8 @@ impl Ring {
         }
     }
 
-    /// Takes what is done; returns whether the timer expired at the moment for which it is set.
+    /// Processes the complete entries. Returns true if the timer expired at the time for which it
+    /// is set.
     fn gather(&mut self) -> io::Result<bool> {
         let (mut expired, mut missed) = (false, false);
         let Ring {
@@ -492,7 +503,7 @@ impl Ring {
             let (kind, number) = (entry.user_data() >> KIND, entry.user_data() & ((1 << KIND) - 1));
             let result = entry.result();
             match kind {
-                // It was ended for a packet whose answers are put off, or had already ended.
+                // Reading was ended for a packet whose answers are deferred, or had already ended.
                 READ if result == -libc::ECANCELED => *writing -= 1,
                 CANCEL => *writing -= 1,
                 TAKE => {
@@ -537,7 +548,7 @@ impl Ring {
                 }
                 DISCARD => {
                     *writing -= 1;
-                    // There may be nothing, and an error is for whoever else waits for the socket.
+                    // There may be no data, and errors concern the socket's other users.
                     if result > 0 {
                         match discarded.back_mut() {
                             Some((socket, bytes)) if *socket == number as RawFd => *bytes += result as usize,
@@ -564,7 +575,7 @@ impl Ring {
                 TIMER => expired |= result == -libc::ETIME,
                 // It expired before it could get another time.
                 ALARM => missed = true,
-                // The timer that was to be removed has just expired.
+                // The timer to be removed has just expired.
                 _ if [libc::ENOENT, libc::EALREADY].contains(&-result) => {}
                 _ => return Err(io::Error::from_raw_os_error(-result)),
             }

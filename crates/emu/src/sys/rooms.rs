@@ -1,5 +1,6 @@
-//! Rooms for packets that a ring reads: pieces of memory that the kernel takes as packets come and that are given back without a system
-//! call, by a queue in memory that both see (IORING_REGISTER_PBUF_RING, since Linux 5.19).
+//! Rooms for packets that a ring reads: pieces of memory that the kernel takes as packets come, and
+//! that are returned without a system call through a queue in shared memory
+//! (IORING_REGISTER_PBUF_RING, since Linux 5.19).
 
 use io_uring::types::BufRingEntry;
 use io_uring::IoUring;
@@ -10,14 +11,14 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Number of rooms, a power of two. If none is left, packets wait in the kernel.
 pub const ROOMS: u16 = 256;
-/// The queue begins at a page.
+/// Alignment of the queue.
 const PAGE: usize = 4096;
 
-/// The rooms of one ring, which must end before they do.
+/// The rooms of one ring, which must be dropped before them.
 pub struct Rooms {
     queue: NonNull<BufRingEntry>,
     memory: Box<[u8]>,
-    /// Bytes of a room, which holds the longest packet.
+    /// Bytes of a room, enough for the longest packet.
     size: usize,
     /// Number of rooms that have ever been given to the kernel, modulo 2^16.
     tail: u16,
@@ -33,7 +34,8 @@ impl Rooms {
             .expect("it is small")
     }
 
-    /// Rooms for packets of up to `size` bytes, which the kernel takes for reads of `ring` from buffer group `group`.
+    /// Creates rooms for packets of up to `size` bytes, which the kernel takes for reads of `ring`
+    /// from buffer group `group`.
     ///
     /// # Errors
     /// The kernel has no such queues.
@@ -54,11 +56,11 @@ impl Rooms {
         self.size
     }
 
-    /// Gives a room to the kernel.
+    /// Returns a room to the kernel.
     pub fn free(&mut self, room: u16) {
         let place = &mut self.memory[usize::from(room) * self.size..][..self.size];
-        // SAFETY: the index is below the number of entries, and the kernel does not read an entry before the tail says that it is
-        // there.
+        // SAFETY: the index is below the number of entries, and the kernel does not read an entry
+        // before the tail says that it is there.
         let entry = unsafe { &mut *self.queue.as_ptr().add(usize::from(self.tail % ROOMS)) };
         entry.set_addr(place.as_mut_ptr() as u64);
         entry.set_len(place.len() as u32);
@@ -69,7 +71,7 @@ impl Rooms {
         tail.store(self.tail, Ordering::Release);
     }
 
-    /// The first `size` bytes of a room that the kernel has taken for a packet.
+    /// Returns the first `size` bytes of a room that the kernel has taken for a packet.
     pub fn packet(&self, room: u16, size: usize) -> &[u8] {
         &self.memory[usize::from(room) * self.size..][..size]
     }

@@ -5,7 +5,7 @@ use nix::sys::socket::{socket, AddressFamily, SockFlag, SockType};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// From <linux/tcp.h>; the last two are in the kernel since 6.15, `libc` has not all of them.
+/// From <linux/tcp.h>; the last two are in the kernel since 6.15, and `libc` lacks some of them.
 pub const TCP_MAXSEG: libc::c_int = 2;
 pub const TCP_SYNCNT: libc::c_int = 7;
 pub const TCP_WINDOW_CLAMP: libc::c_int = 10;
@@ -24,7 +24,7 @@ pub fn set_tcp(socket: BorrowedFd<'_>, option: libc::c_int, value: libc::c_int) 
     })
 }
 
-/// Whether this kernel knows an option of TCP.
+/// Returns true if this kernel has an option of TCP.
 pub fn takes(option: libc::c_int) -> bool {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);
     let (mut value, mut size): (libc::c_int, _) = (0, size_of::<libc::c_int>() as libc::socklen_t);
@@ -36,8 +36,8 @@ pub fn takes(option: libc::c_int) -> bool {
     })
 }
 
-/// Makes the kernel pace a TCP socket at its own rate, as the fq queue discipline would: any bound of the rate does, so
-/// one that never binds.
+/// Makes the kernel pace a TCP socket at its own rate, as the fq queue discipline would. Setting
+/// any maximum rate does so, hence one that is never reached.
 pub fn pace(socket: BorrowedFd<'_>) -> io::Result<()> {
     let most = u64::MAX - 1;
     let size = size_of_val(&most) as libc::socklen_t;
@@ -48,7 +48,7 @@ pub fn pace(socket: BorrowedFd<'_>) -> io::Result<()> {
     })
 }
 
-/// `struct tcp_info` as bytes, and how many of them this kernel filled.
+/// Returns `struct tcp_info` as bytes, and the number of bytes that this kernel filled.
 pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<([u8; TCP_INFO_SIZE], usize)> {
     let mut bytes = [0u8; TCP_INFO_SIZE];
     let mut size = TCP_INFO_SIZE as libc::socklen_t;
@@ -60,15 +60,17 @@ pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<([u8; TCP_INFO_SIZE], usiz
     Ok((bytes, size as usize))
 }
 
-/// Bytes written to a TCP socket that are not yet acknowledged.
+/// Returns the bytes written to a TCP socket that are not yet acknowledged.
 pub fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
     let mut bytes: libc::c_int = 0;
-    // SAFETY: SIOCOUTQ, which has the number of TIOCOUTQ, writes an int, which lives until the call returns.
+    // SAFETY: SIOCOUTQ, which has the number of TIOCOUTQ, writes an int, which lives until the call
+    // returns.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &mut bytes) })?;
     Ok(bytes as u64)
 }
 
-/// Lets packets of a UDP socket be fragmented on their way, instead of refusing what is longer than the way's MTU.
+/// Lets packets of a UDP socket be fragmented on their path, instead of refusing what is longer
+/// than the path's MTU.
 pub fn allow_fragments(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     let value = libc::IP_PMTUDISC_DONT;
     let size = size_of_val(&value) as libc::socklen_t;
@@ -80,7 +82,7 @@ pub fn allow_fragments(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), size) })
 }
 
-/// Packets for which a socket had no room (`sk_drops`).
+/// Returns the number of packets for which a socket had no room (`sk_drops`).
 pub fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     /// Number of values that SO_MEMINFO returns (<linux/sock_diag.h>).
     const SK_MEMINFO_VARS: usize = 9;

@@ -1,16 +1,18 @@
-//! A frame that a radio of the kernel has handed over: its rates, whether it may join an aggregate, and what its status says.
+//! A frame from a radio of the kernel: its rates, whether it may join an aggregate, and the content
+//! of its status.
 //!
-//! mac80211 marks the frames of a session of block acknowledgments. As in a card, the medium decides which of them travel together, and the
-//! status of one of them tells rate control how many frames the aggregate had and how many were acknowledged. The driver
-//! of a kernel passes both on if it was built for bentpipe (docs/notes/linux-wifi.md).
+//! mac80211 marks the frames of a block acknowledgment session. As in a card, the medium decides
+//! which of them travel together, and the status of one of them reports to rate control how many
+//! frames the aggregate had and how many were acknowledged. A kernel's driver passes both on if it
+//! was built for bentpipe (docs/notes/linux-wifi.md).
 
 use super::genetlink::Message;
 use super::radio::{hwsim, station_of};
 use bentpipe_networks::wifi::phy::Phy;
 
-/// Rates of a frame at most.
+/// Most rates of a frame.
 pub const RATES: usize = 4;
-/// How often a frame was tried at each of its rates.
+/// Number of tries at each of a frame's rates.
 pub type Counts = [u32; RATES];
 
 /// Rates of the bands before HT in kbit/s, as the driver numbers them; 5 GHz begins at 6 Mbit/s.
@@ -18,10 +20,11 @@ const LEGACY: [u32; 12] =
     [1000, 2000, 5500, 11_000, 6000, 9000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
 /// Number of the first rate of 5 GHz among them.
 const OFDM: usize = 4;
-/// A mark of rates: the number is that of a modulation and coding scheme (MAC80211_HWSIM_TX_RC_MCS).
+/// A flag of rates: the number is that of a modulation and coding scheme
+/// (MAC80211_HWSIM_TX_RC_MCS).
 const MCS: u16 = 1 << 3;
 
-/// What became of the frames of a transmission.
+/// Result of the frames of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregate {
     /// The number of frames in it.
@@ -31,7 +34,7 @@ pub struct Aggregate {
 }
 
 impl Aggregate {
-    /// The bits of a status' flags by which the driver learns of it.
+    /// Returns the flag bits of a status by which the driver learns of the aggregate.
     pub fn bits(self) -> u32 {
         hwsim::AGGREGATE | self.frames << 8 | self.acknowledged << 16
     }
@@ -40,25 +43,25 @@ impl Aggregate {
 /// A rate at which a frame may be tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Try {
-    /// Number of the rate as the driver says it.
+    /// Number of the rate in the driver.
     pub number: i8,
     /// Index of the rate in the model's physical layer.
     pub rate: usize,
-    /// How often the frame may be tried at it.
+    /// Most tries of the frame at this rate.
     pub count: u8,
-    /// Whether an RTS goes first.
+    /// True if an RTS precedes the frame.
     pub rts: bool,
-    /// Whether the number is that of a scheme of HT.
+    /// True if the number is that of an HT scheme.
     pub ht: bool,
 }
 
-/// A frame that a radio has handed over.
+/// A frame from a radio.
 pub struct Sent {
     /// The frame without its check sequence.
     pub bytes: Vec<u8>,
     /// The number by which the driver recognises the frame in its status.
     pub cookie: u64,
-    /// The flags of HWSIM_ATTR_FLAGS with which the driver handed it over.
+    /// The flags of HWSIM_ATTR_FLAGS that the driver gave it.
     pub flags: u32,
     /// The frequency of its channel in MHz.
     pub frequency: Option<u32>,
@@ -67,24 +70,27 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Whether it is a beacon: a management frame of subtype 8 (IEEE 802.11-2016, 9.2.4.1.3).
+    /// Returns true if it is a beacon: a management frame of subtype 8 (IEEE 802.11-2016,
+    /// 9.2.4.1.3).
     pub fn is_beacon(&self) -> bool {
         self.bytes[0] & 0xfc == 0x80
     }
 
-    /// Whether it belongs to a session of block acknowledgments.
+    /// Returns true if it belongs to a block acknowledgment session.
     pub fn is_marked(&self) -> bool {
         self.flags & hwsim::MAY_AGGREGATE != 0
     }
 
-    /// Whether `other` may travel with it. A frame that tests a rate travels alone.
+    /// Returns true if `other` may be in the same aggregate. A frame that tests a rate travels
+    /// alone.
     pub fn joins(&self, other: &Sent) -> bool {
         let rate = |sent: &Sent| (sent.tries[0].rate, sent.tries[0].rts);
         self.is_marked() && other.is_marked() && rate(self) == rate(other)
     }
 
-    /// Its category, from voice (0) to background (3): that of the user priority of a data frame with QoS (IEEE 802.11-2016, table 10-1),
-    /// voice for management, and best effort for the rest.
+    /// Returns its category, from voice (0) to background (3): that of the user priority of a QoS
+    /// data frame (IEEE 802.11-2016, table 10-1), voice for management, and best effort for the
+    /// rest.
     pub fn category(&self) -> usize {
         // Behind the three addresses and the sequence number.
         const QOS: usize = 24;
@@ -100,7 +106,7 @@ impl Sent {
         }
     }
 
-    /// The place of the rate of a transmission after so many others.
+    /// Returns the place in `tries` of the rate of transmission number `attempt`.
     pub fn place(&self, attempt: u32) -> usize {
         let mut left = attempt;
         for (place, one) in self.tries.iter().enumerate() {
@@ -112,14 +118,14 @@ impl Sent {
         self.tries.len() - 1
     }
 
-    /// How often each rate was tried in so many transmissions.
+    /// Returns the number of tries at each rate in so many transmissions.
     pub fn counts(&self, transmissions: u32) -> Counts {
         let mut counts = Counts::default();
         (0..transmissions).for_each(|attempt| counts[self.place(attempt)] += 1);
         counts
     }
 
-    /// What its status says of its rates: those that were tried, with how often.
+    /// Returns the rates for its status: those that were tried, with their numbers of tries.
     pub fn info(&self, counts: &Counts) -> Vec<u8> {
         let tried = self.tries.iter().zip(counts).filter(|(_, count)| **count > 0);
         let mut info: Vec<u8> =
@@ -130,7 +136,7 @@ impl Sent {
         info
     }
 
-    /// The number of a rate that its receiver is told: the driver takes none of HT.
+    /// Returns the number of the rate that its receiver sees; the driver takes no HT rates.
     pub fn shown_rate(&self) -> u32 {
         let first = self.tries[0];
         if first.ht {
@@ -169,14 +175,14 @@ pub fn parse(message: &Message<'_>, low: bool, phy: &Phy) -> Option<(usize, Opti
     Some((from, to, Sent { bytes, cookie, flags, frequency: message.u32(hwsim::FREQ), tries }))
 }
 
-/// The index of a rate of the driver in the physical layer; the slowest one stands for rates that it lacks, such as those of
-/// management frames in 802.11n.
+/// Returns the index of a rate of the driver in the physical layer; the slowest one stands for
+/// rates that it lacks, such as those of management frames in 802.11n.
 fn rate_of(number: i8, low: bool, phy: &Phy) -> usize {
     let kbit_s = LEGACY.get(number as usize + if low { 0 } else { OFDM }).copied().unwrap_or_default();
     (0..phy.rates()).find(|rate| phy.mode(*rate).kbit_s == kbit_s).unwrap_or(0)
 }
 
-/// The index of a modulation and coding scheme, which is its number.
+/// Returns the index of a modulation and coding scheme, which is its number.
 fn scheme_of(number: i8, phy: &Phy) -> usize {
     Some(number as usize).filter(|number| *number < phy.rates()).unwrap_or(0)
 }
@@ -185,7 +191,8 @@ fn scheme_of(number: i8, phy: &Phy) -> usize {
 mod tests {
     use super::*;
 
-    /// A data frame with QoS of the given user priority, at MCS 7 twice, 4 three times, 0 once.
+    /// Returns a data frame with QoS of the given user priority, at MCS 7 twice, 4 three times, 0
+    /// once.
     fn sent(priority: u8, flags: u32) -> Sent {
         let mut bytes = vec![0; 40];
         (bytes[0], bytes[24]) = (0x88, priority);
@@ -208,10 +215,10 @@ mod tests {
     fn a_status_names_the_rates_in_turn_with_their_counts() {
         let frame = sent(0, 0);
         assert_eq!((frame.place(0), frame.place(1), frame.place(2), frame.place(5)), (0, 0, 1, 2));
-        // More attempts than it has: at the last rate.
+        // There are more attempts than the rates allow; the last rate is used.
         assert_eq!(frame.counts(8), [2, 3, 3, 0]);
         assert_eq!(frame.info(&frame.counts(4)), [7, 2, 4, 2, 0xff, 0, 0xff, 0]);
-        // A rate that was not tried is left out, since the kernel reads up to the first such one.
+        // A rate that was not tried is left out, since the kernel stops at the first such one.
         assert_eq!(frame.info(&[0, 1, 0, 0]), [4, 1, 0xff, 0, 0xff, 0, 0xff, 0]);
         let bits = Aggregate { frames: 64, acknowledged: 63 }.bits();
         assert_eq!((bits & 0xff, bits >> 8 & 0xff, bits >> 16 & 0xff), (hwsim::AGGREGATE, 64, 63));

@@ -1,7 +1,8 @@
-//! Generic netlink: requests to the kernel's families, and what they send without being asked.
+//! Generic netlink: requests to the kernel's families, and messages that they send unasked.
 //!
-//! A [message](crate::host::netlink) has a header of the family (command, version) before its attributes. Source: the kernel's documentation,
-//! "Introduction to Netlink" (userspace-api/netlink/intro).
+//! A [message](crate::host::netlink) has a header of the family (command, version) before its
+//! attributes. Source: the kernel's documentation, "Introduction to Netlink"
+//! (userspace-api/netlink/intro).
 
 use crate::host::netlink::{attribute, message, Attributes};
 use nix::errno::Errno;
@@ -13,7 +14,7 @@ use nix::sys::socket::{
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// The family that knows the others, and what is asked of it.
+/// The family that lists the others, with its command and attributes.
 const CONTROL: u16 = 0x10;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
@@ -21,7 +22,7 @@ const FAMILY_NAME: u16 = 2;
 
 /// Longer than any message: a frame of 2.3 kbyte and its attributes.
 const LONGEST: usize = 32_768;
-/// Milliseconds that an answer is waited for; the kernel gives it before the request's call returns.
+/// Timeout for an answer in milliseconds; the kernel gives it before the request's call returns.
 const PATIENCE: u16 = 2000;
 /// Bytes of messages that may wait to be read.
 const WAITING: usize = 8 << 20;
@@ -37,17 +38,17 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub fn get(&self, kind: u16) -> Option<&'a [u8]> {
         attribute(self.attributes, kind)
     }
 
-    /// The attributes within an attribute.
+    /// Returns the attributes within an attribute.
     pub fn nested(&self, kind: u16) -> Option<Message<'a>> {
         Some(Message { attributes: self.get(kind)?, ..*self })
     }
 
-    /// The value of an attribute that is a number of 32 bits.
+    /// Returns the value of an attribute that is a number of 32 bits.
     pub fn u32(&self, kind: u16) -> Option<u32> {
         Some(u32::from_ne_bytes(self.get(kind)?.try_into().ok()?))
     }
@@ -62,7 +63,7 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// A socket of this thread's namespace.
+    /// Creates a socket of this thread's namespace.
     ///
     /// # Errors
     /// Those of socket(2).
@@ -75,7 +76,7 @@ impl Socket {
         Ok(Socket { socket, sequence: 0, buffer: vec![0; LONGEST] })
     }
 
-    /// Number of the family of this name.
+    /// Returns the number of the family of this name.
     ///
     /// # Errors
     /// `NotFound` if this kernel has none.
@@ -88,18 +89,19 @@ impl Socket {
         number.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
-    /// Makes a request and waits until the kernel has done it; returns its number, which is 0 of most.
+    /// Makes a request and waits until the kernel has completed it. Returns the answer's number,
+    /// which is 0 for most requests.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel refuses the request.
     pub fn request(&mut self, family: u16, command: u8, attributes: &Attributes) -> io::Result<i32> {
         self.request_for(family, command, attributes, |_| {})
     }
 
-    /// Makes a request and waits until the kernel has done it; `answer` gets its messages.
+    /// Makes a request and waits until the kernel has completed it; `answer` gets its messages.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel refuses the request.
     pub fn request_for(
         &mut self,
         family: u16,
@@ -128,7 +130,7 @@ impl Socket {
         }
     }
 
-    /// Makes a request without waiting; what the kernel refuses is not heard of.
+    /// Makes a request without waiting; a refusal goes unnoticed.
     ///
     /// # Errors
     /// Those of send(2).
@@ -144,7 +146,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Reads one datagram, if there is one; returns whether there was.
+    /// Reads one datagram. Returns true if there was one.
     ///
     /// # Errors
     /// Those of recv(2), such as `ENOBUFS` after messages were lost.
@@ -179,16 +181,16 @@ impl AsFd for Socket {
     }
 }
 
-/// What a socket has read.
+/// A part of a datagram that a socket has read.
 #[derive(Clone, Copy, Debug)]
 pub enum Received<'a> {
     /// A message of a family.
     Message(Message<'a>),
-    /// The end of a request: below zero an error's number.
+    /// The end of a request.
     Done {
         /// Number of the request.
         sequence: u32,
-        /// What the kernel says of it.
+        /// Result of the request: a negative error number, or 0 or more for success.
         code: i32,
     },
 }
@@ -211,7 +213,7 @@ mod tests {
         assert_eq!(message.nested(6).and_then(|nested| nested.u32(1)), Some(7));
         assert_eq!(message.get(7), Some(&(1_u64 << 40).to_ne_bytes()[..]));
         assert_eq!((message.get(8), message.u32(3)), (None, None));
-        // One that is cut off is no attribute.
+        // A truncated attribute does not count.
         let cut = Message { attributes: &written.bytes[..6], ..message };
         assert_eq!(cut.get(3), None);
     }

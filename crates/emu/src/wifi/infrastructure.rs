@@ -1,8 +1,9 @@
-//! A network of an access point and stations that are associated with it, made by nl80211 alone.
+//! A network of an access point and its associated stations, created with nl80211 alone.
 //!
-//! The kernel's access point sends beacons and what it is told to send; it leaves to a program, here this file, to answer stations that
-//! look for it, authenticate and associate. Stations need one request, `CONNECT`; the kernel does the rest. A station that has lost its
-//! access point is told again.
+//! The kernel's access point sends beacons and the frames that it is given. It leaves it to a
+//! program, here this file, to answer stations that probe, authenticate and associate. Stations
+//! need one request, `CONNECT`; the kernel does the rest. A station that has lost its access point
+//! gets the request again.
 
 use super::genetlink::{Received, Socket};
 use super::management::{self, Frames};
@@ -17,11 +18,11 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Milliseconds after which stations are looked after, and within which an end is noticed.
+/// Interval in milliseconds at which stations are checked, and within which a stop is noticed.
 const LOOKING: u16 = 500;
-/// Beacons from one that announces broadcast frames to the next.
+/// Number of beacons from one that announces broadcast frames to the next.
 const DTIM: u32 = 2;
-/// Beacons that a station may sleep through.
+/// Number of beacons that a station may sleep through.
 const LISTEN_INTERVAL: u16 = 10;
 /// First bytes of the frames that are answered or that end an association.
 const HEARD: [u8; 6] = [
@@ -33,13 +34,13 @@ const HEARD: [u8; 6] = [
     management::DEAUTHENTICATION,
 ];
 
-/// Who answers for the access point and tells stations to associate.
+/// The program that answers for the access point and makes stations associate.
 pub struct Infrastructure {
     access_point: AccessPoint,
     stations: Vec<Station>,
 }
 
-/// A radio that nl80211 is asked about: a socket of its namespace.
+/// A radio's interface: its namespace and its nl80211 socket.
 struct Interface {
     socket: Socket,
     family: u16,
@@ -62,7 +63,8 @@ struct Station {
 }
 
 impl Infrastructure {
-    /// Makes the first of the radios the access point, and the others its stations, which are told to associate as soon as it runs.
+    /// Makes the first of the radios the access point and the others its stations, which associate
+    /// as soon as it runs.
     ///
     /// # Errors
     /// The kernel refuses a radio as access point or as station.
@@ -73,7 +75,7 @@ impl Infrastructure {
         Ok(Infrastructure { access_point, stations: others.iter().map(station).collect::<io::Result<_>>()? })
     }
 
-    /// Looks after the network until it is told to stop.
+    /// Serves the network until `stop` is true.
     ///
     /// # Errors
     /// Those of generic netlink.
@@ -89,7 +91,8 @@ impl Infrastructure {
 }
 
 impl Interface {
-    /// The interface of this thread's namespace, up and with the rates that it may use. Its type is `kind`, if that is given.
+    /// Returns the interface of this thread's namespace, up and limited to its allowed rates. Its
+    /// type becomes `kind`, if given.
     fn new(config: &Config, kind: Option<u32>) -> io::Result<Interface> {
         let (name, index) = interface()?;
         let mut socket = Socket::new()?;
@@ -99,12 +102,13 @@ impl Interface {
             socket.request(family, nl80211::SET_INTERFACE, &own().u32(nl80211::IFTYPE, kind))?;
         }
         bring_up(&name)?;
-        // Before it has a channel: later the kernel wants a rate among them that all stations know.
+        // This comes before it has a channel: later the kernel wants a rate among them that all
+        // stations know.
         choose_rates(&mut socket, family, index, config)?;
         Ok(Interface { socket, family, index, frequency: channel(config).0 })
     }
 
-    /// The attribute that every request needs.
+    /// Returns the attribute that every request needs.
     fn own(&self) -> Attributes {
         Attributes::new().u32(nl80211::IFINDEX, self.index)
     }
@@ -142,7 +146,7 @@ impl AccessPoint {
         Ok(AccessPoint { interface, heard, frames, numbers: BTreeMap::new() })
     }
 
-    /// Answers frames for so many milliseconds, or until there was nothing to answer for so long.
+    /// Answers frames for so many milliseconds, or until none has come for so long.
     fn answer_for(&mut self, milliseconds: u16, stop: &AtomicBool) -> io::Result<()> {
         loop {
             let mut waiting = [PollFd::new(self.heard.as_fd(), PollFlags::POLLIN)];
@@ -177,7 +181,7 @@ impl AccessPoint {
         let number = *self.numbers.entry(station).or_insert(next);
         let Some(answer) = self.frames.answer(frame, number) else { return Ok(()) };
         match frame[0] {
-            // A new authentication ends the association that it had.
+            // A new authentication ends the station's association.
             management::AUTHENTICATION => self.forget(station)?,
             management::ASSOCIATION_REQUEST | management::REASSOCIATION_REQUEST => {
                 self.forget(station)?;
@@ -210,7 +214,7 @@ impl AccessPoint {
         self.interface.request(nl80211::NEW_STATION, &admitted)
     }
 
-    /// Ends what the kernel knows of a station, if it does.
+    /// Removes a station from the kernel, if it is there.
     fn forget(&mut self, station: [u8; 6]) -> io::Result<()> {
         let gone = self.interface.own().bytes(nl80211::MAC, &station);
         match self.interface.request(nl80211::DEL_STATION, &gone) {
@@ -228,7 +232,7 @@ impl Station {
         Ok(Station { interface, access_point: address(0) })
     }
 
-    /// Tells it to associate unless it is associated, or about to be.
+    /// Requests an association unless the station is associated or about to be.
     fn look_after(&mut self) -> io::Result<()> {
         let network = self
             .interface

@@ -1,8 +1,8 @@
-//! The engine's side of a radio: packets for one other station go to the kernel's Wi-Fi by a packet socket, and those of that
-//! station come back by it.
+//! The engine's side of a radio. Packets for one other station go to the kernel's Wi-Fi through a
+//! packet socket, and those from that station come back through it.
 //!
-//! The kernel's interface has no queue that pushes back, so packets wait here, in the network's `queue`, while as many bytes
-//! as the socket allows are on their way through the kernel.
+//! The kernel's interface has no back pressure, so packets wait here, in the network's `queue`,
+//! while as many bytes as the socket allows are on their way through the kernel.
 
 use super::radio::Radio;
 use crate::host::port::Port;
@@ -16,16 +16,16 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// Bytes of an Ethernet header, as which the kernel's Wi-Fi shows its frames.
+/// Bytes of an Ethernet header, which the kernel's Wi-Fi shows for its frames.
 const HEADER: usize = 14;
 /// Types of Ethernet frames with IPv4 and IPv6.
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
 
-/// One direction each way between two radios, at one of them.
+/// The link between two radios in both directions, at one of them.
 pub struct RadioPort {
     socket: OwnedFd,
-    /// Readable if packets have come, or can be sent on while some wait.
+    /// Readable if packets have come, or if waiting packets can be sent.
     ready: Epoll,
     own: [u8; 6],
     peer: [u8; 6],
@@ -37,7 +37,8 @@ pub struct RadioPort {
 }
 
 impl RadioPort {
-    /// At `radio`, to the station with the address `peer`. Up to `most` packets wait, and `bytes` of memory hold those on their way.
+    /// Creates the port at `radio`, to the station with the address `peer`. Up to `most` packets
+    /// wait, and those on their way may take `bytes` of memory.
     ///
     /// # Errors
     /// Those of socket(2), such as EPERM without CAP_NET_RAW.
@@ -64,7 +65,7 @@ impl RadioPort {
         })
     }
 
-    /// Sends what waits, as far as the kernel takes it.
+    /// Sends waiting packets, as far as the kernel takes them.
     fn flush(&mut self) -> io::Result<()> {
         while let Some(frame) = self.waiting.front() {
             match send(self.socket.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT) {
@@ -78,7 +79,7 @@ impl RadioPort {
         Ok(())
     }
 
-    /// Waits for room in the kernel as long as packets wait.
+    /// Waits for room in the kernel while packets wait.
     fn watch(&mut self) -> io::Result<()> {
         let room = if self.waiting.is_empty() { EpollFlags::empty() } else { EpollFlags::EPOLLOUT };
         Ok(self.ready.modify(&self.socket, &mut EpollEvent::new(EpollFlags::EPOLLIN | room, 0))?)
@@ -97,7 +98,7 @@ impl Port for RadioPort {
                 other => other?,
             };
             let frame = &self.frame[..length];
-            // The socket hears what the radio sends, too.
+            // The socket also receives what the radio sends.
             let wanted = length > HEADER
                 && frame[..6] == self.own
                 && frame[6..12] == self.peer

@@ -1,10 +1,10 @@
-//! Management frames of an access point: its beacon, and its answers to stations that look for it and join it. Source: IEEE 802.11-2016,
-//! 9.3.3 (frames), 9.4.1 (fields) and 9.4.2 (elements).
+//! Management frames of an access point: its beacon, and its answers to stations that probe for it
+//! and join it. Source: IEEE 802.11-2016, 9.3.3 (frames), 9.4.1 (fields) and 9.4.2 (elements).
 
 use bentpipe_networks::wifi::config::{Config, Standard};
 use bentpipe_networks::wifi::phy::{self, Phy};
 
-/// First bytes of management frames, type and subtype (9.2.4.1.3).
+/// First bytes of management frames: type and subtype (9.2.4.1.3).
 pub const ASSOCIATION_REQUEST: u8 = 0x00;
 pub const ASSOCIATION_RESPONSE: u8 = 0x10;
 pub const REASSOCIATION_REQUEST: u8 = 0x20;
@@ -33,14 +33,16 @@ const HT_CAPABILITIES: u8 = 45;
 const HT_OPERATION: u8 = 61;
 /// Spatial streams are never switched off to save power (9.4.2.56.2, SM power save).
 const SM_POWER_SAVE_DISABLED: u16 = 3 << 2;
-/// A receiver takes aggregates of up to 65535 bytes, whose frames may follow each other at once (9.4.2.56.3).
+/// A receiver takes aggregates of up to 65535 bytes, whose frames may follow each other at once
+/// (9.4.2.56.3).
 const AGGREGATES: u8 = 3;
 /// Number of the channel at 5.18 GHz, of 20 MHz.
 const CHANNEL: u8 = 36;
-/// A rate that every station of the network has to know (9.4.2.3).
+/// Mark of a rate that every station of the network must support (9.4.2.3).
 const BASIC: u8 = 0x80;
-/// The element with the parameters of the four categories as the Wi-Fi Alliance's WMM has it, by which Linux knows that stations
-/// have QoS; the values are those of IEEE 802.11-2016, table 9-137. The medium has parameters of its own.
+/// The element with the parameters of the four categories as the Wi-Fi Alliance's WMM defines it,
+/// by which Linux knows that stations have QoS. The values are those of IEEE 802.11-2016, table
+/// 9-137. The medium has parameters of its own.
 const WMM: [u8; 26] = [
     221, 24, 0x00, 0x50, 0xf2, 2, 1, 1, 0, 0, 0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0, 0x62,
     0x32, 0x2f, 0,
@@ -51,7 +53,8 @@ const WMM: [u8; 26] = [
 pub struct Frames {
     address: [u8; 6],
     ssid: &'static [u8],
-    /// Rates in units of 500 kbit/s with the mark of basic ones: up to eight, as many as the element can have.
+    /// Rates in units of 500 kbit/s with the mark of basic ones: at most eight, the element's
+    /// limit.
     rates: Vec<u8>,
     standard: Standard,
     /// Spatial streams of 802.11n.
@@ -59,14 +62,15 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Those of the access point with this address in a network.
+    /// Creates the frames of the access point with this address in a network.
     pub fn new(config: &Config, address: [u8; 6], ssid: &'static [u8]) -> Frames {
         let basic: &[u8] = match config.standard {
-            // Those that every station of the standard has to receive: 1 and 2 Mbit/s, and of OFDM 6, 12 and 24 Mbit/s.
+            // The rates that every station of the standard must receive: 1 and 2 Mbit/s, and with
+            // OFDM 6, 12 and 24 Mbit/s.
             Standard::B => &[2, 4],
             Standard::A | Standard::G | Standard::N => &[12, 24, 48],
         };
-        // The rates of before HT, which stations of 802.11n have besides.
+        // The rates from before HT, which stations of 802.11n also have.
         let phy = match config.standard {
             Standard::N => Phy::new(phy::Standard::A),
             _ => config.phy(),
@@ -77,24 +81,26 @@ impl Frames {
         Frames { address, ssid, rates, standard: config.standard, streams }
     }
 
-    /// Its rates in units of 500 kbit/s.
+    /// Returns its rates in units of 500 kbit/s.
     pub fn rates(&self) -> Vec<u8> {
         self.rates.iter().map(|rate| rate & !BASIC).collect()
     }
 
-    /// The beacon before the element that the kernel inserts (the traffic indication map), and after it.
+    /// Returns the beacon before the element that the kernel inserts (the traffic indication map),
+    /// and after it.
     pub fn beacon(&self) -> (Vec<u8>, Vec<u8>) {
         let mut head = self.header(BEACON, BROADCAST);
         self.about(&mut head);
         (head, self.tail())
     }
 
-    /// The sender of a frame.
+    /// Returns the sender of a frame.
     pub fn sender(frame: &[u8]) -> Option<[u8; 6]> {
         frame.get(SENDER)?.try_into().ok()
     }
 
-    /// The answer to a frame, if it asks for one; `number` is the station's association identifier.
+    /// Returns the answer to a frame, if it asks for one; `number` is the station's association
+    /// identifier.
     pub fn answer(&self, request: &[u8], number: u16) -> Option<Vec<u8>> {
         let to = Frames::sender(request)?;
         let body = request.get(HEADER..)?;
@@ -132,12 +138,14 @@ impl Frames {
         })
     }
 
-    /// A header to a station of this network; duration and sequence number are the kernel's.
+    /// Returns a header to a station of this network; duration and sequence number are the
+    /// kernel's.
     fn header(&self, first: u8, to: [u8; 6]) -> Vec<u8> {
         [&[first, 0, 0, 0][..], &to, &self.address, &self.address, &[0, 0]].concat()
     }
 
-    /// What beacons and probe responses begin with: time stamp (the kernel's), interval, capabilities, name, rates.
+    /// Appends the start of beacons and probe responses: timestamp (the kernel's), interval,
+    /// capabilities, name, rates.
     fn about(&self, frame: &mut Vec<u8>) {
         frame.extend([0; 8]);
         frame.extend(BEACON_INTERVAL.to_le_bytes());
@@ -169,7 +177,8 @@ impl Frames {
         tail
     }
 
-    /// What a station of 802.11n can do (9.4.2.56): channels of 20 MHz, long guard intervals, the schemes of its streams, aggregates.
+    /// Returns the capabilities of a station of 802.11n (9.4.2.56): channels of 20 MHz, long guard
+    /// intervals, the schemes of its streams, aggregates.
     pub fn ht_capabilities(&self) -> Option<[u8; 26]> {
         if self.standard != Standard::N {
             return None;
@@ -182,7 +191,7 @@ impl Frames {
     }
 }
 
-/// Adds an element: its number, the length of what follows, and that.
+/// Appends an element: its number, the value's length, and the value.
 fn element(frame: &mut Vec<u8>, number: u8, value: &[u8]) {
     frame.extend([number, value.len() as u8]);
     frame.extend(value);
@@ -200,12 +209,12 @@ mod tests {
         Frames::new(&serde_json::from_value(config).unwrap(), AP, b"net")
     }
 
-    /// A frame of a station to the access point.
+    /// Returns a frame of a station to the access point.
     fn request(first: u8, body: &[u8]) -> Vec<u8> {
         [&[first, 0, 0, 0][..], &AP, &STATION, &AP, &[0, 0], body].concat()
     }
 
-    /// The elements of a frame by their numbers.
+    /// Returns the elements of a frame by their numbers.
     fn elements(mut rest: &[u8]) -> Vec<(u8, Vec<u8>)> {
         let mut found = Vec::new();
         while let [number, length, ..] = *rest {

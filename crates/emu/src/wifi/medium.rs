@@ -1,8 +1,10 @@
-//! The medium between the kernel's radios: takes the frames that they send, lets our [`Cell`] decide when each is on the air, which
-//! collide and which the channel corrupts, and tells the kernel what arrived and what was acknowledged.
+//! The medium between the kernel's radios. It takes the frames that they send, lets our [`Cell`]
+//! decide when each is on the air, which collide and which the channel corrupts, and tells the
+//! kernel which arrived and which were acknowledged.
 //!
-//! mac80211 hands over each frame with up to four rates and how often each may be tried. The cell does what a card does:
-//! back-off, retransmissions, acknowledgments. How often each rate was tried goes back, from which the kernel's rate control learns.
+//! mac80211 passes each frame with up to four rates and the number of tries at each. The cell acts
+//! as a card does: back-off, retransmissions, acknowledgments. The number of tries at each rate
+//! goes back, from which the kernel's rate control learns.
 
 use super::frame::{parse, Aggregate, Counts, Sent};
 use super::genetlink::{Received, Socket};
@@ -25,14 +27,14 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// Bytes of the check sequence, which frames of the driver lack.
+/// Bytes of the check sequence, which the driver's frames lack.
 const CHECK_SEQUENCE: u32 = 4;
-/// Received power in dBm that the kernel is told.
+/// Received power in dBm that is reported to the kernel.
 const SIGNAL: i32 = -50;
 /// Number of the event of the driver's socket.
 const DRIVER: u64 = 1;
 
-/// What becomes of the frames: the errors between stations, and what the kernel is told.
+/// The layer above the cell: the errors between stations, and the reports to the kernel.
 struct Above {
     driver: Socket,
     family: u16,
@@ -42,7 +44,7 @@ struct Above {
     control_errors: bool,
     /// Frames that are not settled, by their numbers.
     sent: BTreeMap<u64, Sent>,
-    /// Frames that were handed to their receivers and are not settled.
+    /// Frames that were passed to their receivers and are not settled.
     handed: BTreeSet<u64>,
     /// Frames that are settled and wait at their receivers for an earlier one.
     arrived: BTreeMap<u64, Sent>,
@@ -50,16 +52,17 @@ struct Above {
     next: u64,
     /// Numbers of frames by sender, category and order in the cell.
     numbers: BTreeMap<(usize, usize, u64), u64>,
-    /// Number of the frame that each sender transmits, the first one of an aggregate.
+    /// Number of the frame that each sender transmits, or of the first one of an aggregate.
     current: Vec<u64>,
-    /// What has become of the transmission of each sender that its frames' statuses have to tell.
+    /// Result of each sender's transmission that the statuses of its frames have yet to report.
     aggregates: Vec<Option<Aggregate>>,
-    /// How often each sender has tried an aggregate without an acknowledgment: the number of its first frame, and at which rates.
+    /// Tries of each sender's aggregate without an acknowledgment: the number of its first frame,
+    /// and the counts at each rate.
     tried: Vec<Option<(u64, Counts)>>,
     /// Rates in bit/s by their index.
     rates: Vec<f64>,
     trace: Vec<Row>,
-    /// Stations that have received a beacon since this was looked at.
+    /// Stations that have received a beacon since the last check.
     beaconed: Vec<usize>,
     failed: Option<io::Error>,
 }
@@ -67,7 +70,7 @@ struct Above {
 /// A transmission of data, for the trace `wifi`.
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    /// When it was over.
+    /// End of the transmission.
     at: Time,
     /// The station that sent it.
     from: usize,
@@ -75,15 +78,15 @@ struct Row {
     values: [f64; 6],
 }
 
-/// What a medium has to say at the end.
+/// The results of a medium at the end of a run.
 pub struct Ended {
     names: Vec<String>,
     cell: Cell<u64>,
-    /// How long the run was.
+    /// Length of the run.
     whole: Span,
     /// Its transmissions of data, in order.
     trace: Vec<Row>,
-    /// Why it ended early, if it did.
+    /// Error that ended it early, if any.
     pub failed: Option<io::Error>,
 }
 
@@ -97,10 +100,11 @@ impl Ended {
         }
     }
 
-    /// Adds the rows of its stations, whose queues have dropped so many packets.
+    /// Adds the rows of its stations, given the number of packets that the queues of each have
+    /// dropped.
     pub fn report(&self, queue_drops: &[u64], report: &mut Report) {
         for ((name, counters), queue_drops) in self.names.iter().zip(&self.cell.counters).zip(queue_drops) {
-            // How long a packet waited in the kernel is not known here.
+            // The waiting time of a packet in the kernel is unknown here.
             let row = counters.row(self.whole, *queue_drops, f64::NAN);
             report.row(&REPORT, name, &row);
         }
@@ -119,15 +123,15 @@ pub struct Medium {
     names: Vec<String>,
     clock: Clock,
     wait: Wait,
-    /// What it is made from, once before the run and once when that begins.
+    /// Parameters from which it is built, once before the run and once when the run begins.
     name: String,
     config: Config,
     streams: Streams,
-    /// Whether the run has begun.
+    /// True if the run has begun.
     begun: bool,
-    /// Whether the stations take turns in sending beacons, as in an ad hoc network.
+    /// True if the stations take turns in sending beacons, as in an ad hoc network.
     take_turns: bool,
-    /// Beacons whose random delay goes on, with the time at which it ends.
+    /// Beacons in their random delay, with the time at which it ends.
     beacons: Vec<(Time, usize, Sent)>,
     /// The random delays of each station's beacons.
     delays: Vec<Stream>,
@@ -137,7 +141,7 @@ impl Medium {
     /// Registers as the medium of the radios that `driver`'s namespace has made.
     ///
     /// # Errors
-    /// The kernel refuses, or has one already.
+    /// The kernel refuses, or has a medium already.
     pub fn new(
         mut driver: Socket,
         name: &str,
@@ -192,7 +196,8 @@ impl Medium {
         Ok(medium)
     }
 
-    /// Begins with an idle medium, no frames and random numbers from the first on, so that what was before has no effect.
+    /// Restarts with an idle medium, no frames and fresh random streams, so that nothing before the
+    /// run affects it.
     fn renew(&mut self) {
         let Medium { name, config, streams, .. } = self;
         let members = config.members();
@@ -217,7 +222,7 @@ impl Medium {
         self.beacons.clear();
     }
 
-    /// Begins the run if it is time, `zero` in nanoseconds of CLOCK_MONOTONIC.
+    /// Begins the run if it is time; `zero` is in nanoseconds of CLOCK_MONOTONIC.
     fn begin(&mut self, zero: u64) {
         if !self.begun && self.clock.monotonic_at(self.clock.now()) >= zero {
             self.begun = true;
@@ -226,7 +231,8 @@ impl Medium {
         }
     }
 
-    /// Serves the radios until it is told to stop. `zero` is when the run begins, in nanoseconds of CLOCK_MONOTONIC.
+    /// Serves the radios until `stop` is true. `zero` is the begin of the run, in nanoseconds of
+    /// CLOCK_MONOTONIC.
     pub fn run(mut self, stop: &Arc<AtomicBool>, zero: &Arc<AtomicU64>) -> Ended {
         while !stop.load(Ordering::Relaxed) && self.above.failed.is_none() {
             if let Err(error) = self.turn(zero) {
@@ -280,7 +286,8 @@ impl Medium {
         }
     }
 
-    /// Ends the delays of those who have received a beacon meanwhile: they send none (IEEE 802.11-2016, 11.1.3.5).
+    /// Cancels the delayed beacons of stations that have received a beacon meanwhile: they send
+    /// none (IEEE 802.11-2016, 11.1.3.5).
     fn cancel_beacons(&mut self) {
         for to in std::mem::take(&mut self.above.beaconed) {
             while let Some(place) = self.beacons.iter().position(|(_, from, _)| *from == to) {
@@ -303,11 +310,11 @@ impl Medium {
         self.above.sent.insert(number, sent);
     }
 
-    /// Takes the frames that wait at the driver's socket.
+    /// Reads the frames that wait at the driver's socket.
     fn take(&mut self) -> io::Result<()> {
         loop {
             let now = self.clock.now();
-            // What was due before the frame came.
+            // Events that were due before the frame came go first.
             self.pass(now);
             let mut frames = Vec::new();
             let (family, low, phy) = (self.above.family, self.above.low, &self.phy);
@@ -335,7 +342,7 @@ impl Medium {
 }
 
 impl Above {
-    /// Hands a frame to the radio of a station.
+    /// Passes a frame to the radio of a station.
     fn hand(&mut self, to: usize, number: u64) {
         let Some(sent) = self.sent.get(&number).or_else(|| self.arrived.get(&number)) else { return };
         if sent.is_beacon() {
@@ -363,7 +370,7 @@ impl Upper for Above {
     type Load = u64;
 
     fn choose(&mut self, _now: Time, link: Link, attempt: u32, load: Option<&u64>) -> Choice {
-        // A frame that has arrived, and whose acknowledgment has not, has no load.
+        // A frame that has arrived and whose acknowledgment has not has no load.
         if let Some(number) = load {
             self.current[link.from] = *number;
         }
@@ -431,7 +438,7 @@ impl Upper for Above {
         } else {
             self.answer(link.from, &sent, end.failures + u32::from(end.acknowledged), heard);
         }
-        // A receiver keeps what arrives before an earlier frame.
+        // A receiver keeps frames that arrive before an earlier one.
         if !self.handed.remove(&number) && link.to < self.stations {
             self.arrived.insert(number, sent);
         }
@@ -439,13 +446,14 @@ impl Upper for Above {
 }
 
 impl Above {
-    /// Tells the radio of a station how often its frame was sent and whether it was acknowledged.
+    /// Tells the radio of a station the number of tries of its frame and whether it was
+    /// acknowledged.
     fn answer(&mut self, from: usize, sent: &Sent, transmissions: u32, acknowledged: bool) {
         self.report(from, sent, &sent.counts(transmissions), acknowledged, 0);
     }
 
-    /// The same for a frame of a session of block acknowledgments. Rate control learns of a whole aggregate at once, from the first of
-    /// its frames that is settled.
+    /// Does the same for a frame of a block acknowledgment session. Rate control learns of a whole
+    /// aggregate at once, from the first of its frames that is settled.
     fn answer_marked(&mut self, from: usize, sent: &Sent, acknowledged: bool) {
         match self.aggregates[from].take() {
             Some(aggregate) => {

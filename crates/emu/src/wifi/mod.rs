@@ -1,9 +1,11 @@
-//! The kernel's own Wi-Fi over our medium: networks whose `stack` is `"linux"`, in a guest, or in a kernel that has radios.
+//! The kernel's own Wi-Fi over our medium: networks whose `stack` is `"linux"`, in a guest, or on a
+//! kernel that has simulated radios.
 //!
-//! Each station is a radio of the kernel (mac80211_hwsim) in a namespace of its own. Stations associate with the access point
-//! ([`infrastructure`]); without one they join an ad hoc network.
-//! The engine hands a packet that is to cross the network to the sender's radio ([`link`]), the kernel's Wi-Fi queues it,
-//! chooses its rates and gives it to the medium ([`medium`]), and the receiver's radio hands it back to the engine.
+//! Each station is a radio of the kernel (mac80211_hwsim) in a namespace of its own. Stations
+//! associate with the access point ([`infrastructure`]), or join an ad hoc network if there is
+//! none. The engine passes a packet that is to cross the network to the sender's radio ([`link`]).
+//! The kernel's Wi-Fi queues it, chooses its rates and gives it to the medium ([`medium`]), and the
+//! receiver's radio passes it back to the engine.
 
 pub mod frame;
 pub mod genetlink;
@@ -34,14 +36,17 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Time in which stations hear of each other by beacons before the run begins, and how often they are asked for it.
+/// Longest time before the run in which stations learn of each other by beacons, and the interval
+/// at which this is checked.
 const SETTLING: Duration = Duration::from_secs(60);
 const ASKING: Duration = Duration::from_millis(500);
-/// Bytes of memory for packets on their way through the kernel: two frames of 1500 bytes. The kernel chooses a frame's rates when it
-/// hands the frame to the driver, so with more of them rates are as old as the frames before take (docs/notes/linux-wifi.md).
+/// Bytes of memory for packets on their way through the kernel: two frames of 1500 bytes. The
+/// kernel chooses a frame's rates when it passes the frame to the driver, so with more frames on
+/// their way the choice would be older (docs/notes/linux-wifi.md).
 const UNDER_WAY: usize = 6_000;
-/// The same for 802.11n, in which the kernel itself limits the airtime of the frames that it hands to the driver: two aggregates of 64
-/// frames of 1500 bytes, each of which takes 2304 bytes of memory. What is beyond the limit waits in the queues of the kernel's Wi-Fi.
+/// The same for 802.11n, in which the kernel itself limits the airtime of the frames that it passes
+/// to the driver: two aggregates of 64 frames of 1500 bytes, each of which takes 2304 bytes of
+/// memory. Further frames wait in the queues of the kernel's Wi-Fi.
 const UNDER_WAY_IN_AGGREGATES: usize = 2 * 64 * 2304;
 
 /// The radios of a scenario's networks, and the threads of their media.
@@ -55,18 +60,19 @@ struct Network {
     most: usize,
     under_way: usize,
     stop: Arc<AtomicBool>,
-    /// When the run begins, in nanoseconds of CLOCK_MONOTONIC.
+    /// Begin of the run, in nanoseconds of CLOCK_MONOTONIC.
     zero: Arc<AtomicU64>,
     medium: Option<JoinHandle<Ended>>,
-    /// Who answers for the access point, if there is one.
+    /// The thread that answers for the access point, if there is one.
     answering: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Radios {
-    /// Makes the radios of all networks that have links among `links`, and waits until they know each other.
+    /// Creates the radios of all networks that have links among `links`, and waits until they know
+    /// each other.
     ///
     /// # Errors
-    /// This kernel has no radios, or refuses.
+    /// This kernel has no radios, or refuses to create them.
     pub fn new(
         scenario: &Scenario,
         (seed, run): (u64, u64),
@@ -114,13 +120,13 @@ impl Radios {
         network.expect("there are radios for every link")
     }
 
-    /// Tells the media when the run begins.
+    /// Tells the media the begin of the run.
     pub fn begin(&self, clock: &Clock) {
         let zero = clock.monotonic_at(Time::ZERO);
         self.networks.iter().for_each(|network| network.zero.store(zero, Ordering::Relaxed));
     }
 
-    /// The engine's side of a link.
+    /// Returns the engine's side of a link.
     ///
     /// # Errors
     /// Those of a packet socket.
@@ -131,7 +137,8 @@ impl Radios {
         Ok(Box::new(port.doing(format!("opening the radio of {}", link.network))?))
     }
 
-    /// Ends the media; returns them with the packets that the queues of each station have dropped.
+    /// Ends the media; returns their results with the number of packets that the queues of each
+    /// station have dropped.
     ///
     /// # Errors
     /// One of them ended before the run.
@@ -197,7 +204,8 @@ impl Network {
         Ok(network)
     }
 
-    /// Ends both threads; returns what the medium has to say, and whether the access point was answered for.
+    /// Ends both threads; returns the medium's results, and the result of the access point's
+    /// thread.
     fn end(&mut self) -> (Option<Ended>, io::Result<()>) {
         self.stop.store(true, Ordering::Relaxed);
         let answered = self.answering.take().map_or(Ok(()), result);
@@ -211,12 +219,12 @@ impl Drop for Network {
     }
 }
 
-/// What a thread has come to.
+/// Returns the result of a thread.
 fn result<R>(thread: JoinHandle<R>) -> R {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Packets that wait at a radio at most.
+/// Returns the largest number of packets that can wait at a radio.
 fn most(queue: &queue::Config) -> usize {
     let most = match queue {
         queue::Config::DropTail(config) => limit::most_packets(config.packets, config.bytes),

@@ -43,20 +43,21 @@ pub const CHANNEL_WIDTH: u16 = 159;
 pub const CENTER_FREQ1: u16 = 160;
 pub const NETNS_FD: u16 = 219;
 
-/// Types of interfaces: a station of an ad hoc network, and an access point. A new radio's interface is a station.
+/// Types of interfaces: a station of an ad hoc network, and an access point. A new radio's
+/// interface is a station.
 pub const ADHOC: u32 = 1;
 pub const ACCESS_POINT: u32 = 3;
 /// Widths of channels: 20 MHz, without HT and with it.
 pub const WITHOUT_HT: u32 = 0;
 pub const WITH_HT: u32 = 1;
-/// Rates of a band that senders may use: in units of 500 kbit/s, and schemes of HT.
+/// Rates that senders in a band may use: in units of 500 kbit/s, and HT schemes.
 pub const RATES_LEGACY: u16 = 1;
 pub const RATES_HT: u16 = 2;
 /// Authentication without a key.
 pub const OPEN_SYSTEM: u32 = 0;
-/// What is known of a station: its flags, a mask and the values under it.
+/// Information about a station: its flags, as a mask and the values under it.
 pub const STA_INFO_FLAGS: u16 = 17;
-/// Flags of a station as bits: it may send data, knows QoS, is authenticated, is associated.
+/// Flags of a station as bits: it may send data, has QoS, is authenticated, is associated.
 pub const AUTHORIZED: u32 = 1 << 1;
 pub const WME: u32 = 1 << 3;
 pub const AUTHENTICATED: u32 = 1 << 5;

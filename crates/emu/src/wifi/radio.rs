@@ -1,5 +1,6 @@
-//! The kernel's radios: simulated ones (mac80211_hwsim), each in a namespace of its own. Those of a network without an access point join
-//! one ad hoc network; what the others do is in [`super::infrastructure`].
+//! The kernel's simulated radios (mac80211_hwsim), each in a namespace of its own. Those of a
+//! network without an access point join one ad hoc network; the others are configured in
+//! [`super::infrastructure`].
 
 use super::genetlink::{Message, Socket};
 use super::nl80211;
@@ -44,17 +45,19 @@ pub mod hwsim {
     pub const ACKNOWLEDGED: u32 = 4;
     /// The frame belongs to a session of block acknowledgments (a bit of bentpipe's kernel).
     pub const MAY_AGGREGATE: u32 = 8;
-    /// The status is that of an aggregate, whose numbers of frames and of acknowledged ones stand in the next bytes (the same).
+    /// The status is that of an aggregate, whose numbers of frames and of acknowledged frames are
+    /// in the next bytes (also of bentpipe's kernel).
     pub const AGGREGATE: u32 = 16;
-    /// An RTS goes first.
+    /// An RTS precedes the frame.
     pub const RTS: u16 = 1;
 }
 
 /// Address of the ad hoc network (BSSID).
 const CELL: [u8; 6] = [2, 0x62, 0x70, 0, 0, 1];
-/// Name by which stations find the network (SSID).
+/// Name of the network for stations that search for it (SSID).
 pub const SSID: &[u8] = b"bentpipe";
-/// Bytes of the largest packet that a frame can carry (maximum MSDU size, IEEE 802.11-2016, table 9-19).
+/// Bytes of the largest packet that a frame can carry (maximum MSDU size, IEEE 802.11-2016, table
+/// 9-19).
 pub const LARGEST: u32 = 2304;
 
 /// A radio of the kernel, in a namespace of its own.
@@ -66,16 +69,16 @@ pub struct Radio {
     pub namespace: Namespace,
     /// Number of its interface.
     pub index: u32,
-    /// Packets that had no room in the queues before it.
+    /// Number of packets dropped for lack of room in the queues before it.
     pub dropped: Arc<AtomicU64>,
 }
 
-/// Address of station number `station`.
+/// Returns the address of station number `station`.
 pub fn address(station: usize) -> [u8; 6] {
     [2, 0, 0, 0, (station >> 8) as u8, station as u8]
 }
 
-/// Number of the station with this address.
+/// Returns the number of the station with this address.
 pub fn station_of(address: &[u8]) -> Option<usize> {
     match address {
         [2, 0, 0, 0, high, low] => Some(usize::from(*high) << 8 | usize::from(*low)),
@@ -83,7 +86,7 @@ pub fn station_of(address: &[u8]) -> Option<usize> {
     }
 }
 
-/// Frequency in MHz of the channel, and the number of its band in nl80211.
+/// Returns the frequency of the channel in MHz, and the number of its band in nl80211.
 pub fn channel(config: &Config) -> (u32, u16) {
     if config.is_low_band() {
         (2412, 0)
@@ -93,10 +96,11 @@ pub fn channel(config: &Config) -> (u32, u16) {
 }
 
 impl Radio {
-    /// Makes the radio of a station; `driver` is a socket of the namespace in which its medium is.
+    /// Creates the radio of a station; `driver` is a socket of the namespace in which its medium
+    /// is.
     ///
     /// # Errors
-    /// The kernel has no mac80211_hwsim, or refuses.
+    /// The kernel has no mac80211_hwsim, or refuses to create a radio.
     pub fn new(driver: &mut Socket, config: &Config, station: usize) -> Result<Radio, Error> {
         let doing = || format!("making the radio of station {station}");
         let own = address(station);
@@ -109,7 +113,7 @@ impl Radio {
         driver.request(family, hwsim::NEW_RADIO, &wanted).doing(doing())?;
         let number = number_of(&own).doing(doing())?;
         let namespace = Namespace::new().doing(doing())?;
-        // Its interface only carries what the engine hands it.
+        // Its interface carries only what the engine gives it.
         let _ = namespace.set_sysctl("net.ipv6.conf.default.disable_ipv6", "1");
         let family = driver.family(nl80211::FAMILY).doing("looking for nl80211 in the kernel")?;
         let target = Attributes::new()
@@ -127,7 +131,7 @@ impl Radio {
         Ok(Radio { address: own, namespace, index, dropped: Arc::default() })
     }
 
-    /// Whether it exchanges data with the station with the address `peer`.
+    /// Returns true if the radio can exchange data with the station with the address `peer`.
     ///
     /// # Errors
     /// Those of generic netlink.
@@ -149,7 +153,7 @@ impl Radio {
     }
 }
 
-/// Whether what the kernel says of a station is that data may be exchanged with it.
+/// Returns true if the kernel's description of a station says that data may be exchanged with it.
 fn is_authorized(message: &Message<'_>) -> bool {
     let flags = message.nested(nl80211::STA_INFO).and_then(|info| info.get(nl80211::STA_INFO_FLAGS));
     // A mask, and the values under it.
@@ -157,7 +161,7 @@ fn is_authorized(message: &Message<'_>) -> bool {
     set.is_some_and(|set| set & nl80211::AUTHORIZED != 0)
 }
 
-/// Number of the radio with this address.
+/// Returns the number of the radio with this address.
 fn number_of(address: &[u8; 6]) -> io::Result<u32> {
     let wanted = address.map(|byte| format!("{byte:02x}")).join(":");
     for entry in std::fs::read_dir("/sys/class/ieee80211")? {
@@ -170,7 +174,7 @@ fn number_of(address: &[u8; 6]) -> io::Result<u32> {
     Err(io::Error::other(format!("the kernel made no radio {wanted}")))
 }
 
-/// The only interface of this thread's namespace: its name and its number.
+/// Returns the only interface of this thread's namespace: its name and its number.
 ///
 /// # Errors
 /// The namespace has no such interface.
@@ -184,15 +188,15 @@ pub fn interface() -> io::Result<(String, u32)> {
 /// Brings up an interface of this thread's namespace that carries the largest packets.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel refuses.
 pub fn bring_up(name: &str) -> io::Result<()> {
     sys::bring_up(control_socket(AddressFamily::Inet)?.as_fd(), name, LARGEST)
 }
 
-/// Lets the interface with number `index` use the rates of the network's adaptation only.
+/// Restricts the interface with number `index` to the rates of the network's adaptation.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel refuses.
 pub fn choose_rates(socket: &mut Socket, family: u16, index: u32, config: &Config) -> io::Result<()> {
     let (_, band) = channel(config);
     let kind = if config.standard == Standard::N { nl80211::RATES_HT } else { nl80211::RATES_LEGACY };
@@ -222,7 +226,7 @@ fn join(config: &Config, name: &str, index: u32) -> io::Result<()> {
     choose_rates(&mut socket, family, index, config)
 }
 
-/// The width of the channel, as nl80211 numbers it.
+/// Returns the width of the channel, as nl80211 numbers it.
 pub fn width(config: &Config) -> u32 {
     if config.standard == Standard::N {
         nl80211::WITH_HT
@@ -231,7 +235,8 @@ pub fn width(config: &Config) -> u32 {
     }
 }
 
-/// The rates that senders may use, as nl80211 numbers them: all of the standard, or the only one of a fixed adaptation.
+/// Returns the rates that senders may use, as nl80211 numbers them: all of the standard, or the
+/// only one of a fixed adaptation.
 fn rates(config: &Config) -> Vec<u8> {
     let phy = config.phy();
     let all = phy.by_speed();

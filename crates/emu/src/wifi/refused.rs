@@ -1,4 +1,4 @@
-//! What the kernel's Wi-Fi cannot do, of what a scenario asks of it.
+//! Settings of scenarios that the kernel's Wi-Fi does not support.
 
 use super::genetlink::Socket;
 use super::radio::{hwsim, LARGEST};
@@ -8,10 +8,10 @@ use bentpipe_networks::wifi::adaptation;
 use bentpipe_networks::wifi::config::{Band, Config, Length, Stack, Standard, Width};
 use bentpipe_networks::NetworkKind;
 
-/// Spatial streams of a simulated radio at most.
+/// Most spatial streams of a simulated radio.
 const STREAMS: u64 = 2;
 
-/// The kernel's Wi-Fi cannot run a network of a scenario.
+/// The reason for which the kernel's Wi-Fi cannot run a network of a scenario.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum Refused {
     /// The kernel's Wi-Fi carries real packets only.
@@ -25,7 +25,7 @@ pub enum Refused {
         /// Name of the network.
         network: String,
     },
-    /// The drivers of machines' radios do not report what became of an aggregate's frames.
+    /// The drivers of machines' radios do not report the result of an aggregate's frames.
     #[error(
         "network \"{network}\" is of 802.11n, whose aggregates the simulated radios of this machine's kernel do not report to its rate \
          control; allowed: --clock kernel, 802.11a, b or g, or stack = \"model\""
@@ -34,7 +34,7 @@ pub enum Refused {
         /// Name of the network.
         network: String,
     },
-    /// The radios of the guest's kernel have a part of 802.11n.
+    /// The radios of the guest's kernel support only a part of 802.11n.
     #[error(
         "network \"{network}\" has {what}, which the radios of the kernel's 802.11n do not have here; allowed: {allowed}, or stack = \
          \"model\""
@@ -42,9 +42,9 @@ pub enum Refused {
     HighThroughput {
         /// Name of the network.
         network: String,
-        /// What of 802.11n they lack.
+        /// The setting of 802.11n that they lack.
         what: &'static str,
-        /// What they know instead, as a value of the key.
+        /// Value of the key that they support instead.
         allowed: &'static str,
     },
     /// The kernel's Wi-Fi has a rate control of its own.
@@ -82,7 +82,7 @@ pub enum Refused {
     },
 }
 
-/// The networks of a scenario that run the kernel's Wi-Fi.
+/// Returns the networks of a scenario that run the kernel's Wi-Fi.
 fn networks(scenario: &Scenario) -> impl Iterator<Item = (&String, &Config)> {
     scenario.network.iter().filter_map(|(name, kind)| match kind {
         NetworkKind::Wifi(config) if config.stack == Stack::Linux => Some((name, config)),
@@ -90,7 +90,8 @@ fn networks(scenario: &Scenario) -> impl Iterator<Item = (&String, &Config)> {
     })
 }
 
-/// Checks that this kernel has radios, if the scenario wants any. A machine's own kernel, whose `timing` is real, has no aggregates.
+/// Checks that this kernel has radios, if the scenario needs any. A machine's own kernel, whose
+/// `timing` is real, has no aggregates.
 ///
 /// # Errors
 /// It has none, or has no aggregates.
@@ -105,8 +106,9 @@ pub fn check_kernel(scenario: &Scenario, timing: Timing) -> Result<(), Refused> 
     }
 }
 
-/// What of 802.11n the guest's radios lack and a network asks for, and what they have instead. With several widths, guard intervals or
-/// kinds of rates in use, the driver could not tell them apart in the status of an aggregate.
+/// Returns the setting of 802.11n that a network asks for and the guest's radios lack, and the
+/// value that they support. With several widths, guard intervals or kinds of rates in use, the
+/// driver could not tell them apart in the status of an aggregate.
 fn lacks(config: &Config) -> Option<(&'static str, &'static str)> {
     if config.standard != Standard::N {
         return None;
@@ -121,7 +123,7 @@ fn lacks(config: &Config) -> Option<(&'static str, &'static str)> {
     lacking.into_iter().find(|(lacks, _)| *lacks).map(|(_, names)| names)
 }
 
-/// Checks what the kernel's Wi-Fi is asked for.
+/// Checks that the kernel's Wi-Fi supports the networks of a scenario that are to run it.
 ///
 /// # Errors
 /// The kernel's Wi-Fi cannot do it.

@@ -1,5 +1,5 @@
-//! Programs as flows of an emulation. Needs namespaces and TUN, and iperf3 for one test; says so and passes where a
-//! machine has none.
+//! Programs as flows of an emulation. Needs namespaces and TUN, and iperf3 for one test; prints a
+//! message and passes where a machine has none.
 
 use bentpipe_emu::{emulate, EmulateError, Emulated, Namespace};
 use bentpipe_engine::presets;
@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A folder that goes with the test.
+/// A folder that is removed with the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -27,7 +27,7 @@ impl Folder {
         fs::read_to_string(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// What the run says of its programs.
+    /// Returns the run's notes on its programs.
     fn notes(&self) -> Vec<Value> {
         let provenance: Value = serde_json::from_str(&self.text("provenance.json")).unwrap();
         provenance["notes"]["commands"].as_array().unwrap().clone()
@@ -73,7 +73,7 @@ fn without(program: Option<&str>) -> bool {
     missing.is_some()
 }
 
-/// Processes whose command line has this word in it.
+/// Returns the number of processes whose command line contains this word.
 fn processes(word: &str) -> usize {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -115,7 +115,7 @@ fn what_iperf3_measures_is_in_the_tables() {
     println!("goodput {:.3} Mbit/s", goodput / 1e6);
     // 5 Mbit/s carry 4.87 Mbit/s of payload.
     assert!((4.3e6..4.88e6).contains(&goodput), "{goodput} bit/s");
-    // 10 ms each way, and what waits in the queue.
+    // 10 ms each way, and the time in the queue.
     let rtt = [value("flow_source", "rtt_min").unwrap(), value("flow_source", "rtt_mean").unwrap()];
     assert!(rtt[0] >= 0.02 && rtt[1] >= rtt[0], "{rtt:?}");
     assert!(value("flow_source", "retransmissions").is_some());
@@ -130,7 +130,7 @@ fn what_does_not_end_is_ended_with_the_run_and_leaves_nothing() {
         return;
     }
     let folder = Folder::new("ended");
-    // A daemon in a session of its own, its starter deaf to SIGTERM, and one that has long gone.
+    // A daemon in a session of its own, whose starter ignores SIGTERM, and one that ended long ago.
     let word = format!("86{}", std::process::id());
     let daemon = flow("deaf", &format!("run = \"sh -c 'trap : TERM; setsid sleep {word} & wait; wait'\""));
     let gone =

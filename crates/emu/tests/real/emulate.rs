@@ -1,4 +1,5 @@
-//! Whole runs on the real clock. Needs namespaces and TUN; says so and passes where a machine has none.
+//! Whole runs on the real clock. Needs namespaces and TUN; prints a message and passes where a
+//! machine has none.
 
 use bentpipe_emu::{emulate, Emulated, Namespace, Timing, Variants};
 use bentpipe_engine::presets;
@@ -9,7 +10,7 @@ use bentpipe_testing::{repeated, skipped};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// A folder that goes with the test.
+/// A folder that is removed with the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -39,7 +40,7 @@ fn run(name: &str, scenario: &str) -> Option<Emulated> {
     Some(emulate(&loaded.value, &loaded.to_toml(), &folder.0, &options, &mut progress).unwrap())
 }
 
-/// Makes a run as [`run`] does and checks it, again if the machine disturbed it.
+/// Makes a run as [`run`] does and checks it, and repeats it if the machine disturbed it.
 fn test(name: &str, scenario: &str, check: impl Fn(&Emulated)) {
     repeated(|| run(name, scenario), |run| run.fidelity.reasons.clone(), check);
 }
@@ -70,8 +71,9 @@ transport = "tcp"
         assert!(run.complete);
         assert_eq!(value("flow_destination", "delivered_bytes"), Some(2e6));
         assert_eq!(value("flow_source", "sent_bytes"), Some(2e6));
-        // 2 MB in segments of 1460 bytes and 40 of headers take 1.644 s at 10 Mbit/s; the handshake and the last
-        // acknowledgment take 0.1 s each, and slow start from ten segments some more round trips.
+        // 2 MB in segments of 1460 bytes and 40 of headers take 1.644 s at 10 Mbit/s. The handshake
+        // and the last acknowledgment take 0.1 s each, and slow start from ten segments takes a few
+        // more round trips.
         let completed = value("flow_source", "completed").unwrap();
         assert!((1.84..4.0).contains(&completed), "completed at {completed} s");
         let (rtt_min, start) =
@@ -126,7 +128,8 @@ transport = {{ kind = "tcp", congestion = "{name}" }}
         }
         test(name, &format!("{link}{flow}"), |run| {
             let bytes = run.report.value("flow_destination", "f", "delivered_bytes").unwrap();
-            // 10 Mbit/s carry 4.87 MB of payload in 4 s; BBR leaves the pipe empty now and then to see how long it is.
+            // 10 Mbit/s carry 4.87 MB of payload in 4 s; BBR empties the pipe now and then to
+            // measure its length.
             let share = bytes / (4.0 * 10e6 / 8.0 * 1460.0 / 1500.0);
             println!("{name}: {:.1} % of the link", 100.0 * share);
             assert!((0.85..=1.0).contains(&share), "{name} had {share} of the link");

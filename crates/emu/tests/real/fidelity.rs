@@ -1,4 +1,5 @@
-//! A run knows what was wrong with it: an engine that was kept from working, packets that got lost on the way to it.
+//! Runs that know their defects: an engine that was kept from working, packets that got lost on the
+//! way to it.
 
 use bentpipe_core::{address, Recorder};
 use bentpipe_emu::calibrate::load::{self, Offer};
@@ -10,7 +11,7 @@ use bentpipe_testing::skipped;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// An IPv4 packet without payload from node 0 to node 1, which is all that a network asks for.
+/// An IPv4 packet without payload from node 0 to node 1, enough for the network.
 fn packet() -> Vec<u8> {
     let mut packet = vec![0; 40];
     packet[0] = 0x45;
@@ -20,7 +21,7 @@ fn packet() -> Vec<u8> {
     packet
 }
 
-/// Waits for what is sure to come, and panics if it does not within 30 s.
+/// Waits for a condition, and panics if it does not hold within 30 s.
 #[allow(clippy::disallowed_methods, reason = "it is the machine's time that is limited, not the model's")]
 fn wait_for(mut there: impl FnMut() -> bool) {
     let started = Instant::now();
@@ -29,8 +30,8 @@ fn wait_for(mut there: impl FnMut() -> bool) {
     }
 }
 
-/// A network of one link in memory, whose engine is kept from working for `pause` while a packet is under way. The keys
-/// in `by_hand` are set after that packet has arrived.
+/// Returns a network of one link in memory, whose engine is kept from working for `pause` while a
+/// packet is under way. The keys in `by_hand` are set after that packet has arrived.
 fn run(pause: Option<Duration>, by_hand: &[(&'static str, &'static str)]) -> Fidelity {
     let scenario = one_link(10_000_000, 300_000_000);
     let names = ["a".to_owned(), "b".to_owned()];
@@ -90,7 +91,7 @@ fn what_is_changed_by_hand_is_not_held_against_the_scenario() {
     let slower = links(&[("link.link.rate", "1 Mbit/s")]);
     assert_eq!(slower[0].rate, 10_000_000.0);
     assert_eq!((slower[0].achieved_rate, slower[0].achieved_loss), (None, Some(0.0)));
-    // One change does not make the others forgotten.
+    // One change does not hide the others.
     let both = links(&[
         ("link.link.error", "{ kind = \"packet\", probability = 0.5 }"),
         ("link.link.rate", "1 Mbit/s"),

@@ -1,6 +1,7 @@
-//! Every application and every transport, by its sample, on the real clock: what `scripts/new` adds runs there as it does in a
-//! simulation. Over a transport that kernels have, the flow is over real sockets of real hosts; over others models are at its
-//! ends, and the packets of both share the link. Needs namespaces and TUN; says so and passes where a machine has none.
+//! Every application and every transport, by its sample, on the real clock: what `scripts/new` adds
+//! runs there as it does in a simulation. If the kernel has the transport, the flow is over real
+//! sockets of real hosts; otherwise models are at its ends, and the packets of both share the link.
+//! Needs namespaces and TUN; prints a message and passes where a machine has none.
 //!
 //! `ONLY=toy` runs those whose kind has this part.
 
@@ -13,7 +14,7 @@ use bentpipe_testing::skipped;
 use bentpipe_transport::{self as transport, app};
 use std::ops::ControlFlow;
 
-/// The flow of a variant, beside one of datagrams.
+/// Returns the flow of a variant, with another flow of datagrams.
 fn scenario(keys: &str) -> String {
     format!(
         r#"name = "kinds"
@@ -40,7 +41,7 @@ transport = "udp"
     )
 }
 
-/// The scenarios with samples of a list that are accepted, each with the kind.
+/// Returns the accepted scenarios with samples of a list, each with the kind.
 fn accepted(kinds: &[&'static str], samples: &[String], flows: &[String]) -> Vec<(&'static str, String)> {
     let only = std::env::var("ONLY").unwrap_or_default();
     let mut accepted = Vec::new();
@@ -76,7 +77,7 @@ fn every_application_and_transport_runs_on_the_real_clock() {
     let transports = accepted(transport::Config::KINDS, &transport::Config::samples(), &with);
     for (kind, text) in apps.into_iter().chain(transports) {
         let scenario = read(&text).expect("it was accepted");
-        // Programs are the business of `commands.rs`.
+        // `commands.rs` tests programs.
         if scenario.flow.iter().any(|flow| flow.is_command()) {
             continue;
         }

@@ -1,4 +1,5 @@
-//! Real kernels behind the engine. Needs namespaces and TUN; says so and passes where a machine has none.
+//! Real kernels behind the engine. Needs namespaces and TUN; prints a message and passes where a
+//! machine has none.
 
 #![allow(clippy::disallowed_methods, reason = "the real clock is what is tested")]
 

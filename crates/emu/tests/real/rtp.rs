@@ -1,6 +1,7 @@
-//! RTP of any program that passes an emulation is recognised: a call on the real clock, beside datagrams that make it jitter, over a
-//! link that loses packets, compared with what tshark's `rtp,streams` makes of the capture. Needs namespaces, TUN and tshark; says
-//! so and passes where a machine has none.
+//! Recognition of the RTP of any program in an emulation: a call on the real clock, together with
+//! datagrams that make it jitter, over a link that loses packets, compared with tshark's
+//! `rtp,streams` of the capture. Needs namespaces, TUN and tshark; prints a message and passes
+//! where a machine has none.
 
 use bentpipe_emu::{emulate, Namespace};
 use bentpipe_engine::presets;
@@ -36,10 +37,12 @@ transport = "udp"
 app = { kind = "cbr", rate = "200 kbit/s", datagram = "1200 B", on = "200 ms", off = "100 ms", distribution = "exponential" }
 "#;
 
-/// The numbers in a line of tshark's table `rtp,streams`: packets, lost, and mean and largest jitter in ms.
+/// Returns the numbers in a line of tshark's table `rtp,streams`: packets, lost, and mean and
+/// largest jitter in ms.
 fn of_tshark(line: &str) -> [f64; 4] {
     let words: Vec<&str> = line.split_whitespace().collect();
-    // Times, addresses, ports, SSRC, codec, then packets, lost, (per cent), three deltas, three jitters.
+    // Times, addresses, ports, SSRC, codec, then packets, lost, (per cent), three deltas, three
+    // jitters.
     let lost = words.iter().position(|word| word.starts_with('(')).expect("the share of lost packets");
     let number = |at: usize| words[at].parse::<f64>().unwrap();
     [number(lost - 2), number(lost - 1), number(lost + 5), number(lost + 6)]
@@ -68,7 +71,8 @@ fn streams_have_the_loss_and_the_jitter_of_tshark() {
     let table = String::from_utf8_lossy(&shown.stdout);
     let rows: Vec<_> = run.report.rows().iter().filter(|(table, ..)| table.name == "rtp").collect();
     assert_eq!(rows.len(), 2, "both directions of the call, and nothing else");
-    // Packets are captured at b: those that it sends before the link, those for it behind it, as they are recognised.
+    // Packets are captured at b: its own before the link, and those for it behind the link, where
+    // they are recognised.
     for (_, stream, _) in rows.into_iter().filter(|(_, stream, _)| stream.starts_with("198.18.0.1:")) {
         let value = |column| run.report.value("rtp", stream, column).unwrap();
         let ssrc = stream.rsplit('-').next().unwrap().to_uppercase();
@@ -83,7 +87,7 @@ fn streams_have_the_loss_and_the_jitter_of_tshark() {
         assert!(near(value("jitter_max"), largest), "{stream}: {} s, {line}", value("jitter_max"));
         assert!(value("mos") > 1.0 && value("delay") > 0.1);
     }
-    // What the call itself measured of the packets that reached it.
+    // The call's own measurements of the packets that reached it.
     let voice = |column| run.report.value("flow_voice", "call", column).unwrap();
     assert!(voice("voice_lost") >= 2.0 && voice("voice_delay") > 0.18 && voice("voice_delay") < 0.4);
     assert!(voice("voice_round_trip") > 0.2);

@@ -1,5 +1,6 @@
-//! Spoiled packets before real kernels: with stale checksums they drop them and count that, with valid ones their programs
-//! read wrong bytes. Needs namespaces and TUN; says so and passes where a machine has none.
+//! Corrupted packets at real kernels. With stale checksums the kernels drop them and count that;
+//! with valid ones their programs read wrong bytes. Needs namespaces and TUN; prints a message and
+//! passes where a machine has none.
 
 use bentpipe_core::Recorder;
 use bentpipe_emu::{Clock, Live, Namespace, Prepared, Setup};
@@ -15,7 +16,8 @@ use std::time::Duration;
 const DATAGRAMS: usize = 40;
 const BYTES: usize = 300_000;
 
-/// A network of two hosts whose link spoils packets on the way from a to b; nothing where there can be none.
+/// Returns a network of two hosts whose link corrupts packets on the way from a to b; `None` where
+/// there can be none.
 fn network(effect: &str, probability: f64) -> Option<Live> {
     if let Err(error) = Namespace::new() {
         skipped(format!("no network namespaces: {error}"));
@@ -45,7 +47,7 @@ fn network(effect: &str, probability: f64) -> Option<Live> {
     Some(prepared.unwrap().start(Clock::start(), None).unwrap())
 }
 
-/// One number of /proc/net/snmp at host b.
+/// Returns one number of /proc/net/snmp at host b.
 fn counter(live: &Live, protocol: &str, name: &str) -> u64 {
     let read = || {
         ["snmp", "snmp6"]
@@ -61,7 +63,7 @@ fn counter(live: &Live, protocol: &str, name: &str) -> u64 {
     values.split(' ').nth(at).unwrap().parse().unwrap()
 }
 
-/// What of some datagrams arrives at b.
+/// Returns the datagrams that arrive at b.
 fn datagrams(live: &Live, from: &str, to: &str) -> Vec<Vec<u8>> {
     let at = |host: &str, address: &str| {
         live.host(host).unwrap().namespace.within(|| UdpSocket::bind(address)).unwrap().unwrap()
@@ -84,7 +86,7 @@ fn stream_bytes() -> Vec<u8> {
     (0..BYTES).map(|byte| ((byte * 31) >> 3) as u8).collect()
 }
 
-/// What b reads of a connection on which a writes [`stream_bytes`].
+/// Returns the bytes that b reads of a connection on which a writes [`stream_bytes`].
 fn stream(live: &Live) -> Vec<u8> {
     let inside = |host: &str| &live.host(host).unwrap().namespace;
     let listener = inside("b").within(|| TcpListener::bind("198.18.0.2:99")).unwrap().unwrap();
@@ -113,7 +115,8 @@ fn a_kernel_drops_what_its_checksum_does_not_fit() {
     for ((from, to), protocol) in ADDRESSES.into_iter().zip(["Udp", "Udp6"]) {
         assert_eq!(datagrams(&live, from, to).len(), 0, "{protocol}");
         assert_eq!(counter(&live, protocol, "InErrors"), DATAGRAMS as u64, "{protocol}");
-        // A length that is too long is seen before: 15 of 16 wrong bits in that field, of more than 864 bits altogether.
+        // A length field that is too large is noticed before: 15 of the 16 bits of that field, of
+        // more than 864 bits altogether.
         let refused = counter(&live, protocol, "InCsumErrors");
         assert!(refused >= DATAGRAMS as u64 * 8 / 10, "{protocol}: {refused}");
     }
@@ -123,7 +126,7 @@ fn a_kernel_drops_what_its_checksum_does_not_fit() {
     assert_eq!(wrong_bits(&stream(&live), &stream_bytes()), 0);
     let refused = counter(&live, "Tcp", "InCsumErrors");
     println!("TCP refused {refused} segments");
-    // Of 208 segments and more 3 % are 6, standard deviation 2.5.
+    // 3 % of 208 segments or more are 6, with a standard deviation of 2.5.
     assert!(refused > 0);
 }
 
@@ -138,7 +141,7 @@ fn a_program_reads_wrong_bytes_when_the_checksum_holds() {
         }
     }
     drop(live);
-    // What has no payload would be lost, and with it every handshake.
+    // Packets without payload would be lost, and with them every handshake.
     let live = network("valid-checksum", 0.1).unwrap();
     let wrong = wrong_bits(&stream(&live), &stream_bytes());
     println!("TCP delivered {wrong} wrong bits");

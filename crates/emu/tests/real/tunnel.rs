@@ -1,5 +1,6 @@
-//! A host on another machine. Namespaces stand for the machines, and a second engine for the network between them. Needs
-//! namespaces, TUN, `ip` and the kernel's VXLAN; says so and passes where a machine has none.
+//! A host on another machine. Namespaces stand for the machines, and a second engine for the
+//! network between them. Needs namespaces, TUN, `ip` and the kernel's VXLAN; prints a message and
+//! passes where a machine has none.
 
 #![allow(clippy::disallowed_methods, reason = "the real clock is what is tested")]
 
@@ -41,7 +42,7 @@ fn set_delay(between: &Handle, delay: u64) {
 }
 
 impl Machines {
-    /// With 20 ms between them; `None` where they cannot be had.
+    /// Creates the machines with a delay of 20 ms between them; `None` where there can be none.
     fn new() -> Option<Machines> {
         let namespaces = match (Namespace::new(), Namespace::new()) {
             (Ok(a), Ok(b)) => [a, b],
@@ -75,7 +76,8 @@ impl Machines {
         Some(Machines { namespaces, between, engine })
     }
 
-    /// A network on machine A whose host b is on machine B at `address`, which joins; `None` without VXLAN.
+    /// Returns a network on machine A whose host b is on machine B at `address`, which joins;
+    /// `None` without VXLAN.
     fn emulate(&self, scenario: &Scenario, address: &str) -> Option<Live> {
         let live = on(&self.namespaces[0], scenario, address);
         for command in &live.elsewhere()[0].join {
@@ -94,7 +96,7 @@ impl Machines {
     }
 }
 
-/// A network on a machine, whose host b is on another at `address`.
+/// Returns a network on a machine, whose host b is on another at `address`.
 fn on(machine: &Namespace, scenario: &Scenario, address: &str) -> Live {
     let live = machine.within(|| {
         let setup = Setup {
@@ -113,7 +115,7 @@ fn on(machine: &Namespace, scenario: &Scenario, address: &str) -> Live {
     live.unwrap()
 }
 
-/// Runs a command in a namespace: what it prints, or what was wrong.
+/// Runs a command in a namespace. Returns its output, or the error.
 fn shell(namespace: &Namespace, command: &str) -> Result<String, String> {
     let output = namespace.within(|| Command::new("sh").args(["-c", command]).output()).unwrap().unwrap();
     match output.status.success() {
@@ -126,7 +128,7 @@ fn tunnel(live: &Live) -> Tunnel {
     live.handle().ask(|bridge, _| tunnels(bridge)["b"].clone()).unwrap()
 }
 
-/// Waits until the tunnel is known to take about that many milliseconds.
+/// Waits until the tunnel's estimated delay is about that many milliseconds.
 fn wait_until_known(live: &Live, delay: u64) {
     let begin = Instant::now();
     while (tunnel(live).one_way_s * 1e3 - delay as f64).abs() > 0.2 {
@@ -135,7 +137,8 @@ fn wait_until_known(live: &Live, delay: u64) {
     }
 }
 
-/// A socket at an address of a namespace, which the kernel adds some time after it was asked to.
+/// Returns a socket at an address of a namespace, which the kernel adds some time after it was
+/// asked to.
 fn bound(namespace: &Namespace, address: &str) -> UdpSocket {
     let end = Instant::now() + Duration::from_secs(10);
     loop {
@@ -162,7 +165,7 @@ fn echo(namespace: &Namespace, address: &str) {
     });
 }
 
-/// The least of nine round trips of `size` bytes, in milliseconds.
+/// Returns the smallest of nine round trips of `size` bytes, in milliseconds.
 fn round_trip(live: &Live, from: &str, to: &str, size: usize) -> f64 {
     let socket = bound(&live.host("a").unwrap().namespace, from);
     let took = (0..9).map(|_| {
@@ -224,7 +227,8 @@ fn the_way_to_another_machine_is_part_of_the_delay() {
     assert_eq!(again.unwrap(), 4789, "the tunnel's port is free again");
 }
 
-/// Sends 2 MB over TCP from one namespace to `address` in another: whether they arrive as they were.
+/// Sends 2 MB over TCP from one namespace to `address` in another. Returns true if they arrive
+/// unchanged.
 fn arrives(from: &Namespace, to: &Namespace, address: &str) -> bool {
     let listener = to.within(|| TcpListener::bind(address)).unwrap().unwrap();
     let sent: Vec<u8> = (0..2_000_000u32).map(|byte| (byte * 7 + byte / 251) as u8).collect();
@@ -239,7 +243,7 @@ fn arrives(from: &Namespace, to: &Namespace, address: &str) -> bool {
     receiver.join().unwrap() == sent
 }
 
-/// Containers of one machine are joined like that, with packets whose checksums nobody has finished.
+/// Containers of one machine are joined like this, with packets without computed checksums.
 #[test]
 fn machines_joined_by_a_veth_pair_carry_tcp_both_ways() {
     let (Ok(a), Ok(b)) = (Namespace::new(), Namespace::new()) else {
@@ -270,7 +274,8 @@ fn machines_joined_by_a_veth_pair_carry_tcp_both_ways() {
     echo(&b, "198.18.0.2:7");
     let took = round_trip(&live, "198.18.0.1:0", "198.18.0.2:7", 1472);
     assert!((10.0..12.0).contains(&took), "{took} ms");
-    // No packet was longer than the network's: 8 MB there and back are some 5600 and their acknowledgments.
+    // No packet was longer than the network's MTU: 8 MB in both directions are some 5600 packets
+    // and their acknowledgments.
     let longest = live.handle().ask(|bridge, now| {
         let report = bridge.network().report(now);
         let value = |column| report.value("link", "link.return", column).unwrap();

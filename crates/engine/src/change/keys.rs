@@ -1,14 +1,14 @@
 //! The keys that can change while a network runs, as marked in the configuration structs.
 //!
-//! `#[schemars(extend("changeable" = true))]` on a key marks it and everything below it. The mark is in the
-//! scenario's schema, so the reference page shows it too. A model that marks a key acts on it in its
-//! [`Stage::change`](bentpipe_stage::Stage::change).
+//! `#[schemars(extend("changeable" = true))]` on a key marks it and everything below it. The mark
+//! is in the scenario's schema, so the reference page also shows it. A model that marks a key
+//! applies its changes in [`Stage::change`](bentpipe_stage::Stage::change).
 
 use crate::scenario::{LinkPair, NetworkKind};
 use schemars::{generate::SchemaSettings, JsonSchema};
 use serde_json::Value;
 
-/// Every key that can change, as a key path with `NAME` for the link's or network's name.
+/// Returns every changeable key, as a key path with `NAME` for the link's or network's name.
 pub fn changeable() -> Vec<String> {
     let under = |list: &'static str, keys: Vec<String>| {
         keys.into_iter().map(move |key| format!("{list}.NAME.{key}")).collect::<Vec<_>>()
@@ -16,7 +16,7 @@ pub fn changeable() -> Vec<String> {
     [under("link", of::<LinkPair>()), under("network", of::<NetworkKind>())].concat()
 }
 
-/// The marked keys of a configuration, whichever kinds its parts are of.
+/// Returns the marked keys of a configuration, for all kinds of its parts.
 pub(super) fn of<Config: JsonSchema>() -> Vec<String> {
     let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Config>();
     let mut keys = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn of<Config: JsonSchema>() -> Vec<String> {
     keys
 }
 
-/// The marked keys of one kind of a configuration that chooses among kinds.
+/// Returns the marked keys of one kind of a configuration that chooses among kinds.
 pub(super) fn of_kind<Config: JsonSchema>(kind: &str) -> Vec<String> {
     let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Config>();
     let root = schema.as_value();
@@ -36,7 +36,8 @@ pub(super) fn of_kind<Config: JsonSchema>(kind: &str) -> Vec<String> {
     keys
 }
 
-/// `within`: the definitions that lead here, since kinds may contain kinds of their own list.
+/// Collects marked keys. `within` are the definitions on the path to here, because kinds may
+/// contain kinds of their own list.
 fn collect<'a>(
     root: &'a Value,
     schema: &'a Value,

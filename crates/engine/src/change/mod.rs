@@ -1,12 +1,12 @@
 //! Parameters that change while a network runs, at times that the scenario gives or on request.
 //!
-//! Both set keys of the scenario, like an override before a run, and both work the same way: [`parts`]
-//! rebuilds the configuration of the link or network by the loader's own rules and checks, refuses what is
-//! not [marked as changeable](keys), and returns the stages to be [told](bentpipe_core::Stage::change). A
-//! change in the scenario takes effect at its time before anything else that is due then; several at one time
-//! in the order of the file.
+//! Both set keys of the scenario, like an override before a run, and both work the same way:
+//! [`parts`] rebuilds the configuration of the link or network by the loader's own rules and
+//! checks, refuses keys that are not [marked as changeable](keys), and returns the stages to be
+//! [informed](bentpipe_stage::Stage::change). A change in the scenario takes effect before all
+//! other events at its time; several changes at one time apply in the order of the file.
 //!
-//! Limit: routes remain those of the start, however delays change.
+//! Limit: routes are not recomputed when delays change.
 
 mod keys;
 mod parts;
@@ -36,7 +36,7 @@ impl Changes {
         Changes { parts: Parts::of(scenario), due: due.collect(), made: Set::new() }
     }
 
-    /// The time of the scenario's next change.
+    /// Returns the time of the scenario's next change.
     #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         self.due.front().map(|(at, _)| *at)
@@ -50,12 +50,13 @@ impl Changes {
         orders.expect("the scenario has been checked, and so has what was set by hand since")
     }
 
-    /// The keys that have changed until now, by the scenario or by hand, each with its last value.
+    /// Returns the keys changed so far, by the scenario or by hand, each with its last value.
     pub(crate) fn made(&self) -> &Set {
         &self.made
     }
 
-    /// Sets `key` to `value`, unless that is invalid or would invalidate a later change of the scenario.
+    /// Sets `key` to `value`, unless the value is invalid or would invalidate a later change of the
+    /// scenario.
     pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<Orders, ScenarioError> {
         let set = assignment("set", key, value)?;
         let mut parts = self.parts.clone();
@@ -82,7 +83,7 @@ impl Changes {
     }
 }
 
-/// Adds the keys of `set` to those in `all`, in place of earlier values.
+/// Adds the keys of `set` to those in `all`, replacing earlier values.
 fn add(all: &mut Set, set: Set) {
     for (key, value) in set {
         match (all.get_mut(&key), value) {

@@ -1,4 +1,4 @@
-//! The links and networks of a running scenario with their present configurations.
+//! The links and networks of a running scenario, with their present configurations.
 
 use super::keys;
 use crate::scenario::{LinkPair, NetworkKind, Scenario};
@@ -18,7 +18,8 @@ use std::sync::Arc;
 pub(crate) struct Parts {
     links: BTreeMap<String, LinkPair>,
     networks: BTreeMap<String, Network>,
-    /// The links of each multilink; a link with retransmissions is one by itself, as both of its directions are one stage.
+    /// The links of each multilink. A link with retransmissions counts as one, because both of its
+    /// directions are one stage.
     multilinks: Arc<BTreeMap<String, Vec<String>>>,
     /// The changeable keys of a link.
     link_keys: Arc<Vec<String>>,
@@ -26,14 +27,14 @@ pub(crate) struct Parts {
 
 #[derive(Clone)]
 struct Network {
-    /// What its stages were built from; none if nothing of it can change.
+    /// Configuration from which its stages were built; `None` if no key of it can change.
     start: Option<Changing>,
     now: Checked,
     /// The changeable keys of its kind.
     keys: Arc<Vec<String>>,
 }
 
-/// A network as the loader's rules see it.
+/// A network, with the checks of the loader.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Checked(NetworkKind);
@@ -44,7 +45,7 @@ impl Check for Checked {
     }
 }
 
-/// What the stages built from a part are told.
+/// The change for the stages that were built from a part.
 #[derive(Clone)]
 pub(crate) enum Told {
     Link(Arc<(link::Config, link::Config)>),
@@ -62,7 +63,7 @@ impl Told {
     }
 }
 
-/// Orders by the name of the stage.
+/// The changes by name of the stage.
 pub(crate) type Orders = BTreeMap<String, Told>;
 
 impl Parts {
@@ -91,7 +92,7 @@ impl Parts {
         }
     }
 
-    /// Applies the values of `set`, all or none. Returns which stages are to be told what.
+    /// Applies the values of `set`, all or none. Returns the changes for the stages.
     pub(crate) fn change(&mut self, set: &Set) -> Result<Orders, Vec<Problem>> {
         let (mut problems, mut orders, mut after) = (Problems::default(), Orders::new(), self.clone());
         if set.is_empty() {
@@ -113,7 +114,7 @@ impl Parts {
         }
         for (multilink, links) in self.multilinks.iter() {
             let mut told = |name: &String| {
-                // Both are removed.
+                // Both keys are removed.
                 orders.remove(name).is_some() | orders.remove(&LinkPair::back_name(name)).is_some()
             };
             if links.iter().fold(false, |any, name| told(name) | any) {
@@ -132,7 +133,7 @@ impl Parts {
 
 const FIXED: &str = "cannot change while the network runs";
 
-/// Passes each part that `named` names to `change`.
+/// Passes each part in `named` to `change`.
 fn each<Part>(
     named: &Value,
     parts: &mut BTreeMap<String, Part>,
@@ -187,7 +188,7 @@ fn change_link(
     *link = after;
 }
 
-/// Adds a problem for each key that the link's trace sets repeatedly.
+/// Adds a problem for each key that the link's trace also sets.
 fn refuse_traced(set: &Set, trace: &Option<link::series::Config>, problems: &mut Problems) {
     let Some(trace) = trace else { return };
     for key in
@@ -206,7 +207,7 @@ fn change_network(
 ) {
     let Some(after) = altered(&network.now, set, &network.keys, problems) else { return };
     let config: &dyn AccessNetwork = &*after.0;
-    // A kind without changeable keys has none that `altered` would have accepted.
+    // `altered` would have refused a kind without changeable keys.
     let (Some(start), Some(before), Some(new)) =
         (&network.start, network.now.0.changing(name), config.changing(name))
     else {
@@ -231,7 +232,7 @@ where
     let mut fixed = Vec::new();
     find_fixed(set, &mut Vec::new(), keys, &mut fixed);
     if !fixed.is_empty() {
-        // Problems elsewhere that follow from what may not be set at all would only distract.
+        // Problems elsewhere that follow from a key that must not be set would only distract.
         found.retain(|problem| is_written(set, &problem.path));
     }
     for path in fixed {
@@ -257,7 +258,7 @@ where
     after.filter(|_| fine)
 }
 
-/// Whether `set` has a value at `path`.
+/// Returns true if `set` contains a value at `path`.
 fn is_written(set: &Set, path: &[String]) -> bool {
     let Some((first, rest)) = path.split_first() else { return true };
     match set.get(first) {

@@ -1,4 +1,4 @@
-//! What must hold of the changes during a run.
+//! Checks of the changes during a run.
 
 use crate::change::Parts;
 use crate::scenario::Scenario;

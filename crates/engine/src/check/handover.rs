@@ -1,4 +1,4 @@
-//! What must hold between multilinks, their links, and the handovers between these.
+//! Checks of multilinks, their links, and the handovers between these.
 
 use crate::handovers;
 use crate::layout::lay;
@@ -51,7 +51,8 @@ impl Scenario {
         });
     }
 
-    /// Flows that want to be told of handovers must have some, in a scenario that is otherwise valid.
+    /// Adds the problems of flows that react to handovers but have none on their path, for a
+    /// scenario that is otherwise valid.
     pub(super) fn check_told(&self, problems: &mut Problems) {
         for flow in &self.flow {
             let Some(config) = flow.transport.tcp() else { continue };
@@ -130,7 +131,8 @@ impl Scenario {
         }
     }
 
-    /// Handovers do not overlap: each is over before the next starts, and before the run ends.
+    /// Adds the problems of overlapping handovers: each must be over before the next starts, and
+    /// before the run ends.
     fn check_plan(&self, multilink: &multilink::Config, problems: &mut Problems) {
         let first = multilink.links.first();
         // A problem of a handover of both directions is reported once.

@@ -1,4 +1,4 @@
-//! What must hold between the parts of a scenario: unique names, and references that lead somewhere.
+//! Checks between the parts of a scenario: unique names, and references to existing parts.
 
 mod change;
 mod handover;
@@ -15,7 +15,7 @@ use bentpipe_scenario::{Members, Renamed};
 use bentpipe_transport::{self as transport, app, names, tcp};
 use std::collections::BTreeMap;
 
-/// Maximum number of nodes in a network: their numbers have 16 bits in every packet.
+/// Maximum number of nodes in a network: node numbers have 16 bits in every packet.
 const NODES: usize = 65_535;
 
 impl bentpipe_scenario::Check for Scenario {
@@ -85,7 +85,8 @@ impl bentpipe_scenario::Check for Scenario {
 }
 
 impl Scenario {
-    /// Problems that prevent a complete run. A network that is kept up for programs needs no flows.
+    /// Returns the problems that prevent a complete run. A network that is kept up for programs
+    /// needs no flows.
     pub fn check_run(&self) -> Problems {
         let mut problems = Problems::default();
         if self.flow.is_empty() {
@@ -94,7 +95,7 @@ impl Scenario {
         problems
     }
 
-    /// Warnings about settings that are allowed but probably not intended, of a valid scenario.
+    /// Returns warnings about a valid scenario: settings that are allowed but probably unintended.
     pub fn remarks(&self) -> Problems {
         let mut remarks = Problems::default();
         remarks.within("link", |remarks| {
@@ -110,7 +111,8 @@ impl Scenario {
         remarks
     }
 
-    /// Problems that prevent a simulation, though not an emulation: flows that need real hosts.
+    /// Returns the problems that prevent a simulation but not an emulation: flows that need real
+    /// hosts.
     pub fn check_simulated(&self) -> Problems {
         let mut problems = Problems::default();
         problems.within("flow", |problems| {
@@ -122,8 +124,9 @@ impl Scenario {
         problems
     }
 
-    /// The parts of a link, a network or a flow have names that start with its name. Two parts of the same
-    /// name would draw the same random numbers and could not be distinguished in results.
+    /// Adds the problems of ambiguous parts. The parts of a link, a network or a flow have names
+    /// that start with its name. Two parts of the same name would draw the same random numbers and
+    /// would be indistinguishable in results.
     fn check_parts(&self, problems: &mut Problems) {
         let mut seen = BTreeMap::new();
         let mut part = |(list, owner): (&str, &str), what: String, name: String, problems: &mut Problems| {
@@ -184,8 +187,8 @@ impl Scenario {
         }
     }
 
-    /// The framing that carries the shortest packets: its place, its kind, and the size of its longest packet
-    /// in bytes.
+    /// Returns the framing with the shortest maximum packet: its place, its kind, and the size of
+    /// its longest packet in bytes.
     fn narrowest(&self) -> Option<(String, &'static str, u32)> {
         let links = self.link.iter().flat_map(|link| {
             let both = [(link.name.clone(), link.forward()), (LinkPair::back_name(&link.name), link.back())];
@@ -349,8 +352,8 @@ fn not_simulated(name: &str, known: &[&str]) -> String {
     format!("{name} is the Linux kernel's own and needs `bentpipe emulate`; allowed: {}", known.join(", "))
 }
 
-/// Size in bytes of the largest packet that a flow sends, and the sum that makes it; `None` if a program
-/// decides.
+/// Returns the size in bytes of the largest packet of a flow, and its sum as text; `None` if a
+/// program determines it.
 fn largest_packet(flow: &Flow) -> Option<(u64, String)> {
     if flow.is_command() {
         return None;
@@ -363,7 +366,7 @@ fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mu
     for (index, name) in names.enumerate() {
         if let Some(first) = seen.insert(name, index) {
             problems.within(list, |problems| {
-                // The name would lead to the first of them.
+                // The name would refer to the first of them.
                 problems.within(index.to_string(), |problems| {
                     let message =
                         format!("\"{name}\" is also the name of {list}.{first}; allowed: each name once");

@@ -1,4 +1,4 @@
-//! What must hold between proxies and the rest of a scenario, besides what must hold for every service.
+//! Checks between proxies and the rest of a scenario, in addition to those of all services.
 
 use super::{check_congestion, check_congestion_simulated};
 use crate::scenario::Scenario;
@@ -14,7 +14,7 @@ impl Scenario {
         }
     }
 
-    /// For proxies at nodes that exist.
+    /// Adds the problems of the sides of proxies, at existing nodes.
     pub(super) fn check_sides_of_proxies(&self, problems: &mut Problems) {
         for proxy in &self.proxy {
             problems.within(&proxy.name, |problems| self.check_sides(proxy, problems));
@@ -38,7 +38,8 @@ impl Scenario {
         });
     }
 
-    /// The links, multilinks and networks of a node; links of a multilink are not its own.
+    /// Returns the links, multilinks and networks of a node. The links of a multilink are
+    /// represented by the multilink.
     fn ways_at(&self, node: &str) -> Vec<&str> {
         let links = self.link.iter().filter(|link| link.from == node || link.to == node);
         let parts: BTreeSet<&str> = links

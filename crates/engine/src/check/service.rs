@@ -1,4 +1,4 @@
-//! What must hold between services, proxies among them, and the rest of a scenario.
+//! Checks between services, including proxies, and the rest of a scenario.
 
 use crate::layout::lay;
 use crate::scenario::{Flow, Islands, Scenario};
@@ -76,8 +76,9 @@ impl Scenario {
         }
     }
 
-    /// Problems that prevent an emulation, though not a simulation: services for traffic of real hosts, whose
-    /// bytes these models do not carry. `programs` tells whether hosts send more than the scenario's flows.
+    /// Returns the problems that prevent an emulation but not a simulation: services for traffic of
+    /// real hosts, whose bytes these models do not carry. `programs` is true if hosts send more
+    /// than the scenario's flows.
     pub fn check_emulated(&self, programs: bool) -> Problems {
         let mut problems = Problems::default();
         for at in self.services() {

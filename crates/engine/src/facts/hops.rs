@@ -1,4 +1,5 @@
-//! The hops of paths: collected first, then described network by network, so that each describes all of its own at once.
+//! The hops of paths. They are collected first and then described network by network, so that each
+//! network describes all of its hops at once.
 
 use super::{Change, Flow, Hop};
 use crate::builder::Builder;
@@ -13,14 +14,14 @@ use std::collections::BTreeMap;
 pub(super) struct Paths<'a> {
     scenario: &'a Scenario,
     links: Links<'a>,
-    /// By network: who crosses it.
+    /// The crossings of each network.
     crossings: BTreeMap<&'a str, Vec<Owned>>,
 }
 
 /// The scenario's links by name.
 type Links<'a> = BTreeMap<&'a str, &'a LinkPair>;
 
-/// A crossing, and the place where its hop is waited for.
+/// A crossing, and the place of its hop in the result.
 struct Owned {
     from: String,
     to: String,
@@ -33,7 +34,7 @@ impl<'a> Paths<'a> {
         Paths { scenario, links, crossings: BTreeMap::new() }
     }
 
-    /// The hops from one node to another, still without what they are in numbers; none if there is no path.
+    /// Adds a path and returns its hops, without their numbers; `None` if there is no path.
     pub(super) fn add(
         &mut self,
         builder: &Builder<'a>,
@@ -52,7 +53,8 @@ impl<'a> Paths<'a> {
         Some(hops.collect())
     }
 
-    /// Describes all hops that were added, which are those of `flows` in their order, forward paths before backward ones.
+    /// Describes all added hops. They belong to `flows` in their order, forward paths before
+    /// backward ones.
     pub(super) fn fill(self, flows: &mut [Flow]) {
         let mut described: BTreeMap<&str, _> = BTreeMap::new();
         for (name, owned) in &self.crossings {
@@ -72,7 +74,7 @@ impl<'a> Paths<'a> {
 
 type Described = (Medium, Vec<Change>);
 
-/// What stands in a hop until it is described.
+/// Returns the placeholder of a hop that is not described yet.
 fn unknown() -> Medium {
     Medium {
         part: String::new(),
@@ -86,7 +88,7 @@ fn unknown() -> Medium {
     }
 }
 
-/// What the crossings of a link, multilink or network are, and what changes about them.
+/// Describes the crossings of a link, multilink or network, and their changes during the run.
 fn describe(
     scenario: &Scenario,
     links: &Links<'_>,
@@ -126,7 +128,7 @@ pub(super) fn of_link(pair: &LinkPair, forward: bool, traffic: Traffic) -> Mediu
         Some(_) => config.repeating(&name, ends, traffic),
     };
     if pair.arq.is_some() {
-        // What is lost is retransmitted: the loss becomes delay.
+        // Lost frames are retransmitted: the loss becomes delay.
         let loss = std::mem::replace(&mut medium.loss, 0.0);
         let told = match loss > 0.0 {
             true => format!("frames that are lost, {:.2} %, are retransmitted (ARQ), for which the prediction takes no time", 100.0 * loss),
@@ -143,7 +145,7 @@ pub(super) fn of_link(pair: &LinkPair, forward: bool, traffic: Traffic) -> Mediu
     medium
 }
 
-/// A direction of a multilink: the link that carries at the start, and what follows.
+/// Returns a direction of a multilink: the link in use at the start, and its changes.
 fn over(
     scenario: &Scenario,
     links_by_name: &Links<'_>,
@@ -173,8 +175,9 @@ fn over(
     (medium, all)
 }
 
-/// What the scenario's `[[change]]`s set of a part, in order of time. Of a link's other direction that is what they set under
-/// `return`, and what they set of a link whose directions are alike.
+/// Returns the values that the scenario's `[[change]]`s set for a part, in order of time. For a
+/// link's other direction, these are the values under `return`, and those of a link with equal
+/// directions.
 fn changes(scenario: &Scenario, list: &str, name: &str, pair: Option<&LinkPair>, back: bool) -> Vec<Change> {
     let mut changes = Vec::new();
     let apart = pair.is_some_and(|link| link.back.is_some());
@@ -197,7 +200,7 @@ fn changes(scenario: &Scenario, list: &str, name: &str, pair: Option<&LinkPair>,
     changes
 }
 
-/// Adds `key = value` for each value below.
+/// Appends `key = value` for each value below.
 fn texts(key: &str, value: &Value, into: &mut Vec<String>) {
     match value {
         Value::Object(set) => {

@@ -1,14 +1,15 @@
-//! Mean rates of flows whose users ask for pages, files or mails and pause between them.
+//! Mean rates of flows whose users request pages, files or mails and pause between them.
 //!
-//! With a number of transactions n, their volume V, the time T that is left of the run from the flow's start, and the
-//! time between the beginnings of two of them, which is at least the pause p and k round trips: no more than
-//! V min(n / T, 1 / (p + k RTT)) in the long run. The time in which data is transmitted is left out, so that it is an
-//! upper bound, and the mean itself where that time is short.
+//! For n transactions of volume V, a remaining time T of the run from the flow's start, and a time
+//! between the beginnings of two transactions of at least the pause p and k round trips, the rate
+//! is at most V min(n / T, 1 / (p + k RTT)) in the long run. The transmission time is left out, so
+//! this is an upper bound, and the mean itself if that time is short.
 
 use super::{Flow, Hop};
 use bentpipe_transport::app::Transactions;
 
-/// Mean rates of the flow's payload and of what comes back for it, in bit/s; none if nothing limits them.
+/// Returns the mean rates of the flow's payload and of its answers, in bit/s; `None` if nothing
+/// limits them.
 pub(super) fn of(transactions: &Transactions, flow: &Flow, duration_s: f64) -> Option<(f64, f64)> {
     let hops = || flow.there.iter().chain(&flow.back).flatten();
     let round_trip: f64 = hops().map(|hop: &Hop| hop.medium.delay_s.mean).sum();

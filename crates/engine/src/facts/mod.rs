@@ -1,8 +1,8 @@
-//! What a scenario says about the paths of its flows, in numbers: the one reading of it that equations, `bentpipe check`, reports
-//! and pages use.
+//! The paths of a scenario's flows, in numbers: the only interpretation of a scenario for
+//! equations, `bentpipe check`, reports and pages.
 //!
-//! Nodes, routes and the parts of networks are those that a run is made of (`instantiate::lay`), so that a path here is the path
-//! there. What a hop is in numbers each part says itself (`bentpipe_stage::facts`).
+//! Nodes, routes and the parts of networks are those of a run (`instantiate::lay`), so a path here
+//! is the path in a run. Each part supplies the numbers of its hops (`bentpipe_stage::facts`).
 
 mod hops;
 mod means;
@@ -27,18 +27,18 @@ pub use queues::Queue;
 /// The facts of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Facts {
-    /// Of each flow, in the order of the scenario.
+    /// The flows, in the order of the scenario.
     pub flows: Vec<Flow>,
     /// The queues of all links and networks.
     pub queues: Vec<Queue>,
-    /// The flows whose packets share a medium, by its name.
+    /// The flows whose packets share a medium, by the medium's name.
     pub media: BTreeMap<String, Vec<String>>,
 }
 
 /// A flow with its path in both directions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flow {
-    /// Name, as the scenario gives it.
+    /// Name of the flow, as in the scenario.
     pub name: String,
     /// Name of the node at which the flow's data starts.
     pub from: String,
@@ -48,71 +48,77 @@ pub struct Flow {
     pub start_s: f64,
     /// Size of its full packets at the network layer, in bytes.
     pub packet_bytes: u32,
-    /// What its destination sends besides acknowledgments: `nothing` (that would matter to a path), `messages` or `stream`.
+    /// Traffic of the destination besides acknowledgments: `nothing` (nothing relevant to a path),
+    /// `messages` or `stream`.
     pub answers: &'static str,
-    /// Size of the largest packets that come back, acknowledgments or data, in bytes; 0 if nothing does.
+    /// Size of the largest packets in the opposite direction, acknowledgments or data, in bytes; 0
+    /// if there are none.
     pub answer_bytes: u32,
-    /// Rate that its application offers in the long run, at the network layer in bit/s; null if it takes what it gets.
+    /// Rate that its application offers in the long run, at the network layer in bit/s; null if it
+    /// uses all that is available.
     pub demand_bit_s: Option<f64>,
-    /// Mean rate of its pages, files or mails at the network layer in bit/s, at most; null if it has none or nothing is known of it.
+    /// Maximum mean rate of its pages, files or mails, at the network layer in bit/s; null if it
+    /// has none or the rate is unknown.
     pub mean_bit_s: Option<f64>,
-    /// The same of what comes back for them.
+    /// Maximum mean rate of the answers to them, at the network layer in bit/s; null as above.
     pub answers_mean_bit_s: Option<f64>,
-    /// Whether it sends less when packets are lost.
+    /// True if the flow reduces its rate when packets are lost.
     pub responsive: bool,
-    /// Rate that the other flows on its path leave it, at the network layer in bit/s; null if it has no path.
+    /// Rate that the other flows on its path leave to it, at the network layer in bit/s; null if it
+    /// has no path.
     pub share_bit_s: Option<f64>,
     /// The hops of its packets, in order; null if there is no path.
     pub there: Option<Vec<Hop>>,
-    /// The hops of what comes back for them.
+    /// The hops of packets in the opposite direction; null if there is no path.
     pub back: Option<Vec<Hop>>,
-    /// Proxies that its packets pass.
+    /// Proxies on the path of its packets.
     pub proxies: Vec<Proxy>,
 }
 
 /// A hop of a flow's path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hop {
-    /// The node that it leads from.
+    /// The node at which the hop starts.
     pub from: String,
-    /// The node that it leads to.
+    /// The node at which the hop ends.
     pub to: String,
-    /// The link, multilink or network that it goes over.
+    /// The link, multilink or network of the hop.
     pub network: String,
     /// The medium of the hop in numbers.
     #[serde(flatten)]
     pub medium: Medium,
-    /// What the scenario changes about it.
+    /// Changes of the hop that the scenario plans.
     pub changes: Vec<Change>,
-    /// How many flows' packets share its media, this one's counted.
+    /// Number of flows whose packets share its media, this one included.
     pub flows: usize,
-    /// Mean rate of the pages, files and mails of other flows on its media, at the network layer in bit/s, at most.
+    /// Maximum mean rate of the pages, files and mails of other flows on its media, at the network
+    /// layer in bit/s.
     pub pages_bit_s: f64,
 }
 
-/// What a scenario changes about a hop while it runs.
+/// A change of a hop during the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// Time of the change in seconds from the start of the run.
     pub at_s: f64,
-    /// What: keys with their new values, or the link that a handover leads to.
+    /// The change: keys with their new values, or the link to which a handover leads.
     pub what: String,
 }
 
 /// A proxy on a flow's path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Proxy {
-    /// Name, as the scenario gives it.
+    /// Name of the proxy, as in the scenario.
     pub name: String,
     /// Name of the node at which the proxy runs.
     pub node: String,
-    /// Kind of the proxy's mechanism, as a scenario names it.
+    /// Kind of the proxy's mechanism, as in the scenario.
     pub kind: &'static str,
 }
 
-/// The facts of a scenario that its check has passed.
+/// Returns the facts of a scenario that has passed its check.
 pub fn facts(scenario: &Scenario) -> Facts {
-    // Times of start that are drawn are those of the first replication.
+    // Randomly drawn start times are those of the first replication.
     let scenario = &*scenario.started(scenario.seed.value(), 0);
     let mut builder = lay(scenario, Streams::new(0, 0), Recorder::default());
     let mut flows: Vec<Flow> = scenario.flow.iter().map(of_flow).collect();
@@ -167,17 +173,17 @@ fn of_flow(flow: &Wanted) -> Flow {
     }
 }
 
-/// By how much packets are larger at the network layer than their payload.
+/// Returns the bytes by which packets at the network layer exceed their payload.
 fn headers(packets: Packets) -> f64 {
     f64::from(packets.size) / f64::from(packets.payload.max(1))
 }
 
-/// Size at the network layer of a packet with at most so many bytes of payload.
+/// Returns the size at the network layer of a packet with at most `bytes` bytes of payload.
 fn size_with(packets: Packets, bytes: u32) -> u32 {
     packets.size - packets.payload + bytes.min(packets.payload)
 }
 
-/// Notes the proxies that serve a flow, and the edges that condition its packets.
+/// Records the proxies that serve a flow, and the edges that condition its packets.
 fn pass(scenario: &Scenario, wanted: &Wanted, flow: &mut Flow) {
     let there = flow.there.iter().flatten();
     let inner: Vec<&str> = there.skip(1).map(|hop| hop.from.as_str()).collect();

@@ -6,23 +6,24 @@ use bentpipe_core::{Dscp, Rate};
 use bentpipe_stage::facts::{self, Traffic};
 use serde::Serialize;
 
-/// A queue of the network, with the rate that it serves and what passes it.
+/// A queue of the network, with its service rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Queue {
-    /// The part that it stands in, as results call it; of parts that are alike the network's name and what they are.
+    /// The part that contains it, as named in results; for several equal parts, the network's name
+    /// and their noun.
     pub part: String,
-    /// Rate of the link behind it, in bit/s.
+    /// Rate of the link after it, in bit/s.
     pub rate_bit_s: f64,
     /// Kind and limits of the queue.
     pub queue: facts::Queue,
-    /// How long sending all takes that it can hold of packets of 1500 B, in seconds; null if it has no limit.
+    /// Time to send a full queue of packets of 1500 B, in seconds; null for an unlimited queue.
     pub drains_in_s: Option<f64>,
 }
 
-/// Packets by which a queue's length is told.
+/// Size of the packets in which a queue's length is expressed, in bytes.
 const FULL: u32 = 1500;
 
-/// Every queue, link by link and network by network.
+/// Returns every queue, link by link and network by network.
 pub(super) fn of(scenario: &Scenario) -> Vec<Queue> {
     let traffic = Traffic { bytes: FULL, dscp: Dscp::default(), run: scenario.duration };
     let mut queues = Vec::new();

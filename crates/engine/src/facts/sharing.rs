@@ -1,33 +1,35 @@
-//! How flows share the hops of their paths: max-min fair over their demands.
+//! Sharing of hops between flows: max-min fair over their demands.
 //!
-//! Flows that do not yield take their demand first, and no more than the least of their hops. The others are raised together; a flow
-//! stops when it has its demand or when something on its path is full (D. Bertsekas and R. Gallager, "Data Networks", 2nd edition,
-//! section 6.5.2). A hop is full when the times that its flows' packets take on it add up to one. Pages, files and mails demand their
-//! mean rate, in the direction in which they are sent. Acknowledgments and other answers of other flows are left out.
+//! Unresponsive flows take their demand first, limited by the slowest of their hops. The rates of
+//! the others are raised together; a flow stops at its demand or when a hop on its path is full (D.
+//! Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 6.5.2). A hop is full when the
+//! times that its flows' packets take on it add up to one. Pages, files and mails demand their mean
+//! rate, in the direction in which they are sent. Acknowledgments and other answers of other flows
+//! are left out.
 
 use super::{Flow, Hop};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-/// What a flow sends in one direction.
+/// The load of a flow in one direction.
 #[derive(Debug)]
 struct Load {
     /// Number of the flow, in the order of the scenario.
     flow: usize,
-    /// Whether these are the flow's own packets; answers to them otherwise.
+    /// True for the flow's own packets, false for answers to them.
     own: bool,
-    /// Whether these are pages, files or mails.
+    /// True for pages, files or mails.
     pages: bool,
     responsive: bool,
-    /// What it would have without the others.
+    /// The rate that it would have without the others.
     alone: f64,
     share: f64,
 }
 
-/// Gives each flow its share. Returns the flows by the media that they share.
+/// Computes the share of each flow. Returns the flows by the media that they share.
 pub(super) fn share(flows: &mut [Flow]) -> BTreeMap<String, Vec<String>> {
     let mut loads: Vec<Load> = Vec::new();
-    // What is shared, with the loads on it and the rate that each has there alone.
+    // The shared media, with their loads and the rate that each load has there alone.
     let mut media: BTreeMap<String, Vec<(usize, f64)>> = BTreeMap::new();
     for (index, flow) in flows.iter().enumerate() {
         for (own, hops) in [(true, &flow.there), (false, &flow.back)] {
@@ -68,7 +70,7 @@ pub(super) fn share(flows: &mut [Flow]) -> BTreeMap<String, Vec<String>> {
     users.into_iter().map(|(name, users)| (name.to_owned(), named(users))).collect()
 }
 
-/// What a load would have on its hops without the others.
+/// Returns the rate of a load on its hops without the others.
 fn alone(hops: &[Hop], demand: Option<f64>) -> f64 {
     let rates = hops.iter().map(|hop| hop.medium.rate_bit_s.mean);
     rates.chain(demand).fold(f64::INFINITY, f64::min)
@@ -91,7 +93,7 @@ impl Pages {
         pages
     }
 
-    /// The rate without that of one flow.
+    /// Returns the rate without that of one flow.
     fn of_others(&self, flow: usize) -> f64 {
         let own = self.by_flow.get(&flow);
         match (own, self.by_flow.len()) {
@@ -101,21 +103,21 @@ impl Pages {
     }
 }
 
-/// A medium on which loads rise.
+/// A medium with rising loads.
 struct Filling {
     users: Vec<(usize, f64)>,
-    /// The part of its time that loads take that rise no further.
+    /// Fraction of its time taken by loads that no longer rise.
     taken: f64,
-    /// The part that rising loads take for each bit/s.
+    /// Fraction of its time that rising loads take per bit/s.
     growth: f64,
-    /// The number of rising loads.
+    /// Number of rising loads.
     rising: usize,
-    /// The number of changes so far. A level in the queue counts only if nothing has changed since.
+    /// Number of changes so far. A level in the queue is valid only if nothing has changed since.
     version: usize,
 }
 
 impl Filling {
-    /// The level of the rising loads at which the medium is full; infinite if none rises.
+    /// Returns the level of the rising loads at which the medium is full; infinite if none rises.
     fn level(&self) -> f64 {
         if self.rising == 0 {
             return f64::INFINITY;
@@ -124,21 +126,22 @@ impl Filling {
     }
 }
 
-/// The cause for which loads stop rising: a load has its demand, or a medium is full.
+/// The reason for which loads stop rising: a load has its demand, or a medium is full.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stop {
     Load(usize),
-    /// The medium's place and version.
+    /// The medium's index and version.
     Medium(usize, usize),
 }
 
-/// A level of rates, which are not negative, in order of size.
+/// Returns a non-negative level of rates as an integer of the same order.
 fn ordered(level: f64) -> u64 {
     level.max(0.0).to_bits()
 }
 
-/// Raises the loads that yield, or those that do not, together from 0; each stops at its demand or when a medium on its path is full.
-/// All that rise are at one level, so that a queue of levels tells what stops next.
+/// Raises the responsive loads, or the unresponsive ones, together from 0; each stops at its demand
+/// or when a medium on its path is full. All rising loads are at one level, so a queue of levels
+/// gives the next event.
 fn raise(loads: &mut [Load], yielding: bool, media: &BTreeMap<String, Vec<(usize, f64)>>) {
     let mut rising: Vec<bool> =
         loads.iter().map(|load| load.responsive == yielding && load.alone > 0.0).collect();
@@ -172,7 +175,7 @@ fn raise(loads: &mut [Load], yielding: bool, media: &BTreeMap<String, Vec<(usize
         };
         let mut changed = BTreeSet::new();
         for index in stopped {
-            // A load twice on a medium is listed twice.
+            // A load that uses a medium twice is listed twice.
             if !std::mem::take(&mut rising[index]) {
                 continue;
             }
@@ -187,7 +190,7 @@ fn raise(loads: &mut [Load], yielding: bool, media: &BTreeMap<String, Vec<(usize
         for place in changed {
             let medium = &mut filling[place];
             medium.version += 1;
-            // Levels only rise: a lower one is rounding.
+            // Levels only rise: a lower one is a rounding error.
             queue.push(Reverse((ordered(medium.level().max(level)), Stop::Medium(place, medium.version))));
         }
     }
@@ -200,7 +203,8 @@ mod tests {
 
     type Media = BTreeMap<String, Vec<(usize, f64)>>;
 
-    /// Loads by whether they yield and what they have alone, on media with a rate for each of their users.
+    /// Generates loads, responsive or not, with their rates alone, on media with a rate for each of
+    /// their users.
     fn networks() -> impl Strategy<Value = (Vec<Load>, Media)> {
         let load = (any::<bool>(), 1e3..1e7f64);
         let user = (any::<prop::sample::Index>(), 1e3..1e7f64);
@@ -222,7 +226,7 @@ mod tests {
                 // A load is on a medium once.
                 let users: BTreeMap<usize, f64> =
                     users.into_iter().map(|(user, rate)| (user.index(loads.len()), rate)).collect();
-                // Alone, a load has no more than each of its media carries.
+                // Alone, a load has at most the rate of each of its media.
                 for (user, rate) in &users {
                     loads[*user].alone = loads[*user].alone.min(*rate);
                 }
@@ -233,9 +237,10 @@ mod tests {
     }
 
     proptest! {
-        /// The definition of max-min fairness: no medium is overfull, and every load has what it has alone or passes a full
-        /// medium on which no other load of its class has more (Bertsekas and Gallager, section 6.5.2). The class that does not
-        /// yield is served as if the other one did not exist.
+        /// The definition of max-min fairness: no medium is overfull, and every load has its rate
+        /// alone or uses a full medium on which no other load of its class has more (Bertsekas and
+        /// Gallager, section 6.5.2). The unresponsive class is served as if the other one did not
+        /// exist.
         #[test]
         fn every_load_has_its_demand_or_a_full_medium_where_none_has_more((mut loads, media) in networks()) {
             for yielding in [false, true] {

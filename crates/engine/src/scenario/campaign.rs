@@ -1,5 +1,5 @@
-//! The configuration of a campaign: many runs of one scenario. The engine runs a single one; `bentpipe
-//! campaign` reads this.
+//! The configuration of a campaign: many runs of one scenario. `bentpipe campaign` uses it; the
+//! engine runs a single one.
 
 use bentpipe_core::{Count, Fraction, Problems};
 use schemars::JsonSchema;
@@ -9,12 +9,12 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Many runs: values are varied, and each combination is replicated. The variants are the product of `vary`,
-/// each table of `zip`, `list` and `sample`; the last of them varies fastest. A single run of the scenario
-/// ignores it.
+/// A campaign: values are varied, and each combination is replicated. The variants are the product
+/// of `vary`, each table of `zip`, `list` and `sample`; the last of them varies fastest. A single
+/// run of the scenario ignores it.
 ///
-/// Keys are those of an override, quoted or not: `vary.flow.up.transport.congestion = ["reno", "vegas"]` does
-/// what `--set flow.up.transport.congestion=reno` does in one run and `--set
+/// Keys are written as in an override, quoted or not: `vary.flow.up.transport.congestion = ["reno",
+/// "vegas"]` has the effect of `--set flow.up.transport.congestion=reno` in one run and of `--set
 /// flow.up.transport.congestion=vegas` in another.
 ///
 /// ```toml
@@ -29,36 +29,36 @@ pub struct Campaign {
     /// A grid: every combination of these values. The last key varies fastest.
     #[schemars(with = "BTreeMap<String, Value>")]
     pub vary: Lists,
-    /// Lists of the same length whose values are combined in step: the first values of all keys together,
-    /// then the second, and so on. A list under the key `label` names the combinations in tables and figures; one
-    /// part of a campaign may have labels.
+    /// Lists of equal length whose values are combined in step: the first values of all keys
+    /// together, then the second, and so on. A list under the key `label` names the combinations in
+    /// tables and figures; only one part of a campaign may have labels.
     #[schemars(with = "Vec<BTreeMap<String, Value>>")]
     pub zip: Vec<Lists>,
-    /// Combinations given one by one, each a table of keys and values. The key `label` names a combination in tables
-    /// and figures.
+    /// Explicit combinations, each a table of keys and values. The key `label` names a combination
+    /// in tables and figures.
     #[schemars(with = "Vec<BTreeMap<String, Value>>")]
     pub list: Vec<Point>,
-    /// Combinations drawn at random. If unset, none are.
+    /// Randomly drawn combinations. If unset, none are drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sample>,
-    /// Number of runs of each variant, each with its own random numbers; 1 by default.
+    /// Number of runs of each variant, each with its own random numbers. Default 1.
     pub replications: Count<1, 1_000_000>,
-    /// Probability with which a confidence interval contains the mean, 0.95 by default; greater than 0 and
-    /// less than 1.
+    /// Confidence level: probability with which a confidence interval contains the mean, between 0
+    /// and 1. Default 0.95.
     pub confidence: Fraction,
-    /// Whether replications with the same number draw the same random numbers in every variant, so that
-    /// differences between variants are not due to chance; on by default. Otherwise every variant has its own
-    /// seed.
+    /// True if replications with the same number draw the same random numbers in every variant, so
+    /// that differences between variants are not due to chance. False: every variant has its own
+    /// seed. Default true.
     pub common_random_numbers: bool,
-    /// When a variant has enough replications; `replications` is then the minimum. If unset, each has exactly
-    /// `replications`.
+    /// Precision at which a variant has enough replications; `replications` is then the minimum. If
+    /// unset, each variant has exactly `replications`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
-    /// The clock of the runs: simulated (`"virtual"`, the default), or real kernels in virtual time
+    /// Clock of the runs: simulated (`"virtual"`, the default), or real kernels in virtual time
     /// (`"kernel"`).
     pub clock: Clock,
-    /// Whether the folders of the runs are kept, with their traces. Otherwise, the default, only reports are
-    /// recorded.
+    /// True if the folders of the runs are kept, with their traces. False: only reports are
+    /// recorded. Default false.
     pub keep_runs: bool,
 }
 
@@ -83,9 +83,9 @@ impl Default for Campaign {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// The runs are simulated, in virtual time.
+    /// Simulated runs, in virtual time.
     Virtual,
-    /// Virtual time in a guest with a real kernel, which `bentpipe kernel build` builds.
+    /// Runs in a guest with a real kernel in virtual time, which `bentpipe kernel build` builds.
     Kernel,
 }
 
@@ -93,49 +93,50 @@ pub enum Clock {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sample {
-    /// How the values are drawn; as a Latin hypercube by default.
+    /// Sampling method: `"latin-hypercube"` (the default) or `"random"`.
     #[serde(default)]
     pub method: Method,
-    /// Number of combinations to draw, each of which is one variant of the campaign.
+    /// Number of combinations to draw, each of which is a variant of the campaign.
     pub count: Count<1, 1_000_000>,
-    /// Seed of the draw, 1 by default.
+    /// Seed of the draw. Default 1.
     #[serde(default = "first_seed")]
     pub seed: Count<0, 9_007_199_254_740_991>,
-    /// Keys with their minimum and maximum, as numbers or quantities of one unit: `["1 Mbit/s", "10
-    /// Mbit/s"]`.
+    /// Ranges of the keys: minimum and maximum, as numbers or quantities of one unit: `["1 Mbit/s",
+    /// "10 Mbit/s"]`.
     #[schemars(with = "BTreeMap<String, Value>")]
     pub between: Lists,
-    /// Names of the keys whose logarithm is uniformly distributed instead of their value.
+    /// Names of the keys whose logarithm, instead of their value, is uniformly distributed.
     #[serde(default)]
     pub logarithmic: Vec<String>,
 }
 
-/// How the values of sampled keys are drawn from their ranges.
+/// The method of drawing the values of sampled keys from their ranges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// As a Latin hypercube: each of `count` equal parts of a key's range contributes one value (McKay,
+    /// Latin hypercube: each of `count` equal parts of a key's range contributes one value (McKay,
     /// Beckman and Conover 1979).
     #[default]
     LatinHypercube,
-    /// Each value is drawn independently and uniformly.
+    /// Independent and uniform draws of each value.
     Random,
 }
 
-/// When a variant has enough replications: when half of the confidence interval of a mean is at most a given
-/// fraction of the mean.
+/// The precision of a mean at which a variant has enough replications: half of the confidence
+/// interval is at most a given fraction of the mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Precision {
-    /// The column of the flows that must be known with this precision, or TABLE.COLUMN of another report.
+    /// Column of the flows that must be known with this precision, or TABLE.COLUMN of another
+    /// report.
     pub metric: String,
-    /// Name of the flow, terminal or link; or of a group of flows, or a pattern such as `st*`, whose mean then counts. If
-    /// unset, all of them must be known precisely enough.
+    /// Name of the flow, terminal or link; or of a group of flows, or a pattern such as `st*`,
+    /// whose mean then counts. If unset, all of them must be known with this precision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// Maximum half width of the confidence interval, as a fraction of the mean; greater than 0.
     pub relative_half_width: Fraction,
-    /// Maximum number of replications of a variant, 100 by default; at least `replications`.
+    /// Maximum number of replications of a variant, at least `replications`. Default 100.
     #[serde(default = "many")]
     pub at_most: Count<2, 1_000_000>,
 }
@@ -148,11 +149,11 @@ fn many() -> Count<2, 1_000_000> {
     Count::new(100)
 }
 
-/// Key paths with a list of values each, in the order in which they were written.
+/// Key paths with a list of values each, in the order of writing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lists(pub Vec<(String, Vec<Value>)>);
 
-/// Key paths with one value each, in the order in which they were written.
+/// Key paths with one value each, in the order of writing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point(pub Vec<(String, Value)>);
 
@@ -243,7 +244,7 @@ impl Lists {
     }
 }
 
-/// A table within `vary` and its like: what its keys lead to, nested as written.
+/// A table within `vary` and similar keys: its values, nested as written.
 enum Branch<L> {
     Leaf(L),
     Table(Vec<(String, Branch<L>)>),
@@ -263,7 +264,7 @@ impl<L> Branch<L> {
     }
 }
 
-/// The value at the end of a key path, and how to read it.
+/// The value at the end of a key path, with the way to read it.
 trait Leaf: Sized {
     const WHAT: &'static str;
     fn from_list(values: Vec<Value>) -> Self;

@@ -1,4 +1,4 @@
-//! What a scenario changes during a run.
+//! The changes of a scenario during a run.
 
 use super::Scenario;
 use bentpipe_core::Span;
@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// New values for keys of links and networks from a given time on, applied before anything else that happens
+/// New values for keys of links and networks from a given time on, applied before all other events
 /// at that time.
 ///
-/// The keys are those of an override: `set.link.sat.rate = "1 Mbit/s"` does at 20 s what `--set
-/// 'link.sat.rate=1 Mbit/s'` does before the run. What is not set stays as it is at that time. Keys that can
-/// change are marked on this page.
+/// The keys are written as in an override: `set.link.sat.rate = "1 Mbit/s"` has the effect of
+/// `--set 'link.sat.rate=1 Mbit/s'` at the given time instead of before the run. Other keys keep
+/// their present values. Keys that can change are marked on this page.
 ///
 /// ```toml
 /// [[change]]
@@ -31,8 +31,8 @@ pub struct Change {
 }
 
 impl Scenario {
-    /// The changes in order of time, those at the same time in the order of the file, each with its index
-    /// there.
+    /// Returns the changes in order of time, those at the same time in the order of the file, each
+    /// with its index there.
     pub fn changes(&self) -> Vec<(usize, &Change)> {
         let mut changes: Vec<_> = self.change.iter().enumerate().collect();
         changes.sort_by_key(|(_, change)| change.at);

@@ -1,11 +1,12 @@
-//! How far an emulation may deviate from its scenario before its results are in doubt.
+//! The tolerances of an emulation: deviations from its scenario beyond which its results are in
+//! doubt.
 
 use bentpipe_core::{Count, Fraction, Problems, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Tolerances of an emulation. A run that exceeds one of them is degraded. A run that exceeds one tenfold, or
-/// loses more packets than allowed, is void. A simulation needs none.
+/// Tolerances of an emulation. A run that exceeds one of them is degraded. A run that exceeds one
+/// tenfold, or loses more packets than allowed, is void. Simulations do not use them.
 ///
 /// ```toml
 /// [fidelity]
@@ -15,23 +16,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fidelity {
-    /// Maximum delay with which 99 % of the packets may reach their host too late, 1 ms by default; longer
-    /// than 0 s.
+    /// Maximum lateness of 99 % of the packets at their host, longer than 0 s. Default 1 ms.
     pub lateness_p99: Span,
-    /// Maximum delay with which any packet may reach its host too late, 20 ms by default; longer than 0 s.
+    /// Maximum lateness of any packet at its host, longer than 0 s. Default 20 ms.
     pub lateness_max: Span,
-    /// Maximum time for which 99 % of the packets may wait in the kernel before the engine reads them from a
-    /// host, 20 ms by default. A TCP sender that sends a window at once fills milliseconds.
+    /// Maximum time for which 99 % of the packets wait in the kernel before the engine reads them
+    /// from a host. A TCP sender that sends a window at once fills milliseconds. Default 20 ms.
     pub reading_p99: Span,
-    /// Number of packets that may be lost where no model drops them, 0 by default.
+    /// Maximum number of packets lost outside the models. Default 0.
     pub lost: Count<0, 1_000_000_000>,
-    /// Maximum deviation of the rate of a transmitting link from the configured one, as a fraction; 0.01 by
-    /// default.
+    /// Maximum relative deviation of a transmitting link's rate from the configured one. Default
+    /// 0.01.
     pub rate: Fraction,
-    /// Maximum fraction of the run for which the engine's thread may wait for a processor, 0.01 by default.
+    /// Maximum fraction of the run for which the engine's thread waits for a processor. Default
+    /// 0.01.
     pub starved: Fraction,
-    /// Maximum fraction of the processors' time that the hypervisor may take from the machine (steal time),
-    /// 0.02 by default.
+    /// Maximum fraction of the processors' time that the hypervisor takes from the machine (steal
+    /// time). Default 0.02.
     pub steal: Fraction,
 }
 

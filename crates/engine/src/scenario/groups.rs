@@ -1,12 +1,15 @@
-//! Groups: one table that stands for several links or flows, expanded into its members before anything else looks at the
-//! scenario. Every later part, from the checks to the results, knows members only, each with the name of its group.
+//! Groups: tables that represent several links or flows. They are expanded into their members
+//! first; all later parts, from the checks to the results, see only members, each with the name of
+//! its group.
 //!
-//! - A link with a `count` is that many links; `{}` in its name and ends is the number of the link, from 1.
-//! - A flow with a `count`, or whose `from` or `to` is a pattern (`st*`), is a flow per number; member i of the group takes the
-//!   i-th of the nodes that `from` stands for, and of those that `to` stands for, starting over after the last. Without a
-//!   `count` there are as many as the longer of the two lists.
-//! - Names of flows in rules of edges, services and proxies may be those of groups, or patterns; so may the nodes of rules and
-//!   captures be patterns, and the links of changes groups.
+//! - A link with a `count` represents that many links; `{}` in its name and ends is replaced by the
+//!   number of the link, from 1.
+//! - A flow with a `count`, or whose `from` or `to` is a pattern (`st*`), represents a flow per
+//!   number. Member i of the group takes the i-th of the nodes that match `from`, and of those that
+//!   match `to`, starting over after the last. Without a `count`, the longer of the two lists gives
+//!   the number of members.
+//! - Names of flows in rules of edges, services and proxies may be names of groups or patterns.
+//!   Nodes of rules and captures may be patterns, and links of changes may be groups.
 
 use super::{Flow, LinkPair, Scenario};
 use bentpipe_core::{
@@ -15,18 +18,19 @@ use bentpipe_core::{
 use bentpipe_scenario::{Members, Set};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of flows and links: more are a mistake in a count.
+/// Maximum number of flows and links; more are assumed to be a mistake in a count.
 const MOST: usize = 65_000;
 
-/// An expansion under way.
+/// The state of an expansion.
 struct Expansion {
     scenario: Scenario,
     members: Members,
-    /// Names of the members of groups, in their order, by list and name of the group.
+    /// Names of the members of groups, in order, by list and name of the group.
     groups: BTreeMap<(&'static str, String), Vec<String>>,
 }
 
-/// Returns the scenario with members in place of groups, and where they were written; None if it has no group and no pattern.
+/// Returns the scenario with members in place of groups, and the places where they were written;
+/// `None` if it has no group and no pattern.
 pub(crate) fn expanded(scenario: &Scenario, problems: &mut Problems) -> Option<(Scenario, Members)> {
     if !any(scenario) {
         return None;
@@ -61,7 +65,7 @@ fn patterned(names: &[String]) -> bool {
 }
 
 impl Flow {
-    /// Whether it stands for several flows.
+    /// Returns true if the flow represents several flows.
     pub(super) fn is_group(&self) -> bool {
         self.count.is_some() || is_pattern(&self.from) || is_pattern(&self.to)
     }
@@ -162,8 +166,8 @@ impl Expansion {
         self.scenario.flow = all;
     }
 
-    /// Remembers that element `index` of a list was written as element `place`, if it is a member of a group under another
-    /// name.
+    /// Records that element `index` of a list was written as element `place`, if it is a member of
+    /// a group under another name.
     fn note(&mut self, list: &'static str, index: usize, place: usize, member: Option<(&str, &str)>) {
         let path = |key: String| vec![list.to_owned(), key];
         if index != place {
@@ -178,7 +182,7 @@ impl Expansion {
         }
     }
 
-    /// Names of all nodes, numbers in them counting as numbers.
+    /// Returns the names of all nodes, with numbers in them compared by value.
     fn nodes(&self) -> Vec<String> {
         let links = self.scenario.link.iter().flat_map(|link| [link.from.clone(), link.to.clone()]);
         let networks = self.scenario.network.values().flat_map(|network| network.nodes());
@@ -188,7 +192,7 @@ impl Expansion {
         names
     }
 
-    /// Replaces groups and patterns by members wherever the scenario refers to flows, nodes or links.
+    /// Replaces groups and patterns by members in all references to flows, nodes or links.
     fn references(&mut self, nodes: &[String]) {
         let flows: Vec<String> = self.scenario.flow.iter().map(|flow| flow.name.clone()).collect();
         let single: BTreeSet<&String> = flows.iter().collect();
@@ -236,7 +240,7 @@ impl Expansion {
     }
 }
 
-/// The names for which `text` stands: those that it matches if it is a pattern, or itself.
+/// Returns the names that match `text` if it is a pattern, otherwise `text` itself.
 fn of(text: &str, names: &[String]) -> Vec<String> {
     match is_pattern(text) {
         true => names.iter().filter(|name| matches_pattern(text, name)).cloned().collect(),
@@ -244,7 +248,7 @@ fn of(text: &str, names: &[String]) -> Vec<String> {
     }
 }
 
-/// The name of a group without the place of the number.
+/// Returns the name of a group without the placeholder of the number.
 fn plain(name: &str) -> String {
     match has_number(name) {
         true => name.replace("{}", "").trim_matches(['-', '_', '.', ' ']).to_owned(),

@@ -8,8 +8,8 @@ use bentpipe_networks::multilink::{self, Direction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A handover: from a given time on, packets take another link of a `[[multilink]]`, or, with an interruption,
-/// the same link after it.
+/// A handover: from a given time on, packets use another link of a `[[multilink]]`, or, with an
+/// interruption, the same link after it.
 ///
 /// ```toml
 /// [[handover]]
@@ -21,25 +21,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Handover {
-    /// Name of the multilink. May be left out if there is only one.
+    /// Name of the multilink. Optional if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multilink: Option<String>,
-    /// Time at which the handover starts. It precedes everything else that happens to the multilink at that
+    /// Time at which the handover starts. It precedes all other events of the multilink at that
     /// time, except arrivals.
     pub at: Span,
-    /// Name of the link that takes over.
+    /// Name of the link to use from then on.
     pub to: String,
-    /// The directions that the handover affects; both by default.
+    /// Directions of the handover: `"both"` (the default), or one of them.
     #[serde(default)]
     pub direction: Direction,
-    /// Time for which there is no link to send over. If unset, as configured for the multilink.
+    /// Interruption: time without a link to send over. If unset, as configured for the multilink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interruption: Option<Span>,
-    /// Time for which the old link continues to send what waits in it. If unset, as configured for the
-    /// multilink.
+    /// Overlap: time for which the old link continues to send its waiting packets. If unset, as
+    /// configured for the multilink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<Span>,
-    /// What happens to the affected packets. If unset, as configured for the multilink.
+    /// Treatment of the affected packets. If unset, as configured for the multilink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<Fate>,
 }
@@ -56,7 +56,7 @@ impl Handover {
 }
 
 impl Scenario {
-    /// The handovers planned for a multilink, in order of time.
+    /// Returns the handovers planned for a multilink, in order of time.
     pub(crate) fn schedule_of(&self, multilink: &multilink::Config) -> Vec<(Time, Order)> {
         let planned = self.planned(multilink).into_iter();
         let orders = planned.filter_map(|(_, handover)| {
@@ -67,7 +67,7 @@ impl Scenario {
         orders.collect()
     }
 
-    /// The handovers of a multilink in order of time, with their indices in the file.
+    /// Returns the handovers of a multilink in order of time, with their indices in the file.
     pub(crate) fn planned(&self, multilink: &multilink::Config) -> Vec<(usize, &Handover)> {
         let only = self.multilink.len() == 1;
         let mine = |handover: &Handover| match &handover.multilink {
@@ -80,7 +80,7 @@ impl Scenario {
         planned
     }
 
-    /// The multilink to which a link belongs, and the link's index there.
+    /// Returns the multilink to which a link belongs, and the link's index there.
     pub(crate) fn multilink_of(&self, link: &str) -> Option<(&multilink::Config, usize)> {
         self.multilink.iter().find_map(|multilink| {
             multilink.links.iter().position(|name| name == link).map(|place| (multilink, place))

@@ -1,11 +1,11 @@
-//! The nodes of a scenario, and which of them are connected.
+//! The nodes of a scenario, and their connected components.
 
 use super::Scenario;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The nodes, and which of them are connected. Every link and network works in both directions, so connected
-/// nodes can reach each other.
+/// The nodes with their connected components. Every link and network works in both directions, so
+/// connected nodes can reach each other.
 pub(crate) struct Islands<'a> {
     pub(crate) names: BTreeMap<Cow<'a, str>, usize>,
     parent: Vec<usize>,
@@ -52,7 +52,8 @@ impl<'a> Islands<'a> {
     fn join(&mut self, a: impl Into<Cow<'a, str>>, b: impl Into<Cow<'a, str>>) {
         let (a, b) = (self.index(a.into()), self.index(b.into()));
         let (a, b) = (self.root(a), self.root(b));
-        // The smaller tree goes below the larger one, so that no tree is deeper than the logarithm of its size.
+        // The smaller tree is attached to the larger one, which limits the depth to the logarithm
+        // of the size.
         let (small, large) = if self.size[a] < self.size[b] { (a, b) } else { (b, a) };
         if small != large {
             self.parent[small] = large;

@@ -32,21 +32,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A network, the traffic through it, what to record, and for how long to run.
+/// A scenario: a network, the traffic through it, the recorded data, and the duration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Name of the scenario, in results and as the name of the run's folder.
+    /// Name of the scenario, used in results and as the name of the run's folder.
     pub name: String,
     /// Description of the scenario for its readers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Duration of the run, in the time of its clock; longer than 0 s.
     pub duration: Span,
-    /// Seed of all random streams, 1 by default. Runs with the same scenario, seed and version are identical.
+    /// Seed of all random streams. Runs with the same scenario, seed and version are identical.
+    /// Default 1.
     #[serde(default = "seed")]
     pub seed: Count<0, 9_007_199_254_740_991>,
-    /// What the run records besides its summary.
+    /// Data that the run records in addition to its summary.
     #[serde(default)]
     pub record: Record,
     /// Tolerances of an emulation, beyond which its results are marked as degraded or void.
@@ -55,18 +56,18 @@ pub struct Scenario {
     /// Links, each between two nodes and in both directions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<LinkPair>,
-    /// Multilinks: several links between the same two nodes, one of which at a time carries the packets of each
-    /// direction.
+    /// Multilinks: several links between the same two nodes, of which one at a time carries the
+    /// packets of each direction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub multilink: Vec<multilink::Config>,
     /// Handovers between the links of multilinks, at given times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handover: Vec<Handover>,
-    /// Access networks, which join several nodes, by name.
+    /// Access networks, which connect several nodes, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub network: BTreeMap<String, NetworkKind>,
-    /// DiffServ edges, by the names of their nodes: ordered rules for the packets that leave the node for
-    /// other nodes.
+    /// DiffServ edges, by the names of their nodes: ordered rules for the packets that leave the
+    /// node for other nodes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub edge: BTreeMap<String, Vec<Rule>>,
     /// Flows: the traffic between nodes, each an application over a transport.
@@ -75,19 +76,19 @@ pub struct Scenario {
     /// Performance-enhancing proxies, each at a node on the path of flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proxy: Vec<proxies::Config>,
-    /// Services at nodes: programs that take packets of flows and send packets of their own.
+    /// Services at nodes: programs that take packets of flows and send their own packets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub service: Vec<services::Config>,
     /// Changes of links and networks during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub change: Vec<Change>,
-    /// Values to vary over many runs. A resolved scenario, which is what runs, does not have this key.
+    /// Values to vary over many runs. The resolved scenario of a single run does not have this key.
     #[serde(default, skip_serializing)]
     pub campaign: Option<Campaign>,
 }
 
 impl Scenario {
-    /// Names of all nodes, in alphabetical order.
+    /// Returns the names of all nodes, in alphabetical order.
     pub fn nodes(&self) -> Vec<String> {
         Islands::of(self).into_names()
     }
@@ -97,8 +98,8 @@ fn seed() -> Count<0, 9_007_199_254_740_991> {
     Count::new(1)
 }
 
-/// Traffic between two nodes: an application at both ends, over a transport. A flow with a `count`, or with a
-/// pattern as `from` or `to`, stands for a group of flows.
+/// Traffic between two nodes: an application at both ends, over a transport. A flow with a `count`,
+/// or with a pattern as `from` or `to`, represents a group of flows.
 ///
 /// ```toml
 /// [[flow]]
@@ -111,63 +112,65 @@ fn seed() -> Count<0, 9_007_199_254_740_991> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Name of the flow, in results. Flows of a group have the numbers from 1 at `{}` in it, or after it.
+    /// Name of the flow, in results. In a group of flows, `{}` in it is replaced by the number of
+    /// the flow, from 1; without `{}` the number is appended.
     pub name: String,
-    /// Name of the node whose application starts and opens connections, or a pattern for the nodes of a group:
-    /// `*` stands for any characters, `?` for one. Numbers in names count as numbers: `st2` comes before `st10`.
+    /// Name of the node whose application starts and opens connections, or a pattern for the nodes
+    /// of a group: `*` matches any characters, `?` one. Numbers in names are compared by value:
+    /// `st2` comes before `st10`.
     pub from: String,
     /// Name of the node whose application answers, or a pattern.
     pub to: String,
-    /// Number of flows in a group. They take the nodes of `from`, and those of `to`, in turn. If unset, there is
-    /// one flow per node of the pattern (of the longer list, if both ends are patterns), and a single flow without a
-    /// pattern.
+    /// Number of flows in a group. They take the nodes of `from`, and those of `to`, in turn. If
+    /// unset, there is one flow per node of the pattern (of the longer list, if both ends are
+    /// patterns), and a single flow without a pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Count<1, 65_000>>,
-    /// Name under which results summarise this flow with others; that of the table for the flows of a group. If
-    /// unset, a single flow belongs to no group.
+    /// Group under which results summarise this flow with others. Default: the table's name for the
+    /// flows of a group; a single flow belongs to no group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Time at which the application starts, 0 s by default.
+    /// Time at which the application starts. Default 0 s.
     #[serde(default)]
     pub start: Span,
-    /// How the starts of a group are distributed after `start`. If unset, all start at `start`. Each replication
-    /// draws other times.
+    /// Distribution of the starts of a group after `start`, drawn for each replication. If unset,
+    /// all flows start at `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<Starts>,
-    /// Differentiated services code point (DSCP) of the flow's packets; 0 (best effort) by default.
+    /// Differentiated services code point (DSCP) of the flow's packets. Default 0 (best effort).
     #[serde(default)]
     pub dscp: Dscp,
-    /// The application, which decides what is sent and when.
+    /// The application, which determines the traffic.
     pub app: app::Config,
     /// The transport protocol that carries the application's data.
     pub transport: transport::Config,
-    /// What runs at the flow's ends in an emulation. If unset, the kernel's sockets, except with TFRC, which
-    /// kernels do not have.
+    /// Ends of the flow in an emulation: sockets of the kernel or models. Default: the kernel's
+    /// sockets, except with TFRC, which kernels do not have.
     #[serde(default, skip_serializing_if = "Endpoints::are_default")]
     pub endpoints: Endpoints,
 }
 
 impl Flow {
-    /// Whether the application is a program of this machine, which cannot be simulated.
+    /// Returns true if the application is a program of this machine, which cannot be simulated.
     pub fn is_command(&self) -> bool {
         matches!(self.app, app::Config::Command(_))
     }
 
-    /// Whether models run at the flow's ends in an emulation too: on request, and over a transport that kernels
-    /// do not have.
+    /// Returns true if models also run at the flow's ends in an emulation: on request, and with a
+    /// transport that kernels do not have.
     pub fn is_modelled(&self) -> bool {
         self.endpoints == Endpoints::Model || self.transport.socket().is_none()
     }
 }
 
-/// What runs at the ends of a flow in an emulation. In a simulation both ends are models.
+/// The ends of a flow in an emulation. In a simulation both ends are models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Endpoints {
     /// Sockets of the running kernel, on real hosts.
     #[default]
     Kernel,
-    /// The models of the simulation: simulated traffic beside real hosts.
+    /// The models of the simulation: simulated traffic next to real hosts.
     Model,
 }
 

@@ -1,22 +1,22 @@
-//! What a run records besides its summary.
+//! The data that a run records in addition to its summary.
 
 use crate::tables::TRACES;
 use bentpipe_core::{Count, Problems, Table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a run records besides its summary.
+/// The data that a run records in addition to its summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Record {
-    /// Names of the traces to write; all by default, none if the list is empty.
+    /// Names of the traces to write. Default all; none if the list is empty.
     pub traces: Vec<String>,
-    /// Names of the nodes at which packets are captured into `packets.pcapng`; none by default.
+    /// Names of the nodes at which packets are captured into `packets.pcapng`. Default none.
     pub capture: Vec<String>,
-    /// Number of bytes that are kept of each captured packet, 128 by default.
+    /// Number of bytes to keep of each captured packet. Default 128.
     pub capture_bytes: Count<60, 65_535>,
-    /// Whether destinations also measure delay variation and reordering, and report delays by class, in the
-    /// tables `flow_details` and `class`; off by default.
+    /// True if destinations also measure delay variation and reordering, and report delays by
+    /// class, in the tables `flow_details` and `class`. Default false.
     pub details: bool,
 }
 
@@ -41,12 +41,12 @@ impl Record {
         }
     }
 
-    /// Whether rows of `table` are written.
+    /// Returns true if rows of `table` are written.
     pub fn writes(&self, table: &Table) -> bool {
         self.traces.iter().any(|name| name == table.name)
     }
 
-    /// The capture interface of a node, if its packets are captured.
+    /// Returns the capture interface of a node, if its packets are captured.
     pub(crate) fn interface(&self, node: &str) -> Option<u32> {
         self.capture.iter().position(|name| name == node).map(|index| index as u32)
     }

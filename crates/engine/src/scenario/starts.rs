@@ -1,4 +1,4 @@
-//! When the flows of a group start: processes of start times.
+//! Start times of the flows of a group: processes of start times.
 
 use super::{Flow, Scenario};
 use bentpipe_core::{kinds, Problems, Sample, Span, Stream, Streams};
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 kinds! {
-    /// A process by which the flows of a group start, each after the time that `start` gives.
+    /// A process of start times of the flows of a group, counted from `start`.
     pub enum Starts: Process {
         "even" => Even(Even),
         "uniform" => Uniform(Uniform),
@@ -16,16 +16,17 @@ kinds! {
     }
 }
 
-/// What a process of start times is.
+/// The contract of a process of start times.
 pub trait Process {
-    /// Times of `count` starts, in the order of the flows.
+    /// Returns the times of `count` starts, in the order of the flows.
     fn times(&self, count: usize, stream: &mut Stream) -> Vec<Span>;
 
-    /// Adds what is wrong with the configuration.
+    /// Adds the problems of the configuration.
     fn check(&self, problems: &mut Problems);
 }
 
-/// Starts at equal distances: the first flow at once, and each after a fraction of `over`.
+/// Starts at equal distances: the first flow at once, and each further one after a fraction of
+/// `over`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Even {
@@ -33,7 +34,7 @@ pub struct Even {
     pub over: Span,
 }
 
-/// Starts at independent random times, all equally likely.
+/// Starts at independent random times, uniformly distributed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Uniform {
@@ -41,7 +42,7 @@ pub struct Uniform {
     pub over: Span,
 }
 
-/// Starts of a Poisson process: exponentially distributed times between one start and the next.
+/// Starts of a Poisson process: exponentially distributed times between consecutive starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Poisson {
@@ -104,8 +105,8 @@ fn positive(key: &str, span: Span, problems: &mut Problems) {
 }
 
 impl Scenario {
-    /// The scenario with the start of every flow whose group has a process of start times, as drawn for replication `run`
-    /// under `seed`. The draws of a group depend on nothing but its name and the number of its flows.
+    /// Returns the scenario with the start times of all flows, as drawn for replication `run` under
+    /// `seed`. The draws of a group depend only on its name and the number of its flows.
     pub fn started(&self, seed: u64, run: u64) -> Cow<'_, Scenario> {
         let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (index, flow) in self.flow.iter().enumerate() {

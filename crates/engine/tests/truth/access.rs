@@ -1,14 +1,16 @@
-//! The access layer in numbers: schemes under allocators and loads, and what losses of its signalling cost.
+//! The access layer in numbers: request schemes with allocators and loads, and the cost of lost
+//! signalling.
 
 use crate::golden::check;
 use crate::run::{report, untraced};
 use bentpipe_core::Report;
 use std::fmt::Write as _;
 
-/// Two terminals offer three times what each of the six others does.
+/// Number of terminals; two of them offer three times the load of each of the others.
 const TERMINALS: usize = 8;
 
-/// The preset's network with on/off flows from each terminal that together offer `load` of the return link.
+/// Returns the preset's network with on/off flows from each terminal that together offer `load` of
+/// the return link.
 fn network(dama: &str, load: f64) -> String {
     let mut text = format!(
         "name = \"access\"\nduration = \"90 s\"\npreset = \"dvb-rcs\"\n\
@@ -37,7 +39,7 @@ struct Sums {
     /// Greatest of the flows' 95th percentiles, in ms.
     p95: f64,
     efficiency: f64,
-    /// Jain's index over the flows' delivered shares of what they sent.
+    /// Jain's index over the flows' delivered fractions.
     fairness: f64,
 }
 
@@ -139,7 +141,7 @@ scheme       lost  delivered   delay  penalty   eff.
             if lost == 0 {
                 without = sums.delay;
             }
-            // What has not come is under way: no more than some seconds' worth.
+            // Packets that have not arrived are in flight: no more than some seconds of traffic.
             assert!(
                 sums.delivered > 0.93 * sums.sent,
                 "{name} at {lost} %: {} of {}",

@@ -1,5 +1,5 @@
-//! ACM in a star and on a link: rates follow the signal in both directions, what is sent too boldly is lost, an outage ends, packets
-//! share baseband frames, and no byte disappears.
+//! ACM in a star and on a link: rates follow the signal in both directions, packets with too high a
+//! MODCOD are lost, an outage ends, packets share baseband frames, and no byte disappears.
 
 use crate::bad_scenarios::loaded;
 use crate::conservation::sums;
@@ -7,8 +7,8 @@ use crate::run::{scenario, value, Run};
 use bentpipe_core::{Span, Time};
 use proptest::prelude::*;
 
-/// A flow of datagrams of 1000 bytes in each direction, more than the link carries in the rain, with these keys of ACM and framings
-/// of both directions.
+/// Returns a flow of datagrams of 1000 bytes in each direction, more than the link carries in the
+/// rain, with these keys of ACM and framings of both directions.
 fn star([forward, back]: [&str; 2], [frames, framing]: [&str; 2], scheme: &str) -> String {
     format!(
         r#"
@@ -46,7 +46,7 @@ transport = "udp"
     )
 }
 
-/// Bits per second that each of two flows delivers between two times.
+/// Returns the bits per second that each of two flows delivers between two times.
 fn delivered(run: &mut Run, flows: [&str; 2], from: u64, to: u64) -> [f64; 2] {
     let mut bytes = |at: u64| {
         let at = Time::ZERO + Span::from_secs(at);
@@ -68,9 +68,9 @@ fn goodput_follows_the_signal_in_both_directions_by_hand() {
             .replace("[\"st\", { prefix = \"other\", count = 2 }]", "[\"st\"]"),
     );
     let mut run = Run::new(&scenario, 1, 0);
-    // Forward: 10.3 dB allows 16APSK 3/4 with 2.967 bit/symbol, 4.3 dB QPSK 3/4 with 1.487. With CRA there is nothing to assign, so that
-    // no plans are sent.
-    // Return: waveforms 20 (2.19 bit/symbol, 442 B) and 15 (1.3, 262 B): 32 slots in 23.5 ms.
+    // Forward: 10.3 dB allows 16APSK 3/4 with 2.967 bit/symbol, 4.3 dB QPSK 3/4 with 1.487. CRA has
+    // nothing to assign, so no plans are sent. Return: waveforms 20 (2.19 bit/symbol, 442 B) and 15
+    // (1.3, 262 B): 32 slots in 23.5 ms.
     let slots = 8.0 * 32.0 / 23.5e-3;
     // Of 1028 B, 1000 B are counted.
     let payload = 1000.0 / 1028.0;
@@ -79,7 +79,7 @@ fn goodput_follows_the_signal_in_both_directions_by_hand() {
     {
         let (down, up) = (payload * forward, payload * slots * back);
         let found = delivered(&mut run, ["down", "up"], from, to);
-        // A packet more or less, and a superframe at the ends.
+        // Within a packet, and a superframe at the ends.
         assert!((found[0] / down - 1.0).abs() < 0.003, "down from {from} s: {found:?}, expected {down}");
         assert!((found[1] / up.min(3e6) - 1.0).abs() < 0.03, "up from {from} s: {found:?}, expected {up}");
     }
@@ -89,9 +89,10 @@ fn goodput_follows_the_signal_in_both_directions_by_hand() {
         let of = totals.dropped.iter().filter(|((_, why), _)| why.words() == reason);
         of.map(|(_, held)| held.packets).sum::<u64>()
     };
-    // What arrives in the second before the sender knows and in the 125 ms that its last packets fly is lost. Forward at 2.967 and
-    // 1.487 Mbit/s: 1.125 s * (361 + 181) packets/s = 609. Return at 3 Mbit/s, which the flow offers, and 2.85 Mbit/s:
-    // 1.125 s * (365 + 347) packets/s = 801, and up to a superframe more, in which 67 packets are sent.
+    // Packets that arrive in the second before the sender knows, and in the 125 ms of flight of its
+    // last packets, are lost. Forward at 2.967 and 1.487 Mbit/s: 1.125 s * (361 + 181) packets/s =
+    // 609. Return at 3 Mbit/s, which the flow offers, and 2.85 Mbit/s: 1.125 s * (365 + 347)
+    // packets/s = 801, and up to a superframe more, in which 67 packets are sent.
     let lost = dropped("signal below the threshold of the MODCOD");
     assert!((1380..1500).contains(&lost), "{lost}");
     assert!(dropped("outage") > 0);
@@ -123,7 +124,8 @@ fn another_terminal_is_not_slowed_down_by_the_return_link_of_one_in_the_rain() {
     assert_eq!((clear[1], clear[1]), (rain[1], outage[1]));
 }
 
-/// Two nodes, a flow of datagrams of 1000 bytes in each direction, and these keys of the link and of its return direction.
+/// Returns two nodes, a flow of datagrams of 1000 bytes in each direction, and these keys of the
+/// link and of its return direction.
 fn link(forward: &str, back: &str) -> String {
     format!(
         r#"
@@ -173,7 +175,7 @@ fn a_link_follows_the_signal_and_keeps_packets_over_an_outage() {
         let found = delivered(&mut run, ["down", "up"], from, to);
         for (found, symbols) in found.into_iter().zip([1e6, 0.5e6]) {
             let expected = symbols * efficiency * 1000.0 / 1028.0;
-            // A packet more or less at the ends.
+            // Within a packet at the ends.
             assert!((found / expected - 1.0).abs() < 0.003, "from {from} s: {found}, expected {expected}");
         }
     }
@@ -184,8 +186,9 @@ fn a_link_follows_the_signal_and_keeps_packets_over_an_outage() {
         of.map(|(_, held)| held.packets).sum::<u64>()
     };
     assert_eq!(dropped("outage"), 0, "packets wait in the queue");
-    // Lost is what arrives while the sender does not know: 1 s and the 250 ms that packets fly, at 1.5 times 2.967 and 1.487 Mbit/s, that
-    // is 1.25 s * (541.2 + 271.2) packets/s = 1015.5; at each of four ends one more or less.
+    // Packets that arrive while the sender does not know are lost: 1 s and the 250 ms of flight, at
+    // 1.5 times 2.967 and 1.487 Mbit/s, that is 1.25 s * (541.2 + 271.2) packets/s = 1015.5; at
+    // each of four ends one more or less.
     let lost = dropped("signal below the threshold of the MODCOD");
     assert!((1011..=1020).contains(&lost), "{lost}");
     let report = run.finished();
@@ -201,25 +204,29 @@ fn a_link_follows_the_signal_and_keeps_packets_over_an_outage() {
 
 #[test]
 fn packets_of_one_modcod_share_baseband_frames() {
-    // A packet of 1028 B takes 4 B of GSE; where a frame ends in it, its two fragments take 7, 3 and 4 B. With 16APSK 3/4 a frame has
-    // 48 600 - 192 - 80 bits, that is 6041 B, and with QPSK 3/4 the same.
+    // A packet of 1028 B takes 4 B of GSE; if a frame ends in it, its two fragments take 7, 3 and 4
+    // B. With 16APSK 3/4 a frame has 48 600 - 192 - 80 bits, that is 6041 B, and with QPSK 3/4 the
+    // same.
     let share = (6041.0 - 10.0) / 6041.0 * 1000.0 / 1032.0;
     let acm = r#"margin_db = 1.0, hysteresis_db = 0.0, esn0_db = 11.3, fade = { samples = "time,st,other1\n0,0,0\n20,0,6\n" }"#;
     let text = star([acm, "esn0_db = 12.0"], ["gse", "none"], "\"cra\"");
-    // Of two flows with the same period, one always finds the queue as the other has left it; these two drift.
+    // Of two flows with the same period, one always finds the queue as the other has left it; these
+    // two drift.
     let other = "\n[[flow]]\nname = \"other\"\nfrom = \"gw\"\nto = \"other1\"\napp = { kind = \"cbr\", rate = \"3970 kbit/s\", datagram = \"1000 B\" }\ntransport = \"udp\"\n";
     let mut run = Run::new(&scenario(&format!("{text}{other}")), 1, 0);
-    // With CRA there is nothing to assign, so that no plans are sent.
+    // CRA has nothing to assign, so no plans are sent.
     let found = delivered(&mut run, ["down", "other"], 2, 19);
     let expected = 2.967e6 * share;
     assert!(((found[0] + found[1]) / expected - 1.0).abs() < 0.003, "{found:?}, expected {expected}");
-    // From 20 s on two MODCODs share the link in time, packet by packet; a frame takes the time of its bits.
+    // From 20 s on, two MODCODs share the link in time, packet by packet; a frame takes the time of
+    // its bits.
     let found = delivered(&mut run, ["down", "other"], 22, 59);
     let used = (found[0] / 2.967e6 + found[1] / 1.487e6) / share;
     assert!((used - 1.0).abs() < 0.003, "{found:?}: {used} of the time");
     assert!((found[0] / found[1] - 4.0 / 3.97).abs() < 0.1, "{found:?}");
     sums(&mut run.network).unwrap();
-    // Without load a packet does not wait for others to fill its frame: 125 ms of propagation and 6041 B at 2.967 Mbit/s.
+    // Without load, a packet does not wait for others to fill its frame: 125 ms of propagation and
+    // 6041 B at 2.967 Mbit/s.
     let text = text.replace("4 Mbit/s", "10 kbit/s").replace("3 Mbit/s", "10 kbit/s");
     let mut run = Run::new(&scenario(&text), 1, 0);
     run.network.run_until(Time::ZERO + Span::from_secs(19));

@@ -1,4 +1,5 @@
-//! Links with retransmissions among TCP, contacts and changes: nothing is lost, nothing comes twice, and no byte disappears.
+//! Links with retransmissions, with TCP, contacts and changes: nothing is lost, nothing arrives
+//! twice, and no byte disappears.
 
 use crate::bad_scenarios::loaded;
 use crate::conservation::sums;
@@ -59,13 +60,15 @@ fn tcp_sees_no_losses_of_the_link_but_those_of_its_queue() {
         ]
     };
     let (without, with) = (run(""), run("arq = { window = 4 }"));
-    // Of the datagrams a twentieth is lost without, and none with, but what is on its way.
+    // A twentieth of the datagrams is lost without retransmissions, and none with them, except
+    // those in flight.
     assert!(without[1] < 0.97 * without[2] && with[1] >= with[2] - 3.0, "{without:?} {with:?}");
-    // TCP repairs what the queue has dropped, and nothing else.
+    // TCP repairs only drops of the queue.
     assert!(with[0] <= with[3] && without[0] > without[3], "{without:?} {with:?}");
 }
 
-/// Coded frames of Proximity-1, of which some cannot be decoded: what is given to the link arrives, in no more bytes a second than the code leaves.
+/// Coded frames of Proximity-1, some of which cannot be decoded: all packets arrive, at most at the
+/// rate that the code leaves.
 #[test]
 fn coded_frames_are_retransmitted() {
     let coded = r#"framing = { kind = "space", frame = "proximity-1", length = 2048, code = { kind = "convolutional" } }
@@ -119,7 +122,7 @@ set.link.proximity = { rate = "64 kbit/s", delay = "50 ms", error = { kind = "pa
 #[test]
 fn what_an_arq_cannot_stand_beside_is_refused() {
     for (keys, why) in [
-        ("arq = {}\nframing = \"ule\"", "ule stands beside arq"),
+        ("arq = {}\nframing = \"ule\"", "ule cannot be combined with arq"),
         ("arq = {}\nframing = { kind = \"space\" }", "allowed: \"proximity-1\""),
         (
             "arq = {}\nframing = { kind = \"space\", frame = \"proximity-1\", control_field = true }",
@@ -135,9 +138,9 @@ fn what_an_arq_cannot_stand_beside_is_refused() {
         ),
         (
             "arq = {}\nreorder = true\njitter = { kind = \"uniform\", most = \"1 ms\" }",
-            "stands beside reorder",
+            "cannot be combined with reorder",
         ),
-        ("arq = {}\nquick_start = 0.5", "stands beside quick_start"),
+        ("arq = {}\nquick_start = 0.5", "cannot be combined with quick_start"),
         ("arq = { window = 128 }", "allowed: a whole number from 1 to 127"),
     ] {
         let said = loaded(&relay(keys)).expect_err("it is refused");

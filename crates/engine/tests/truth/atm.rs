@@ -1,13 +1,15 @@
-//! TCP connections that share a leg of an ATM network, by what its switch does with frames of which it cannot hold all cells.
+//! TCP connections that share a leg of an ATM network, by the switch's treatment of frames for
+//! which it has too little room.
 
 use crate::golden::check;
 use crate::run::{goodput, untraced, value, Run};
 use std::fmt::Write as _;
 
-/// Ten pairs of nodes, each with a connection and a TCP flow, over one leg.
+/// Number of pairs of nodes, each with a connection and a TCP flow, over one leg.
 const PAIRS: usize = 10;
 const SECONDS: f64 = 20.0;
-/// Payload in bit/s of full segments of 1460 bytes, 32 cells each with LLC/SNAP, on 20 Mbit/s of cells.
+/// Payload in bit/s of full segments of 1460 bytes, 32 cells each with LLC/SNAP, on 20 Mbit/s of
+/// cells.
 const FULL: f64 = 20e6 * 1460.0 / (32.0 * 53.0);
 
 fn pairs(leg: &str) -> String {
@@ -44,8 +46,9 @@ fn pairs(leg: &str) -> String {
     text
 }
 
-/// A. Romanow and S. Floyd, "Dynamics of TCP Traffic over ATM Networks", 1995: without discards by frame the leg carries cells of frames
-/// that are lost already; partial packet discard drops the rest of such frames, early packet discard loses whole frames instead.
+/// A. Romanow and S. Floyd, "Dynamics of TCP Traffic over ATM Networks", 1995: without discards by
+/// frame, the leg carries cells of frames that are already lost; partial packet discard drops the
+/// rest of such frames, and early packet discard drops whole frames instead.
 #[test]
 fn discards_by_frame_save_what_tcp_gets_of_a_shared_leg() {
     let policies = [

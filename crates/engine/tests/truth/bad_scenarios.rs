@@ -1,5 +1,5 @@
-//! The engine's own checks of scenarios: what it refuses, in which words and at which place; and that whatever is
-//! shipped loads, and loads again from its resolved text.
+//! The engine's own checks of scenarios: the refusals, their words and their places; and all
+//! shipped scenarios load, also from their resolved text.
 
 use crate::golden;
 use bentpipe_engine::presets::{self, PRESETS};
@@ -8,7 +8,7 @@ use bentpipe_scenario::{load, Loaded, Source};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A scenario with nothing wrong; each case replaces some of it.
+/// A valid scenario; each case replaces a part of it.
 pub const GOOD: &str = r#"name = "good"
 duration = "10 s"
 
@@ -52,7 +52,7 @@ app = { kind = "cbr", rate = "64 kbit/s" }
 transport = "udp"
 "#;
 
-/// What the case is, what of the good scenario is replaced, and by what.
+/// Name of the case, replaced parts of the good scenario, and their replacements.
 const CASES: &[(&str, &[(&str, &str)])] = &[
     (
         "an MTU of trunk frames without a trunk",
@@ -227,7 +227,8 @@ fn each_refusal_names_place_key_value_and_what_is_allowed() {
     golden::check("refusals.txt", &text);
 }
 
-/// A mean at a bound is a constant, a symbol rate stands beside ACM, and what is unset was never there.
+/// Unusual but valid settings are accepted: a mean at a bound is a constant, a symbol rate is used
+/// with ACM, and unset keys count as missing.
 #[test]
 fn what_looks_unusual_and_is_right_is_accepted() {
     for (old, new) in [
@@ -242,7 +243,7 @@ fn what_looks_unusual_and_is_right_is_accepted() {
     }
 }
 
-/// `return` is the direction from the user: links go from the gateway's side to the user's.
+/// The direction `return` comes from the user: links go from the gateway's side to the user's.
 #[test]
 fn links_of_presets_lead_to_the_user() {
     for preset in PRESETS {
@@ -251,7 +252,7 @@ fn links_of_presets_lead_to_the_user() {
             let to = line.trim_start_matches("to = ").trim_matches('"');
             assert!(["user", "terminal", "ship", "device", "mars"].contains(&to), "{}: {line}", preset.name);
         }
-        // The terminals' return link is what the network's kind says.
+        // The network's kind defines the terminals' return link.
         assert!(!text.contains("[[link]]") || text.contains("\nto = "), "{}", preset.name);
     }
 }
@@ -281,13 +282,13 @@ fn what_only_the_kernel_has_is_right_and_not_simulated() {
     good.refuse(good.value.check_simulated()).expect("it can be simulated");
 }
 
-/// Loads what `first` was resolved to, without presets.
+/// Loads the resolved text of `first`, without presets.
 fn again(first: &Loaded<Scenario>, what: &str) {
     let text = first.to_toml();
     let second =
         load::<Scenario>(Source::Text { name: "resolved.toml", text: &text }, &Default::default(), &[])
             .unwrap_or_else(|error| panic!("{what}: {error}\nin\n{text}"));
-    // What a campaign varies is part of none of its runs.
+    // The varied keys of a campaign are not part of its runs.
     let expected = Scenario { campaign: None, ..first.value.clone() };
     assert!(second.value == expected, "{what}: {text}");
     assert_eq!(second.to_toml(), text, "{what}");
@@ -322,7 +323,7 @@ fn every_preset_is_a_network_on_which_a_flow_runs() {
                  to = \"{to}\"\napp = \"bulk\"\ntransport = \"tcp\"\n"
             )
         };
-        // A node that does not exist lets the error name those that do.
+        // The error about a missing node lists the existing ones.
         let error = loaded(&text("nowhere", "nowhere else")).expect_err("there is no such node");
         let allowed =
             error.lines().next().and_then(|line| line.split("allowed: ").nth(1)).expect("a list of nodes");
@@ -334,7 +335,7 @@ fn every_preset_is_a_network_on_which_a_flow_runs() {
             let report = crate::run::report(&first.value, 0);
             let sent = report.value("tcp_connection", "f.source", "state").expect("it has a connection");
             let delivered = crate::run::value(&report, "flow_destination", "f", "delivered_bytes");
-            // To Mars a SYN alone takes longer.
+            // To Mars, a SYN alone takes longer.
             assert!(if name == "mars" { sent == 2.0 } else { sent == 4.0 && delivered > 10_000.0 }, "{name}");
         }
     }

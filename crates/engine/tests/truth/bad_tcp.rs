@@ -1,11 +1,12 @@
-//! What is refused of a TCP flow: values out of range, and combinations that no stack has, each with its reason. Both files of
-//! words, this and `refusals.txt`, are the same test of the loader; here only the keys of one transport differ.
+//! Refusals of a TCP flow: values out of range, and combinations that no stack has, each with its
+//! reason. This file and `refusals.txt` belong to the same test of the loader; only the keys of one
+//! transport differ here.
 
 use crate::bad_scenarios::{loaded, GOOD};
 use crate::golden;
 use std::fmt::Write as _;
 
-/// Keys that take the place of `congestion = "reno"`.
+/// Keys that replace `congestion = "reno"`.
 const CASES: &[&str] = &[
     r#"profile = "linus""#,
     r#"recovery = "rac""#,

@@ -1,5 +1,5 @@
-//! The balance of every flow's packets: each packet sent in a direction was delivered or lost in that direction, or is still in the
-//! network at the end.
+//! The balance of every flow's packets: each packet sent in a direction was delivered or lost in
+//! that direction, or is still in the network at the end.
 
 use bentpipe_core::{FlowId, Report};
 use bentpipe_engine::facts::facts;
@@ -10,9 +10,11 @@ use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{Held, Totals};
 use bentpipe_transport::names;
 
-/// Checks each flow in each direction, over all its legs; what lies on the way is at most `held`.
+/// Checks each flow in each direction, over all its legs; at most `held` packets are in the
+/// network.
 pub fn flows(scenario: &Scenario, report: &Report, totals: &Totals, held: Held) -> Result<(), String> {
-    // A conference sends packets of flows whose ends did not send them, and copies of one packet to several.
+    // A conference sends packets of flows whose ends did not send them, and copies of one packet to
+    // several flows.
     if !scenario.service.is_empty() {
         return Ok(());
     }
@@ -51,7 +53,7 @@ pub fn flows(scenario: &Scenario, report: &Report, totals: &Totals, held: Held) 
             let hops = [&known.flows[number as usize].there, &known.flows[number as usize].back][back];
             let shortest: f64 = hops.iter().flatten().map(|hop| hop.medium.delay_s.least).sum();
             if let (1, Some(mean)) = (legs.len(), report.value("flow_destination", &name, "delay_mean")) {
-                // The facts are of the largest packets.
+                // The facts refer to the largest packets.
                 if mean < 0.9 * shortest {
                     return Err(format!("{name}: a delay of {mean} s over {shortest} s"));
                 }

@@ -1,4 +1,4 @@
-//! Calls between exchanges: blocking by Erlang's formula, times of set-up, reasons of failures.
+//! Calls between exchanges: blocking by Erlang's formula, set-up times, reasons of failures.
 
 use crate::run::{untraced, Run};
 use bentpipe_transport::app::calls::blocking;
@@ -22,7 +22,8 @@ transport = {transport}
 const TRANSPORTS: [&str; 3] =
     [r#""sip""#, r#""iax2""#, r#"{ kind = "iax2", trunk = "20 ms", timestamps = true }"#];
 
-/// Offered to 8 lines are 5 erlangs; a line is held for the holding time, and for a round trip and the ringing before.
+/// An offered load of 5 erlangs on 8 lines. A line is held for the holding time, and for a round
+/// trip and the ringing before it.
 #[test]
 fn calls_are_blocked_as_erlang_has_it() {
     let cases = [
@@ -41,7 +42,8 @@ fn calls_are_blocked_as_erlang_has_it() {
             let value = |column| report.value("calls", "f.source", column).unwrap();
             let expected = blocking(load, 8);
             let share = value("blocked") / value("attempts");
-            // Blocked calls come in clusters: twice the deviation of independent ones, and four of these.
+            // Blocked calls are clustered: twice the deviation of independent ones, and four of
+            // these.
             let error = 8.0 * (expected * (1.0 - expected) / calls).sqrt();
             assert!(value("attempts") > 0.9 * calls, "{transport}: {}", value("attempts"));
             assert!(
@@ -52,7 +54,8 @@ fn calls_are_blocked_as_erlang_has_it() {
     }
 }
 
-/// A call over a path without loss: it rings after a round trip, is answered a second later, and both hear all that is sent.
+/// A call over a path without loss: it rings after a round trip, is answered a second later, and
+/// both ends hear everything.
 #[test]
 fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
     for transport in TRANSPORTS {
@@ -67,7 +70,8 @@ fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
                 "{transport} {end}"
             );
             assert_eq!((value("loss"), value("late")), (0.0, 0.0), "{transport} {end}");
-            // 200 ms on the way, a packet of 20 ms, 60 ms in the buffer, up to 20 ms for a trunk.
+            // 200 ms of propagation, a packet of 20 ms, 60 ms in the buffer, up to 20 ms for a
+            // trunk.
             let delay = value("delay_mean");
             assert!((0.28..0.305).contains(&delay), "{transport} {end}: {delay}");
             assert!(value("mos_mean") > 2.0, "{transport} {end}");
@@ -77,14 +81,15 @@ fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
         let answered = report.value("calls", "f.source", "answer_mean").unwrap();
         assert!((1.4..1.41).contains(&answered), "{transport}: {answered}");
         assert_eq!(report.value("calls", "f.source", "retransmissions"), Some(0.0), "{transport}");
-        // All but what is on the way at the end arrives.
+        // Everything arrives, except packets in flight at the end.
         let sent = report.value("flow_source", "f", "sent_bytes").unwrap();
         let delivered = report.value("flow_destination", "f", "delivered_bytes").unwrap();
         assert!((0.98 * sent..=sent).contains(&delivered), "{transport}: {delivered} of {sent}");
     }
 }
 
-/// Without a line at the destination a call is refused, without a path it is not answered; the reason is in its row.
+/// Without a line at the destination a call is refused, without a path it is not answered; its row
+/// contains the reason.
 #[test]
 fn a_call_that_fails_says_why() {
     let app = r#"calls = 2, load = 4, holding = "20 s", lines = 4"#;
@@ -107,8 +112,8 @@ fn a_call_that_fails_says_why() {
     }
 }
 
-/// Signalling over TCP: the first call waits for the connection, later ones find it open. What is lost is repaired by TCP alone, so every
-/// call is set up, and each end agrees with the other about it.
+/// Signalling over TCP: the first call waits for the connection, later ones find it open. TCP alone
+/// repairs losses, so every call is set up, and both ends agree about it.
 #[test]
 fn calls_over_tcp_share_a_connection() {
     let tcp = r#"{ kind = "sip", over = "tcp" }"#;
@@ -136,12 +141,12 @@ fn calls_over_tcp_share_a_connection() {
         assert!(source > 80.0 && (0.0..=2.0).contains(&(destination - source)), "{source} {destination}");
         assert_eq!(value("f.source", "failed"), 0.0);
         assert!(value("f.source", "retransmissions") > 20.0);
-        // Speech is lost as the link has it.
+        // Speech is lost at the link's rate of loss.
         assert!((value("f.source", "loss") - 0.1).abs() < 0.01);
     }
 }
 
-/// Over TCP nobody answers over a dead path either: SIP's own time-out ends the call.
+/// Over TCP, nobody answers over a dead path either: SIP's own time-out ends the call.
 #[test]
 fn a_call_over_tcp_without_a_path_is_given_up() {
     let dead = r#", error = { kind = "packet", probability = 1 }"#;
@@ -153,7 +158,8 @@ fn a_call_over_tcp_without_a_path_is_given_up() {
     assert_eq!((row.values[1], row.values[2], row.time), (1.0, 408.0, 32_000_000_000));
 }
 
-/// Three parties behind links of their own, mixed at the gateway: each gets one stream, whatever the number of the others.
+/// Three parties behind separate links, mixed at the gateway: each gets one stream, for any number
+/// of parties.
 #[test]
 fn a_bridge_sends_one_stream_to_each_party() {
     let site = |name: &str, transport: &str| {
@@ -189,7 +195,8 @@ transport = "{transport}"
     for name in ["a", "b", "d"] {
         let value = |column| report.value("calls", &format!("{name}.source"), column).unwrap();
         assert_eq!((value("answered"), value("loss"), value("late")), (1.0, 0.0, 0.0), "{name}");
-        // 50 packets a second from the bridge, from its answer a quarter of a second after the start.
+        // 50 packets per second from the bridge, from its answer a quarter of a second after the
+        // start.
         let back = report.value("flow_source", &format!("{name}.reverse"), "sent_packets").unwrap();
         assert!((back - 50.0 * 99.75).abs() <= 3.0, "{name}: {back}");
     }

@@ -1,5 +1,5 @@
-//! Parameters that change while a network runs: what may change does something, what may not is refused in words that
-//! help, and it does not matter who asked.
+//! Parameters that change while a network runs: every changeable key has an effect, other keys are
+//! refused with a helpful message, and changes from the scenario and by hand are equivalent.
 
 use crate::bad_scenarios::{loaded, GOOD};
 use crate::golden;
@@ -13,7 +13,7 @@ use bentpipe_scenario::{assignment, changed, load, Source};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// A link and a star, both with all that there is to change and enough traffic to feel it.
+/// A link and a star, with all changeable keys and enough traffic to show their effects.
 const BUSY: &str = r#"
 name = "busy"
 duration = "20 s"
@@ -63,7 +63,7 @@ app = { kind = "cbr", rate = "3 Mbit/s", on = "200 ms", off = "2 s" }
 transport = "udp"
 "#;
 
-/// A value for each key that can change, other than the one in [`BUSY`].
+/// A value for each changeable key, different from the one in [`BUSY`].
 const OTHERS: &[(&str, &str)] = &[
     ("link.NAME.rate", "\"600 kbit/s\""),
     ("link.NAME.delay", "\"50 ms\""),
@@ -109,7 +109,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("network.NAME.return.dama.scheme.rbdc.timeout", "1"),
 ];
 
-/// The key for the link or network of [`BUSY`].
+/// Returns the key for the link or network of [`BUSY`].
 fn named(key: &str) -> String {
     key.replace("link.NAME", "link.wire").replace("network.NAME", "network.sat")
 }
@@ -141,7 +141,8 @@ app = { kind = "cbr", rate = "1 Mbit/s", on = "1 s", off = "2 s" }
 transport = "udp"
 "#;
 
-/// [`BUSY`] with ACM in both directions of both, and signals that fade and recover by less than the hysteresis.
+/// Returns [`BUSY`] with ACM in both directions of both, and signals that fade and recover by less
+/// than the hysteresis.
 fn adaptive() -> String {
     let of = |names: &str, more: &str| {
         format!(
@@ -167,7 +168,7 @@ delay = "20 ms""#,
         )
 }
 
-/// [`BUSY`], with a mix where the key is a mix's; for the keys of an ATM network [`CELLS`].
+/// Returns [`BUSY`], with a mix if the key is a mix's; for the keys of an ATM network, [`CELLS`].
 fn busy(key: &str) -> String {
     if ["legs", "access", "contract", "others"].iter().any(|own| key.ends_with(&format!("network.sat.{own}")))
     {
@@ -184,7 +185,7 @@ fn busy(key: &str) -> String {
     }
 }
 
-/// Not a moment at which anything else happens.
+/// A moment at which nothing else happens.
 const MOMENT: Time = Time::from_nanos(7_000_000_123);
 
 #[test]
@@ -217,8 +218,8 @@ fn every_key_that_can_change_changes_something_whoever_asks() {
 
 #[test]
 fn what_changes_at_a_time_comes_before_what_happens_then() {
-    // Datagrams of 1000 bytes and 28 of headers take 8.224 ms; they are sent each 8 ms, and all arrive on whole
-    // nanoseconds. The channel fails at the very moment at which the third arrives.
+    // Datagrams of 1000 bytes and 28 of headers take 8.224 ms; they are sent every 8 ms, and all
+    // arrive on whole nanoseconds. The channel fails at the very moment at which the third arrives.
     let text = |at: &str| {
         format!(
             r#"
@@ -253,7 +254,8 @@ fn of_two_changes_at_one_time_the_later_in_the_file_holds() {
     let with = |changes: &str| results(&scenario(&format!("{BUSY}{changes}")));
     let change =
         |at: u32, rate: u32| format!("[[change]]\nat = \"{at} s\"\nset.link.wire.rate = \"{rate} kbit/s\"\n");
-    // A packet under way is retimed by each change; by one to a quarter of the rate without rounding.
+    // A packet in transmission is retimed by each change; by one to a quarter of the rate without
+    // rounding.
     let two = with(&(change(9, 500) + &change(5, 250) + &change(5, 700)));
     let one = with(&(change(5, 700) + &change(9, 500)));
     assert!(two == one);
@@ -291,18 +293,19 @@ fn goodput_follows_the_rate() {
         run.network.run_until(now);
         value(&run.network.report(now), "flow_destination", "f", "delivered_bytes") * 8.0
     };
-    // With headers of 40 bytes on 1460 a full link delivers 0.9733 of its rate; from ten seconds after each change.
+    // With headers of 40 bytes on 1460, a full link delivers 0.9733 of its rate; measured from ten
+    // seconds after each change.
     for (from, to, rate) in [(10, 30, 4e6), (40, 60, 1e6), (70, 90, 3e6)] {
         let goodput = (-delivered(from) + delivered(to)) / f64::from((to - from) as u32);
         assert!((0.95..0.974).contains(&(goodput / rate)), "{goodput} at {rate}");
     }
-    // 30 s at each rate, busy but for the first and last round trips.
+    // 30 s at each rate, busy except for the first and last round trips.
     let report = run.finished().report();
     let utilisation = value(&report, "link", "l", "utilisation");
     assert!(utilisation > 0.98 && utilisation <= 1.0, "{utilisation}");
 }
 
-/// A link one of whose keys has this value, as a layer above another one has it.
+/// Returns a link with this value of a key, written in a layer above another one.
 fn wire(key: &str, value: &str) -> String {
     format!(
         "name = \"kinds\"\nduration = \"1 s\"\nlink = [{{ name = \"l\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", \
@@ -310,7 +313,7 @@ fn wire(key: &str, value: &str) -> String {
     )
 }
 
-/// The keys of a link that can change to another kind, with a sample of each kind.
+/// Returns the keys of a link that can change to another kind, with a sample of each kind.
 fn kinded() -> [(&'static str, Vec<String>); 3] {
     [
         ("queue", queue::Config::samples()),
@@ -319,15 +322,16 @@ fn kinded() -> [(&'static str, Vec<String>); 3] {
     ]
 }
 
-/// Keys that mean one thing in the one kind and something else in the other: the `burst` of a shaper is a size, that of PIE a
-/// time; the `rate` of bit errors is a probability, that of states of the signal is the link's rate.
+/// Keys with different meanings in two kinds: the `burst` of a shaper is a size, that of PIE a
+/// time; the `rate` of bit errors is a probability, that of states of the signal is the link's
+/// rate.
 const OTHER_MEANING: [(&str, &str, &str); 3] =
     [("shaper", "pie", "burst"), ("shaper", "red-bytes", "burst"), ("bit", "snr-states", "rate")];
 
 #[test]
 fn a_change_to_another_kind_gives_what_the_loader_makes_of_both() {
-    // The loader lays what was written for the one kind below the other; a running network has only values, of which those
-    // at a default were not written.
+    // The loader merges the keys written for the one kind below the other. A running network has
+    // only values, of which those at a default were not written.
     for (key, samples) in kinded() {
         for before in &samples {
             let text = wire(key, before);
@@ -342,7 +346,8 @@ fn a_change_to_another_kind_gives_what_the_loader_makes_of_both() {
                     &presets::all(),
                     &layers,
                 );
-                // What was written for the one kind and means something else in the other has to be given with the change.
+                // Keys written for the one kind that mean something else in the other must be given
+                // with the change.
                 let other = OTHER_MEANING.iter().find(|(one, another, _)| {
                     before.contains(&format!("\"{one}\"")) && after.contains(&format!("\"{another}\""))
                 });
@@ -366,7 +371,7 @@ fn a_change_to_another_kind_gives_what_the_loader_makes_of_both() {
 #[test]
 fn a_change_to_another_kind_takes_no_default_of_the_old_one() {
     let bare = |samples: Vec<String>, key: &str| -> Vec<String> {
-        // Kinds that need no key.
+        // Kinds without required keys.
         let names = samples.iter().map(|sample| sample.split('"').nth(1).expect("a kind").to_owned());
         names.map(|name| format!("\"{name}\"")).filter(|name| loaded(&wire(key, name)).is_ok()).collect()
     };
@@ -385,7 +390,7 @@ fn a_change_to_another_kind_takes_no_default_of_the_old_one() {
     }
 }
 
-/// What is added to the good scenario of the other refusals.
+/// Additions to the good scenario of the other refusals.
 const REFUSED: &[(&str, &str)] = &[
     ("a key that does not exist", "at = \"2 s\"\nset.link.first.rat = \"5 Mbit/s\""),
     ("a key that cannot change", "at = \"2 s\"\nset.link.first.from = \"d\""),

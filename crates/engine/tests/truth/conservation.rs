@@ -1,5 +1,6 @@
-//! Whatever the scenario: every packet is delivered, dropped for a named reason or still inside; nothing overtakes;
-//! no link carries and no control centre grants more than there is; and time goes forward.
+//! Invariants of any scenario: every packet is delivered, dropped for a named reason or still
+//! inside; no packet overtakes another; no link carries and no control centre grants more than its
+//! capacity; and time advances.
 
 use crate::run::{scenario, Run, TraceRow, Traces};
 use bentpipe_core::{Rate, Report, Time};
@@ -37,14 +38,15 @@ pub fn choice(of: &'static [&'static str]) -> impl Strategy<Value = &'static str
     prop::sample::select(of)
 }
 
-/// Keys of one direction of a link.
+/// Generates the keys of one direction of a link.
 fn direction() -> impl Strategy<Value = String> {
     (choice(RATES), choice(DELAYS), choice(QUEUES), choice(ERRORS)).prop_map(|(rate, delay, queue, error)| {
         format!("rate = \"{rate}\", delay = \"{delay}\", queue = {queue}, error = {error}")
     })
 }
 
-/// Links in a line (each begins where the one before ends) or in a star around the first node.
+/// Generates links in a line (each begins where the one before ends) or in a star around the first
+/// node.
 fn links() -> impl Strategy<Value = (String, Vec<String>)> {
     (any::<bool>(), prop::collection::vec((direction(), prop::option::of(direction())), 1..5)).prop_map(
         |(line, links)| {
@@ -63,7 +65,7 @@ fn links() -> impl Strategy<Value = (String, Vec<String>)> {
     )
 }
 
-/// A star whose gateway is node n0.
+/// Generates a star whose gateway is node n0.
 fn network() -> impl Strategy<Value = (String, Vec<String>)> {
     let scheme = choice(&[
         "\"cra\"",
@@ -77,7 +79,7 @@ fn network() -> impl Strategy<Value = (String, Vec<String>)> {
         "{ kind = \"mix\", rbdc = { max = \"512 kbit/s\" }, vbdc = { max = \"1024 kbit/s\" }, fca = true }",
     ]);
     let terminal = (prop::option::of(0u64..6), prop::option::of(0u32..4000));
-    // Slots, frames, and an L for which there is time with 250 ms each way and 200 ms of processing.
+    // Slots, frames, and an L that is long enough for 250 ms each way and 200 ms of processing.
     let structure = prop::sample::select(&[(32u64, 4u64, 12u32), (16, 2, 20), (8, 1, 34)]);
     let more = prop::option::of(0u32..12);
     (
@@ -89,7 +91,7 @@ fn network() -> impl Strategy<Value = (String, Vec<String>)> {
         .prop_map(
             |((scheme, cra, (slots, frames, response), more, processing), terminals, rest, forward)| {
                 let (propagation, queue, forward_queue, error, forward_error) = rest;
-                // No more constant slots than there are.
+                // No more constant slots than the link has.
                 let constant = |wanted: u64| wanted.min(slots / terminals.len() as u64) * 2048 / slots;
                 let mut text = format!(
                     "[network.sat]\nkind = \"dvb-rcs\"\ngateway = \"n0\"\npropagation = \"{propagation}\"\n\
@@ -143,7 +145,7 @@ const BURSTS: &[&str] = &[
     ", on = \"200 ms\", off = \"100 ms\", distribution = \"exponential\"",
 ];
 
-/// Application and transport of a flow.
+/// Generates application and transport of a flow.
 fn talk() -> impl Strategy<Value = String> {
     let variant = (choice(&["reno", "vegas"]), choice(&["sack", "newreno"]));
     let tcp = (choice(APPS), variant, any::<bool>(), any::<bool>(), choice(OPTIONS)).prop_map(
@@ -173,7 +175,7 @@ fn talk() -> impl Strategy<Value = String> {
     prop_oneof![3 => tcp, 2 => udp, 1 => tfrc]
 }
 
-/// What changes: which link or the network, and when, both by chance; and the keys for either.
+/// A change: the link or the network, and the time, both random; and the keys for either.
 type ChangeOf = (prop::sample::Index, u64, String, String);
 
 fn change() -> impl Strategy<Value = ChangeOf> {
@@ -188,7 +190,7 @@ fn change() -> impl Strategy<Value = ChangeOf> {
             }
         });
     let of_network = (0..4, choice(QUEUES), choice(ERRORS)).prop_map(|(which, queue, error)| match which {
-        // No slower than any at the start, so that plans come in time.
+        // Not slower than any rate at the start, so that plans arrive in time.
         0 => "forward.rate = \"10 Mbit/s\"".to_owned(),
         1 => format!("return.queue = {queue}"),
         2 => format!("forward.error = {error}"),
@@ -197,7 +199,7 @@ fn change() -> impl Strategy<Value = ChangeOf> {
     (any::<prop::sample::Index>(), 0u64..1000, of_link, of_network)
 }
 
-/// A scenario as text, and the moments at which to look at it, in permille of its duration.
+/// Generates a scenario as text, and the moments of inspection, in permille of its duration.
 pub fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
     (
         any::<u32>(),
@@ -214,7 +216,8 @@ pub fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
             let mut text =
                 format!("name = \"random\"\nseed = {seed}\nduration = \"{seconds} s\"\n{links}");
             if capture {
-                // A captured node keeps its router, which is otherwise passed by where there is nothing to decide.
+                // A captured node keeps its router, which is otherwise bypassed if it has no
+                // choice.
                 text.push_str("record.capture = [\"n0\", \"n1\"]\n");
             }
             for (part, permille, of_link, of_network) in changes {
@@ -242,7 +245,7 @@ pub fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
         })
 }
 
-/// A hundred cases, or as many as the environment asks for.
+/// Returns the number of cases: a hundred, or the number in the environment.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(100)
 }
@@ -277,7 +280,7 @@ proptest! {
     }
 }
 
-/// A probe or a retransmission may come after its connection has ended.
+/// Drop reason of a probe or a retransmission that arrives after its connection has ended.
 const LATE: &str = "no connection";
 
 /// Reasons for which a packet of a random case may be dropped.
@@ -294,7 +297,7 @@ const REASONS: &[&str] = &[
     LATE,
 ];
 
-/// The [`sums`] are right, and every packet that was dropped was dropped for one of the [`REASONS`].
+/// Checks the [`sums`], and that every drop has one of the [`REASONS`].
 pub fn balance(network: &mut Network) -> Result<(), TestCaseError> {
     sums(network)?;
     for (_, reason) in network.out().totals().dropped.keys() {
@@ -303,7 +306,8 @@ pub fn balance(network: &mut Network) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// created = consumed + dropped + held, in packets and in bytes, and what was dropped was dropped by a stage.
+/// Checks created = consumed + dropped + held, in packets and in bytes, and that every drop belongs
+/// to a stage.
 pub fn sums(network: &mut Network) -> Result<(), TestCaseError> {
     let held = network.held();
     let stages = network.names().len();
@@ -320,7 +324,7 @@ pub fn sums(network: &mut Network) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What links and terminals report as dropped is what the totals count.
+/// Checks that the drops reported by links and terminals equal those of the totals.
 fn drops_agree(report: &Report, dropped: u64) -> Result<(), TestCaseError> {
     let mut reported = 0.0;
     for (table, entity, _) in report.rows() {
@@ -334,8 +338,9 @@ fn drops_agree(report: &Report, dropped: u64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The rows of each entity of each trace are in order of time; for all entities together where a row is written at
-/// its time, which the trace of a terminal's superframes is not.
+/// Checks that the rows of each entity of each trace are in order of time. The check is across all
+/// entities for tables whose rows are written at their time, which excludes the trace of a
+/// terminal's superframes.
 pub fn time_goes_forward(traces: &Traces) -> Result<(), TestCaseError> {
     for (table, rows) in traces {
         let mut last: BTreeMap<&str, u64> = BTreeMap::new();
@@ -348,7 +353,8 @@ pub fn time_goes_forward(traces: &Traces) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The rates of a link's direction, or of a network's forward link, over the duration: seconds at each.
+/// Returns the rates of a link's direction, or of a network's forward link, over the duration:
+/// seconds at each.
 fn rates(scenario: &Scenario, list: &str, name: &str, keys: [&str; 2], first: Rate) -> Vec<(f64, f64)> {
     let mut moments = vec![(0.0, first)];
     // A direction that is not written follows the other one until it is.
@@ -371,18 +377,19 @@ fn rates(scenario: &Scenario, list: &str, name: &str, keys: [&str; 2], first: Ra
         .collect()
 }
 
-/// The rates over the duration of the two directions of a link.
+/// Returns the rates of the two directions of a link over the duration.
 fn rates_of(scenario: &Scenario, link: &LinkPair) -> [Vec<(f64, f64)>; 2] {
     let of = |keys, first| rates(scenario, "link", &link.name, keys, first);
     [of(["", "rate"], *link.forward().rate), of(["return", "rate"], *link.back().rate)]
 }
 
-/// The star of terminals around a gateway that a network is, if it is one: what the stages of stars are told of changes.
+/// Returns the star of terminals around a gateway, if the network is one.
 fn star(network: &NetworkKind) -> Option<dama::Config> {
     network.changing("")?.config.downcast_ref::<dama::Config>().cloned()
 }
 
-/// No link transmits more than its rate times the duration, and it is busy for as long as that takes.
+/// Checks that no link transmits more than its rate times the duration, and that its busy time
+/// matches.
 fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(), TestCaseError> {
     // The largest packet: a segment of 1460 bytes with timestamps.
     const PACKET: f64 = 1512.0;
@@ -394,7 +401,8 @@ fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(),
     }
     for (name, network) in &scenario.network {
         let Some(config) = star(network) else { continue };
-        // Plans and logon responses do not wait for the data before them, and take their time from those behind.
+        // Plans and logon responses do not wait for the data before them, and delay the data after
+        // them.
         let plans = report.value("ncc", name, "plan_bytes").expect("a count is a number");
         let logons = 64.0 * 1000.0;
         let rates = rates(scenario, "network", name, ["forward", "rate"], *config.forward.rate);
@@ -408,13 +416,13 @@ fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(),
         let (sent, capacity) =
             (count("bytes"), rates.iter().map(|(seconds, rate)| seconds * rate).sum::<f64>());
         let fastest = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-        // Each sending time is rounded down to the nanosecond, and so is what is left of it at a change.
+        // Each sending time is rounded down to the nanosecond, as is its remainder at a change.
         let more = signalling + (count("packets") + rates.len() as f64) * 1e-9 * fastest;
         prop_assert!(sent <= capacity + more, "{}: {} of {} bytes", name, sent, capacity);
         if rates.len() > 1 {
             continue;
         }
-        // The packet in transmission counts for the one and not for the other.
+        // The packet in transmission counts for one of them only.
         let busy = utilisation * capacity;
         prop_assert!(busy - sent <= PACKET + signalling, "{}: {} bytes, busy for {}", name, sent, busy);
         prop_assert!(sent - busy <= more, "{}: {} bytes, busy for {}", name, sent, busy);
@@ -422,8 +430,8 @@ fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(),
     Ok(())
 }
 
-/// Smallest mean rate on the way of a flow, in bits per second. In a line or star with a network at its hub there is only
-/// one way.
+/// Returns the lowest mean rate on the path of a flow, in bits per second. In a line or star with a
+/// network at its hub there is only one path.
 fn bottleneck(scenario: &Scenario, from: &str, to: &str) -> f64 {
     type Hop = (String, String, f64);
     let mut hops: Vec<Hop> = Vec::new();
@@ -510,9 +518,9 @@ fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> 
             }
             other => {
                 let datagrams = of(traces, "datagram", name);
-                // Strictly ascending: no overtaking, and nothing twice, whatever was lost.
+                // Strictly ascending: no overtaking, and nothing twice, for any losses.
                 prop_assert!(datagrams.windows(2).all(|pair| pair[0].values[0] < pair[1].values[0]));
-                // A transport that is not in this list may have a trace of its own.
+                // A transport that is not in this list may have its own trace.
                 if ["tfrc", "udp"].contains(&other.kind()) {
                     prop_assert_eq!(datagrams.len() as f64, destination("delivered_packets"));
                 }
@@ -520,7 +528,7 @@ fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> 
                     continue;
                 }
                 let app::Config::Cbr(config) = &flow.app else { panic!("only cbr runs over udp") };
-                // One at once and then one each interval, which is rounded down to the nanosecond.
+                // One at once and then one per interval, which is rounded down to the nanosecond.
                 let interval = config.rate.span_of(config.datagram.bytes());
                 prop_assert!(source("sent_packets") <= (scenario.duration / interval + 1) as f64);
                 prop_assert_eq!(sent, source("sent_packets") * config.datagram.bytes() as f64);
@@ -530,7 +538,7 @@ fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> 
     Ok(())
 }
 
-/// Grants never exceed capacity, and slots carry no more than they hold.
+/// Checks that grants never exceed capacity, and that slots carry no more than their size.
 fn slots_are_there(scenario: &Scenario, report: &Report, traces: &Traces) -> Result<(), TestCaseError> {
     for (name, network) in &scenario.network {
         let Some(config) = star(network) else { continue };
@@ -577,7 +585,7 @@ fn slots_are_there(scenario: &Scenario, report: &Report, traces: &Traces) -> Res
             let value = |column| report.value("terminal", &terminal, column).unwrap_or(0.0);
             prop_assert!(value("used_bytes") <= value("capacity_bytes"), "{}", terminal);
             prop_assert!(value("efficiency") <= 1.0);
-            // Nothing is lost on the way of a plan that is not spoiled: L is long enough.
+            // No plan is late unless it is corrupted: L is long enough.
             prop_assert_eq!(value("late_slots"), 0.0, "{}", terminal);
         }
         let value = |column| report.value("ncc", name, column).expect("a count is a number");

@@ -1,4 +1,4 @@
-//! Flows over constellations: nothing is lost without a name, and no packet is faster than light.
+//! Flows over constellations: every loss has a name, and no packet is faster than light.
 
 use crate::conservation::sums;
 use crate::run::{results, scenario, value, Run};
@@ -8,7 +8,7 @@ use bentpipe_engine::scenario::Scenario;
 use bentpipe_scenario::{load, Source};
 use std::collections::BTreeMap;
 
-/// Two sites, and flows both ways, over a constellation that `network` describes.
+/// Returns two sites, and flows both ways, over the constellation `network`.
 fn between(preset: &str, more: &str) -> String {
     format!(
         r#"
@@ -81,7 +81,7 @@ fn a_probe_takes_the_way_that_the_trace_says_and_is_not_faster_than_light() {
         }
         assert!(row.values[0] >= 2.0 && row.values[1] > CHORD, "{row:?}");
     }
-    // By the moment at which it was sent, which is when it came to the constellation.
+    // By the moment of sending, which is the arrival at the constellation.
     let sent = |time: u64, delay: f64| (time as f64 - delay * 1e9).round() as u64;
     let took: BTreeMap<u64, f64> =
         results.traces["datagram"].iter().map(|row| (sent(row.time, row.values[1]), row.values[1])).collect();
@@ -89,8 +89,8 @@ fn a_probe_takes_the_way_that_the_trace_says_and_is_not_faster_than_light() {
     for row in of_probe {
         let [hops, delay] = row.values[..] else { panic!("two columns") };
         let Some((_, took)) = took.range(row.time.saturating_sub(2)..=row.time + 2).next() else { continue };
-        // 528 bytes at 2 Mbit/s twice and at 25 Mbit/s on each link between satellites; before them may be acknowledgments, and
-        // the distances change on the way.
+        // 528 bytes at 2 Mbit/s twice and at 25 Mbit/s on each link between satellites.
+        // Acknowledgments may be before them, and the distances change during the flight.
         let sending = 528.0 * 8.0 * (2.0 / 2e6 + (hops - 2.0) / 25e6);
         let more = took - delay - sending;
         assert!((-5e-6..0.005).contains(&more), "{row:?}: {took} s, {more} s more");
@@ -104,7 +104,7 @@ fn a_flow_has_the_mean_of_the_paths_that_its_packets_took() {
     let run = Run::new(&scenario(&between("big-leo", "")), 1, 0).finished();
     let report = run.report();
     let results = run.results();
-    // A packet of the probe comes every 25 ms.
+    // A packet of the probe arrives every 25 ms.
     let mut rows: Vec<_> = results.traces["path"].iter().filter(|row| row.entity == "probe").collect();
     rows.retain(|row| row.time < 900_000_000_000);
     let ends = rows.iter().skip(1).map(|row| row.time).chain([900_000_000_000]);
@@ -183,7 +183,7 @@ fn what_cannot_be_is_refused_and_what_is_probably_not_meant_is_said() {
     assert!(said.contains("47 to 140 km"), "{said}");
 }
 
-/// A bent pipe by element sets, from a file: what one satellite sees of both ends gets through.
+/// A bent pipe with element sets from a file: packets pass while one satellite sees both ends.
 #[test]
 fn element_sets_carry_packets() {
     let tle = include_str!("../../../../tests/authorities/orbits/iridium.tle");
@@ -191,7 +191,7 @@ fn element_sets_carry_packets() {
     let scenario = scenario(&text.replace("42.3 deg", "50 deg").replace("-71.1 deg", "10 deg"));
     let report = Run::new(&scenario, 1, 0).finished().report();
     assert!(value(&report, "flow_destination", "probe", "delivered_packets") > 1000.0);
-    // From the lowest of them, at some 600 km, up and down.
+    // At least the way to the lowest satellite, at about 600 km, up and down.
     let least = 2.0 * 400e3 / 299_792_458.0;
     assert!(value(&report, "flow_destination", "probe", "delay_mean") > least);
 }

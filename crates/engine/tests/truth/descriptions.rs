@@ -1,5 +1,6 @@
-//! Descriptions that reach the user's reference: of every key, table, kind and value of the schema, of every column, and
-//! of every parameter of a congestion control. None is missing, empty or circular.
+//! Descriptions in the user's reference: of every key, table, kind and value of the schema, of
+//! every column, and of every parameter of a congestion control. None is missing, empty or
+//! circular.
 
 use bentpipe_engine::{schema, tables};
 use serde_json::Value;
@@ -7,16 +8,17 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Openers that refer to something that the reader of a table does not see.
+/// First words that refer to something that the reader of a table does not see.
 const OPENERS: [&str; 9] = ["see", "it", "its", "they", "their", "them", "that", "those", "these"];
 
-/// Words that say nothing about a key.
+/// Words without information about a key.
 const FILLERS: [&str; 18] = [
     "a", "an", "the", "of", "in", "is", "are", "for", "to", "at", "by", "on", "and", "or", "all", "how",
     "what", "which",
 ];
 
-/// Phrases with a plainer equivalent, such as "continues", "again", "what happens to", "retransmitted", "if unset".
+/// Phrases with a plainer equivalent, such as "continues", "again", "what happens to",
+/// "retransmitted", "if unset".
 const PHRASES: [&str; 14] = [
     "goes on",
     "go on",
@@ -38,7 +40,7 @@ const PHRASES: [&str; 14] = [
 struct Offenders(String);
 
 impl Offenders {
-    /// Checks the description of `name`, which stands at `place`.
+    /// Checks the description of `name` at `place`.
     fn check(&mut self, place: &str, name: &str, about: Option<&str>, words: usize) {
         let about = about.unwrap_or_default().split("\n\n").next().unwrap_or_default();
         if let Some(wrong) = fault(name, about, words) {
@@ -46,7 +48,7 @@ impl Offenders {
         }
     }
 
-    /// Checks a description that is a sentence.
+    /// Checks a description that must be a sentence.
     fn check_sentence(&mut self, place: &str, name: &str, about: Option<&str>) {
         let first = about.unwrap_or_default().split("\n\n").next().unwrap_or_default();
         if !first.is_empty() && (!first.ends_with('.') || first.starts_with(char::is_lowercase)) {
@@ -56,7 +58,7 @@ impl Offenders {
     }
 }
 
-/// What is wrong with the description of `name`, if anything.
+/// Returns the fault of the description of `name`, if any.
 fn fault(name: &str, about: &str, least: usize) -> Option<&'static str> {
     let text = about.to_lowercase();
     let words: Vec<&str> =
@@ -107,7 +109,7 @@ fn everything_in_the_schema_has_a_description_that_says_something() {
     let mut offenders = Offenders::default();
     check_parts("scenario", &schema, &mut offenders);
     for (name, definition) in schema["$defs"].as_object().expect("definitions") {
-        // A quantity is described by a noun and its range, which messages use too.
+        // A quantity is described by a noun and its range, which messages also use.
         match definition.get("pattern") {
             Some(_) => offenders.check(name, name, about(definition), 4),
             None => offenders.check_sentence(name, name, about(definition)),

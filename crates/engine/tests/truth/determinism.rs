@@ -1,12 +1,13 @@
-//! The same scenario and seed give the same bytes: in a second run, in steps of any length, beside an unrelated
-//! part, on any thread and between the steps of other networks. Another seed gives others.
+//! The same scenario and seed give the same bytes: in a second run, in steps of any length, with an
+//! unrelated part, on any thread and between the steps of other networks. Another seed gives other
+//! bytes.
 
 use crate::run::{results, scenario, Results, Run};
 use bentpipe_core::{Span, Time};
 use bentpipe_engine::scenario::Scenario;
 use std::thread;
 
-/// Every model that draws random numbers, and those that do not, in one network.
+/// Every model, with and without random numbers, in one network.
 const HEAD: &str = r#"
 name = "everything at once"
 duration = "30 s"
@@ -97,7 +98,7 @@ app = { kind = "cbr", rate = "64 kbit/s", datagram = "160 B", on = "1 s", off = 
 transport = "udp"
 "#;
 
-/// Shares no node with the rest.
+/// A link that shares no node with the rest.
 const ISLAND_LINK: &str = r#"
 [[link]]
 name = "island"
@@ -142,7 +143,7 @@ fn everything() -> Scenario {
 fn two_runs_are_equal_byte_for_byte() {
     let mut scenario = everything();
     let results = [results(&scenario), results(&scenario)];
-    // Otherwise equality would say little.
+    // Otherwise equality would prove little.
     assert!(results[0].traces.len() == 8 && results[0].traces.values().all(|rows| rows.len() > 20));
     assert!(results[0].totals.dropped.len() >= 4, "{:?}", results[0].totals.dropped);
     assert!(results[0] == results[1]);
@@ -150,7 +151,7 @@ fn two_runs_are_equal_byte_for_byte() {
     let captured = [crate::run::results(&scenario), crate::run::results(&scenario)];
     assert!(captured[0].captured.len() > 10_000);
     assert!(captured[0] == captured[1]);
-    // A capture looks on and changes nothing. (It does cost calls: a captured node is not passed by.)
+    // A capture changes nothing. (It does cost calls: a captured node is not bypassed.)
     assert!(captured[0].report == results[0].report && captured[0].traces == results[0].traces);
 }
 
@@ -193,7 +194,8 @@ fn without_randomness_the_seed_does_not_matter() {
     assert!(run(1) == run(77));
 }
 
-/// The rows of everything that is not of the island, without the stages' numbers and the calls, which do change.
+/// Returns the rows of everything outside the island, without the stages' numbers and the calls,
+/// which differ.
 fn without_the_island(mut results: Results) -> Results {
     let island = |entity: &String| {
         ["island", "drums", "bottles", "another", "hut"].iter().any(|name| entity.starts_with(name))
@@ -201,7 +203,7 @@ fn without_the_island(mut results: Results) -> Results {
     results.report.retain(|(_, entity, _)| !island(entity));
     for (table, _, values) in &mut results.report {
         if ["tcp_connection", "tfrc"].contains(table) {
-            // The column of_flow: the place of the flow in the scenario, which does change.
+            // The column of_flow: the index of the flow in the scenario, which differs.
             let at = values.len() - 2;
             values[at] = 0;
         }
@@ -209,7 +211,7 @@ fn without_the_island(mut results: Results) -> Results {
     for (table, rows) in &mut results.traces {
         rows.retain(|row| !island(&row.entity));
         if *table == "waits" {
-            // The place of the flow in the scenario, which does change.
+            // The index of the flow in the scenario, which differs.
             rows.iter_mut().for_each(|row| row.values[0] = 0.0);
         }
     }
@@ -221,7 +223,8 @@ fn without_the_island(mut results: Results) -> Results {
 #[test]
 fn an_unrelated_part_changes_no_bit_of_the_others() {
     let alone = without_the_island(results(&everything()));
-    // The lists' order gives stages and flows their numbers: what is added comes once before and once after the others.
+    // The lists' order gives stages and flows their numbers: the addition comes once before and
+    // once after the others.
     let after = format!("{HEAD}{BODY}{ISLAND_LINK}{ISLAND_NETWORK}{ISLAND_FLOWS}");
     let before = format!("{HEAD}{ISLAND_LINK}{ISLAND_FLOWS}{BODY}{ISLAND_NETWORK}");
     for text in [after, before] {
@@ -239,7 +242,8 @@ fn an_unrelated_part_changes_no_bit_of_the_others() {
 
 #[test]
 fn a_further_flow_on_other_nodes_of_the_network_draws_nothing_from_the_others() {
-    // The flow has its own link, between two nodes that also carry others: only what shares a queue may change.
+    // The flow has its own link, between two nodes that also carry others: only parts that share a
+    // queue may change.
     let more = r#"
         [[link]]
         name = "cable"
@@ -277,7 +281,7 @@ fn the_length_of_the_steps_does_not_matter() {
         if now == stepped.end {
             break;
         }
-        // From 1 ns to some 90 ms, in no order that the models know.
+        // From 1 ns to about 90 ms, in an order unknown to the models.
         let step = Span::from_nanos(1 + number * number * 7_919 % 90_000_011);
         now = (now + step).min(stepped.end);
     }

@@ -1,5 +1,5 @@
-//! Tables of numbers that a change of a model must not change by accident. They are reviewed as diffs; each change has
-//! its line under "Results changed" in CHANGELOG.md. `BLESS=1` writes them again.
+//! Tables of numbers that a change of a model must not change by accident. Review them as diffs;
+//! each change has its line under "Results changed" in CHANGELOG.md. `BLESS=1` rewrites them.
 
 pub use crate::table::check;
 
@@ -7,7 +7,8 @@ use crate::run::{goodput, report, untraced, value};
 use bentpipe_core::Report;
 use std::fmt::Write as _;
 
-/// A number of milliseconds, kilobits or percent with one decimal; a dash where there is none.
+/// Returns a number of milliseconds, kilobits or percent with one decimal; a dash for a missing
+/// value.
 fn tenths(value: Option<f64>, factor: f64) -> String {
     value.map_or("-".to_owned(), |value| format!("{:.1}", value * factor))
 }
@@ -23,7 +24,7 @@ impl Row<'_> {
         self.report.value("flow_source", self.flow, column)
     }
 
-    /// Goodput in kbit/s, mean and 95th percentile of the RTT in ms.
+    /// Returns goodput in kbit/s, mean and 95th percentile of the RTT in ms.
     fn common(&self) -> [String; 3] {
         [
             format!("{:.1}", goodput(self.report, self.flow, self.seconds) / 1e3),

@@ -1,4 +1,4 @@
-//! Groups: what a table with a count or a pattern stands for is what one would write by hand.
+//! Groups: a table with a count or a pattern is equivalent to its members written by hand.
 
 use bentpipe_core::Span;
 use bentpipe_engine::facts::facts;
@@ -33,7 +33,7 @@ fn ends(scenario: &Scenario) -> Vec<String> {
 fn a_pattern_gives_a_flow_to_each_node_and_a_count_gives_them_turns() {
     let one_each = loaded(&flow("name = \"web\"\nfrom = \"st*\"\nto = \"gw\"")).value;
     assert_eq!(one_each.flow.len(), 12);
-    // Numbers count as numbers: st2 comes before st10.
+    // Numbers in names are compared by value: st2 comes before st10.
     assert_eq!(ends(&one_each)[1..3], ["web2 st2 gw", "web3 st3 gw"]);
     assert!(one_each.flow.iter().all(|flow| flow.group.as_deref() == Some("web") && flow.count.is_none()));
 
@@ -53,7 +53,7 @@ fn a_group_is_what_one_would_write_by_hand() {
         })
         .concat();
     assert_eq!(group.value, loaded(&by_hand).value);
-    // The resolved text keeps the group, and loads to the same members again.
+    // The resolved text keeps the group, and loads to the same members.
     let text = group.to_toml();
     assert_eq!(text.matches("[[flow]]").count(), 1, "{text}");
     let again = load::<Scenario>(Source::Text { name: "again", text: &text }, &presets::all(), &[]).unwrap();
@@ -75,7 +75,7 @@ fn links_and_sites_are_numbered_too() {
     assert_eq!(ends(scenario), ["up1 pc1 gw", "up2 pc2 gw", "up3 pc3 gw"]);
     let changed: Vec<_> = scenario.change[0].set["link"].as_object().unwrap().keys().collect();
     assert_eq!(changed, ["lan-1", "lan-2", "lan-3"]);
-    // The paths know the members, too.
+    // The paths also contain the members.
     let known = facts(scenario);
     assert!(known.flows.iter().all(|flow| flow.there.as_ref().is_some_and(|hops| hops.len() == 2)));
 

@@ -1,4 +1,4 @@
-//! Handovers from one link to another under running flows: what arrives when, over which link, and what is lost.
+//! Handovers from one link to another under running flows: arrivals, links and losses.
 
 use crate::bad_scenarios::{loaded, GOOD};
 use crate::conservation::sums;
@@ -8,7 +8,8 @@ use bentpipe_core::Time;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
-/// Two links: datagrams of 972 bytes and 28 of headers take 8 ms over the slow one and 2 ms over the quick one.
+/// Returns two links: datagrams of 972 bytes and 28 of headers take 8 ms over the slow one and 2 ms
+/// over the quick one.
 fn links(duration: &str, more: &str) -> String {
     format!(
         r#"
@@ -33,7 +34,7 @@ links = ["slow", "quick"]
     )
 }
 
-/// A datagram each 10 ms, in one direction.
+/// Returns a flow of one datagram per 10 ms, in one direction.
 fn datagrams(name: &str, from: &str, to: &str) -> String {
     format!(
         r#"
@@ -47,7 +48,7 @@ transport = "udp"
     )
 }
 
-/// Time in ms, number and delay in ms of each datagram that arrived.
+/// Returns the time in ms, number and delay in ms of each datagram that arrived.
 fn arrivals(results: &Results, flow: &str) -> Vec<(f64, u64, f64)> {
     let rows = results.traces["datagram"].iter().filter(|row| row.entity == flow);
     rows.map(|row| (row.time as f64 / 1e6, row.values[0] as u64, row.values[1] * 1e3)).collect()
@@ -71,8 +72,8 @@ fn make_before_break_delivers_over_both_links_and_reorders() {
     let results = run(&format!("[[handover]]\nat = \"1001 ms\"\nto = \"quick\"\n{there}{back}"));
     assert_eq!(dropped(&results), []);
     for flow in ["there", "back"] {
-        // Datagram n is sent at 10 n ms. The slow link takes 258 ms, the quick one 22 ms; number 100 has 1 of its 8 ms
-        // behind it when its link is cut, and goes over the other: 1 + 22 ms.
+        // Datagram n is sent at 10 n ms. The slow link takes 258 ms, the quick one 22 ms. Number
+        // 100 has sent 1 of its 8 ms when its link is cut, and uses the other: 1 + 22 ms.
         let mut found = arrivals(&results, flow);
         assert_eq!(found.len(), 298, "all that were sent until 22 ms before the end");
         let order: Vec<u64> = found.iter().map(|(_, number, _)| *number).collect();
@@ -108,7 +109,8 @@ fn break_before_make_loses_what_is_on_the_link_and_what_comes_in_the_gap() {
         format!("[[handover]]\nat = \"1001 ms\"\nto = \"quick\"\n{gap}\npackets = \"{packets}\"\n{there}")
     };
     let lost = run(&more("lose"));
-    // Numbers 75 to 99 are under way and 100 is in transmission; 101 to 150 are sent in the gap.
+    // Numbers 75 to 99 are in flight and 100 is in transmission; 101 to 150 are sent during the
+    // interruption.
     assert_eq!(dropped(&lost), [("link cut in a handover", 26), ("no link during a handover", 50)]);
     let numbers: Vec<u64> = arrivals(&lost, "there").iter().map(|row| row.1).collect();
     assert_eq!(numbers, (0..75).chain(151..298).collect::<Vec<_>>());
@@ -116,7 +118,8 @@ fn break_before_make_loses_what_is_on_the_link_and_what_comes_in_the_gap() {
     assert_eq!(dropped(&held), []);
     let found = arrivals(&held, "there");
     assert_eq!(found.iter().map(|row| row.1).collect::<Vec<_>>(), (0..298).collect::<Vec<_>>());
-    // Number 100 waits from 1001 to 1501 ms, and those of the gap leave one after the other.
+    // Number 100 waits from 1001 to 1501 ms, and those of the interruption leave one after the
+    // other.
     for (number, at) in [(99, 1248.0), (100, 1523.0), (101, 1525.0), (150, 1623.0)] {
         assert!((found[number].0 - at).abs() < 1e-6, "{number} at {} instead of {at}", found[number].0);
     }
@@ -163,7 +166,7 @@ fn changes_reach_links_of_a_multilink() {
     assert_eq!(delays("back"), [Some(258.0), Some(108.0), Some(28.0)]);
 }
 
-/// The shares of time on the links, and when handovers begin.
+/// Returns the fractions of time on the links, and the times at which handovers begin.
 fn stays(results: &Results, duration: f64) -> (Vec<f64>, Vec<f64>) {
     let rows: Vec<&TraceRow> =
         results.traces["selection"].iter().filter(|row| row.values[0] == 0.0).collect();
@@ -186,7 +189,8 @@ fn random_handovers_spend_the_shares_of_the_mean_stays_on_the_links() {
     let scenario = scenario(&links("20000 s", &format!("{more}{flow}")));
     let run = |seed| Run::new(&scenario, seed, 0).finished().results();
     let (shares, moments) = stays(&run(1), 20_000.0);
-    // 5000 cycles of mean 4 s; the standard error of the share is about 0.75 * 0.25 * sqrt(2 / 5000) = 0.004.
+    // 5000 cycles of mean 4 s; the standard error of the share is about 0.75 * 0.25 * sqrt(2 /
+    // 5000) = 0.004.
     assert!((shares[0] - 0.75).abs() < 0.02, "{shares:?}");
     assert!((moments.len() as f64 - 10_000.0).abs() < 450.0, "{}", moments.len());
     assert_eq!(moments, stays(&run(1), 20_000.0).1, "the same seed, the same handovers");
@@ -217,8 +221,8 @@ fn load_takes_the_next_link_and_gives_it_back() {
         })
         .collect();
     let (_, moments) = stays(&results(&scenario(&links("9 s", &format!("{more}{flows}")))), 9.0);
-    // With headers of 28 on 1000 bytes, 0.31 Mbit/s until 3 s and 1.54 Mbit/s from 2.5 s to 5.5 s: 1.08 of the slow link in the third
-    // second, 0.77 in the sixth, nothing in the seventh.
+    // With headers of 28 on 1000 bytes, 0.31 Mbit/s until 3 s and 1.54 Mbit/s from 2.5 s to 5.5 s:
+    // 1.08 of the slow link in the third second, 0.77 in the sixth, nothing in the seventh.
     assert_eq!(moments, [3.0, 7.0]);
 }
 
@@ -245,8 +249,9 @@ return = { rate = "8 Mbit/s", delay = "10 ms" }
     let results = results(&scenario(&format!("{text}{}", datagrams("there", "a", "b"))));
     let found = arrivals(&results, "there");
     let delay = |number: u64| found.iter().find(|row| row.1 == number).map(|row| (row.2 * 1e3).round() / 1e3);
-    // 1 ms at 8 Mbit/s, 2 ms at 4, all lost at 2 Mbit/s, and from 1.5 s on nothing until the series begins anew with 4 Mbit/s at
-    // 2.5 s: number 150 waits for 1000 ms, number 151 for 990 ms and the one before.
+    // 1 ms at 8 Mbit/s, 2 ms at 4, all lost at 2 Mbit/s, and from 1.5 s on nothing until the series
+    // restarts with 4 Mbit/s at 2.5 s: number 150 waits for 1000 ms, number 151 for 990 ms and so
+    // on.
     assert_eq!([40, 80, 120].map(delay), [Some(11.0), Some(52.0), None]);
     assert_eq!([150, 151, 249].map(delay), [Some(1052.0), Some(1044.0), Some(260.0)]);
     assert_eq!(delay(340), None, "lost again");
@@ -312,7 +317,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     golden::check("handovers.txt", &text);
 }
 
-/// Handovers one after the other: pause before it, to which link, interruption, overlap, fate, direction.
+/// Generates consecutive handovers: pause before it, link, interruption, overlap, fate, direction.
 fn plans() -> impl Strategy<Value = String> {
     let one = (1..3000u32, 0..3usize, 0..1500u32, 0..1500u32, any::<bool>(), 0..4usize);
     prop::collection::vec(one, 1..9).prop_map(|plans| {

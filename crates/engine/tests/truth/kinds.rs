@@ -1,6 +1,7 @@
-//! Every variant of every list, by its [sample](bentpipe_core::Sample), in a scenario of its own: nothing is lost without a
-//! name, packets of each flow balance, a second run and a run in steps are equal to the first, and a table has what came of it. A variant without a
-//! sample does not compile; a list that no test runs fails `every_list_is_run`.
+//! Every variant of every list, by its [sample](bentpipe_core::Sample), in its own scenario: every
+//! loss has a name, packets of each flow balance, a second run and a run in steps equal the first,
+//! and a table contains the results. A variant without a sample does not compile; a list that no
+//! test runs fails `every_list_is_run`.
 
 use crate::bad_scenarios::loaded;
 use crate::balance;
@@ -26,7 +27,8 @@ use bentpipe_voice::{playout, talker};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// A list of variants, and the scenarios for them: each sample is run in those that accept it, which is one at least.
+/// A list of variants, with scenarios for them. Each sample runs in the scenarios that accept it,
+/// which must be at least one.
 struct List {
     name: &'static str,
     kinds: Vec<&'static str>,
@@ -34,7 +36,7 @@ struct List {
     scenarios: &'static [fn(&str) -> String],
 }
 
-/// Congestion controls are a folder of C files, which is their list.
+/// Returns the list of congestion controls, which is a folder of C files.
 fn congestion() -> List {
     let kinds: Vec<_> = bentpipe_congestion::variants().iter().map(|variant| variant.name).collect();
     List {
@@ -50,7 +52,7 @@ fn call(keys: &str) -> String {
     flow(&format!("app = {{ kind = \"voice\", {keys} }}\ntransport = \"udp\""))
 }
 
-/// The lists of the scenario's schema.
+/// Returns the lists of the scenario's schema.
 fn lists() -> Vec<List> {
     macro_rules! lists {
         ($($name:literal: $list:ty, [$($scenario:expr),+ $(,)?];)+) => {
@@ -126,7 +128,7 @@ fn lists() -> Vec<List> {
 
 const HEAD: &str = "name = \"kinds\"\nduration = \"20 s\"\n";
 
-/// A transfer over TCP and one of datagrams of another class, from one node to another.
+/// Returns a transfer over TCP and one of datagrams of another class, from one node to another.
 fn flows(from: &str, to: &str) -> String {
     format!(
         r#"
@@ -147,7 +149,7 @@ transport = "udp"
     )
 }
 
-/// A link with the keys `keys`.
+/// Returns a link with the keys `keys`.
 fn link(keys: &str) -> String {
     let queue =
         if keys.starts_with("queue") { "" } else { ", queue = { kind = \"drop-tail\", packets = 40 }" };
@@ -157,7 +159,7 @@ fn link(keys: &str) -> String {
     )
 }
 
-/// A flow with an application and a transport, over a link with losses.
+/// Returns a flow with an application and a transport, over a link with losses.
 fn flow(keys: &str) -> String {
     format!(
         "{HEAD}link = [{{ name = \"l\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", delay = \"50 ms\", queue = {{ kind = \"drop-tail\", packets = 40 }}, \
@@ -165,7 +167,7 @@ fn flow(keys: &str) -> String {
     )
 }
 
-/// A star of three terminals with the keys `keys`.
+/// Returns a star of three terminals with the keys `keys`.
 fn star(keys: &str) -> String {
     format!(
         "{HEAD}preset = \"dvb-rcs\"\nnetwork.sat.terminals = [{{ name = \"st\", count = 3 }}]\nnetwork.sat.{keys}\n{}{}",
@@ -178,7 +180,7 @@ fn dama(keys: &str) -> String {
     star(&format!("return.dama = {{ cra = \"64 kbit/s\", {keys} }}"))
 }
 
-/// Two stations at an access point, with this rate adaptation and losses.
+/// Returns two stations at an access point, with this rate adaptation and losses.
 fn wifi(adaptation: &str) -> String {
     format!(
         "{HEAD}network.wlan = {{ kind = \"wifi\", standard = \"802.11g\", access_point = \"ap\", stations = [\"a\", \"b\"], \
@@ -214,7 +216,7 @@ fn edge(meter: &str) -> String {
     )
 }
 
-/// Two links of which one at a time carries, and one handover that is planned.
+/// Returns two links, one of which carries at a time, and one planned handover.
 fn multilink(policy: &str) -> String {
     let planned = match policy.contains("\"schedule\"") {
         true => "[[handover]]\nat = \"4 s\"\nto = \"two\"\n",
@@ -231,7 +233,7 @@ fn multilink(policy: &str) -> String {
     )
 }
 
-/// A proxy between a link and one with losses.
+/// Returns a proxy between two links, the second with losses.
 fn proxy(mechanism: &str) -> String {
     format!(
         r#"{HEAD}
@@ -245,7 +247,7 @@ proxy = [{{ name = "pep", node = "m", mechanism = {mechanism} }}]
     )
 }
 
-/// A service that two flows reach.
+/// Returns a service that two flows reach.
 fn service(role: &str, keys: &str) -> String {
     let link = |name: &str, from: &str| {
         format!("{{ name = \"{name}\", from = \"{from}\", to = \"m\", rate = \"1 Mbit/s\", delay = \"20 ms\", queue = {{ kind = \"drop-tail\", packets = 40 }} }}")
@@ -261,7 +263,7 @@ fn service(role: &str, keys: &str) -> String {
     )
 }
 
-/// Two sites below a shell, with other keys of the network.
+/// Returns two sites below a shell, with other keys of the network.
 fn sky(shell: &str, keys: &str) -> String {
     format!(
         r#"{}network.sky.kind = "constellation"
@@ -278,14 +280,14 @@ network.sky.{keys}
     )
 }
 
-/// Satellites of which both sites see both.
+/// Satellites, both visible from both sites.
 const HIGH: &str = r#"{ kind = "geo", longitudes = ["0 deg", "20 deg"] }"#;
 
-/// Satellites that two sites may have to reach over another.
+/// Satellites between which two sites may need inter-satellite links.
 const LOW: &str =
     r#"{ kind = "walker-star", altitude = "780 km", inclination = "86.4 deg", planes = 6, satellites = 11 }"#;
 
-/// The samples of a list with the scenarios that accept them.
+/// Returns the samples of a list with the scenarios that accept them.
 fn accepted(list: &List) -> Vec<(&'static str, usize, Scenario)> {
     let mut accepted = Vec::new();
     for (kind, sample) in list.kinds.iter().zip(&list.samples) {
@@ -304,7 +306,7 @@ fn accepted(list: &List) -> Vec<(&'static str, usize, Scenario)> {
     accepted
 }
 
-/// Runs to the end with a look at the balance at many moments.
+/// Runs to the end and checks the balance at many moments.
 fn in_steps(scenario: &Scenario) -> Results {
     let mut run = Run::new(scenario, 1, 0);
     for step in 1..=40 {
@@ -366,7 +368,7 @@ list       variant               scenario  delivered     packets  dropped    hel
             );
         }
     }
-    // `ONLY=toy` runs those whose name has this part, and compares with no table.
+    // `ONLY=toy` runs those whose name contains this text, and compares with no table.
     if only.is_empty() {
         golden::check("kinds.txt", &table);
     }

@@ -1,7 +1,8 @@
-//! The engine as a whole, held to the truth: two runs of a scenario are equal, no packet is lost without a named reason,
-//! tables of numbers (`tests/golden`), equations from papers, and scenarios that must be refused.
+//! The engine as a whole, compared with the truth: two runs of a scenario are equal, no packet is
+//! lost without a named reason, tables of numbers (`tests/golden`), equations from papers, and
+//! scenarios that must be refused.
 //!
-//! One program, so that it is linked once. `BLESS=1` writes the golden files again.
+//! One program, so that it is linked once. `BLESS=1` rewrites the golden files.
 
 mod access;
 mod acm;

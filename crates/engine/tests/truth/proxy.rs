@@ -1,4 +1,5 @@
-//! Proxies in whole networks: what a split brings, held to what its legs alone bring; and the bytes all arrive.
+//! Proxies in whole networks: the gain of a split, compared with its legs alone; and all bytes
+//! arrive.
 
 use crate::bad_scenarios::loaded;
 use crate::conservation::{balance, case, choice};
@@ -8,7 +9,8 @@ use bentpipe_core::Time;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
-/// A server, a gateway, a satellite with losses, a user; what is more, and the download's application.
+/// Returns a server, a gateway, a satellite with losses and a user, with `more`, and the download's
+/// application.
 fn satellite(more: &str, app: &str, congestion: &str) -> String {
     format!(
         r#"name = "satellite"
@@ -78,7 +80,8 @@ fn a_pair_of_splits_with_scps_between_brings_every_byte() {
     let text = text.replacen("to = \"user\"", "to = \"terminal\"", 1);
     let report = run::report(&untraced(&text), 0);
     assert_eq!(value(&report, "flow_destination", "download", "delivered_bytes"), 20e6);
-    // With the 0.7 Mbit/s of CUBIC end to end it would take minutes; at 9 Mbit/s, of which one in a hundred is lost, 18 s.
+    // With the 0.7 Mbit/s of CUBIC end to end it would take minutes; at 9 Mbit/s, with one loss in
+    // a hundred, 18 s.
     let took = value(&report, "flow_destination", "download", "last_delivery");
     assert!((17.8..20.5).contains(&took), "{took} s");
     for proxy in ["gateway-pep", "terminal-pep"] {
@@ -125,7 +128,7 @@ fn every_byte_arrives_by_leg_and_in_all() {
     assert!(value(&report, "flow_source", "download@pep", "rtt_min") > 0.5);
 }
 
-/// A download over a fast way there and a slow one back, between two gateways.
+/// Returns a download over a fast path forward and a slow one back, between two gateways.
 fn asymmetric(proxies: &str) -> String {
     let fast = "rate = \"100 Mbit/s\"\ndelay = \"5 ms\"";
     format!(
@@ -181,14 +184,15 @@ fn fewer_acknowledgments_over_a_slow_way_back_wait_less_and_all_arrives() {
     for proxies in [&filter, &decimation, &restored] {
         let report = run(proxies);
         assert_eq!(value(&report, "flow_destination", "download", "delivered_bytes"), 1e7);
-        // One acknowledgment waits and one is being sent: 26 ms, beside the way there with a queue of at most 90 ms.
+        // One acknowledgment waits and one is being sent: 26 ms, plus the forward path with a queue
+        // of at most 90 ms.
         assert!(rtt(&report) < 0.3, "{}", rtt(&report));
         let counts = |column| value(&report, "acknowledgments", "download@thin", column);
         let (arrived, removed) = (counts("arrived"), counts("removed"));
-        // 77 acknowledgments a second can go.
+        // 77 acknowledgments per second can pass.
         let seconds = value(&report, "flow_source", "download", "completed");
         assert!(arrived - removed < 78.0 * seconds + 10.0, "{arrived} {removed} in {seconds} s");
-        // Those that are restored are held for a while, which may cost more than it brings.
+        // Restored acknowledgments are delayed, which may cost more than it gains.
         let before = value(&plain, "flow_source", "download", "completed");
         assert!(seconds < before || proxies == &restored, "{seconds} s, {before} s without");
     }
@@ -199,7 +203,7 @@ fn fewer_acknowledgments_over_a_slow_way_back_wait_less_and_all_arrives() {
     assert!(made > removed / 2.0, "{made} made for {removed}, {came} came");
 }
 
-/// What is wrong, what of the good scenario is replaced, and by what.
+/// Name of the case, replaced part of the good scenario, and its replacement.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("a node that does not exist", "node = \"gateway\"", "node = \"gatway\""),
     ("a mechanism that does not exist", "kind = \"split\"", "kind = \"splitting\""),
@@ -289,13 +293,13 @@ const MECHANISMS: &[&str] = &[
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the scenario: no packet vanishes, and no leg has more than the one before.
+    /// For any scenario, no packet vanishes, and no leg has more than the one before.
     #[test]
     fn nothing_vanishes_at_proxies((text, moments) in case(), first in choice(MECHANISMS), second in choice(MECHANISMS)) {
         let mut text = text;
         for (node, mechanism) in [("n0", first), ("n1", second)] {
             let more = format!("{text}[[proxy]]\nname = \"p{node}\"\nnode = \"{node}\"\nmechanism = {mechanism}\n");
-            // Not everything passes everywhere.
+            // Not every packet can pass everywhere.
             if loaded(&more).is_ok() {
                 text = more;
             }
@@ -324,8 +328,8 @@ proptest! {
     }
 }
 
-/// Balakrishnan et al. 1995, figure 5: over a link with errors Snoop keeps what Reno end to end loses, and the source
-/// hardly repairs anything itself.
+/// Balakrishnan et al. 1995, figure 5: over a link with errors, Snoop keeps the throughput that
+/// Reno loses end to end, and the source repairs almost nothing itself.
 #[test]
 fn snoop_hides_a_links_losses_from_the_source() {
     let wireless = |profile: &str, proxy: &str| {
@@ -368,7 +372,7 @@ transport = {{ kind = "tcp", congestion = "reno", profile = "{profile}", receive
         let lost = value(&with, "link", "wireless", "error_drops");
         let here = ["repaired", "repaired_late"].map(|column| value(&with, "snoop", "download@base", column));
         assert!(here[0] + here[1] > 0.9 * lost, "{profile}: {here:?} of {lost}");
-        // Linux' tail loss probes and RACK act on time and not on what was suppressed.
+        // Linux' tail loss probes and RACK react to time, not to suppressed acknowledgments.
         let by_source = value(&with, "flow_source", "download", "retransmissions");
         assert!(by_source < lost / if profile == "classic" { 4.0 } else { 2.0 }, "{by_source} of {lost}");
     }

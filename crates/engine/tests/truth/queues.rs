@@ -1,4 +1,5 @@
-//! What each queue discipline and each meter does with one load: tables that a change must not change by accident.
+//! The effect of each queue discipline and each meter on one load: tables that a change must not
+//! change by accident.
 
 use crate::run::{goodput, report, untraced, value};
 use crate::table::check;
@@ -6,7 +7,7 @@ use std::fmt::Write as _;
 
 const SECONDS: f64 = 60.0;
 
-/// Two transfers, one of them in an assured class, and voice, over 4 Mbit/s and 50 ms.
+/// Returns two transfers, one of them in an assured class, and voice, over 4 Mbit/s and 50 ms.
 fn scenario(queue: &str, ecn: bool, edge: &str) -> String {
     let transport = format!(r#"{{ kind = "tcp", congestion = "reno", ecn = {ecn} }}"#);
     format!(
@@ -64,7 +65,7 @@ Two TCP flows (gold: AF11; best: BE, 3 s later) and voice (EF, 64 kbit/s) over
     .to_owned();
     for (name, queue) in &queues {
         for ecn in [false, true] {
-            // The disciplines that mark.
+            // The disciplines that mark packets.
             if ecn && !(1..9).contains(&queues.iter().position(|(other, _)| other == name).unwrap_or(0)) {
                 continue;
             }

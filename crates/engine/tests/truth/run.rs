@@ -1,4 +1,4 @@
-//! Loads scenarios, runs them in memory, and keeps everything that they say.
+//! Loads scenarios, runs them in memory, and keeps all their results.
 
 use bentpipe_core::{Recorder, Report, Row, Sink, Table, Time};
 use bentpipe_engine::scenario::Scenario;
@@ -31,7 +31,7 @@ pub struct TraceRow {
     pub values: Vec<f64>,
 }
 
-/// Equal bit for bit: NaN equals itself, 0 and -0 differ.
+/// Compares bit for bit: NaN equals itself, 0 and -0 differ.
 impl PartialEq for TraceRow {
     fn eq(&self, other: &TraceRow) -> bool {
         let bits = |row: &TraceRow| row.values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
@@ -39,10 +39,10 @@ impl PartialEq for TraceRow {
     }
 }
 
-/// Rows by table, in the order in which they were written.
+/// Rows by table, in the order of writing.
 pub type Traces = BTreeMap<&'static str, Vec<TraceRow>>;
 
-/// Captured packets: interface, time, and all that is known of the packet.
+/// Captured packets: interface, time, and all fields of the packet.
 pub type Captured = Vec<(u32, u64, String)>;
 
 #[derive(Clone, Default)]
@@ -80,10 +80,10 @@ pub struct Run {
     memory: Memory,
 }
 
-/// Everything that a run says, for comparison.
+/// All results of a run, for comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
-    /// Table, entity, and the values' bits.
+    /// Rows of the report: table, entity, and the values' bits.
     pub report: Vec<(&'static str, String, Vec<u64>)>,
     pub traces: Traces,
     pub captured: Captured,
@@ -109,7 +109,7 @@ impl Run {
         self
     }
 
-    /// What the stages report at the end of the scenario.
+    /// Returns the reports of the stages at the end of the scenario.
     pub fn report(&self) -> Report {
         self.network.report(self.end)
     }
@@ -132,24 +132,24 @@ impl Run {
     }
 }
 
-/// The results of one run with the scenario's own seed.
+/// Returns the results of one run with the scenario's own seed.
 pub fn results(scenario: &Scenario) -> Results {
     Run::new(scenario, scenario.seed.value(), 0).finished().results()
 }
 
-/// The report of one run of replication `run`.
+/// Returns the report of one run of replication `run`.
 pub fn report(scenario: &Scenario, run: u64) -> Report {
     Run::new(scenario, scenario.seed.value(), run).finished().report()
 }
 
-/// One value of a report that must be there.
+/// Returns a value of a report, which must exist.
 pub fn value(report: &Report, table: &str, entity: &str, column: &str) -> f64 {
     report
         .value(table, entity, column)
         .unwrap_or_else(|| panic!("no value of {column} for {entity} in {table}"))
 }
 
-/// Bits per second that the flow delivered on average over the scenario.
+/// Returns the bits per second that the flow delivered on average over the scenario.
 pub fn goodput(report: &Report, flow: &str, seconds: f64) -> f64 {
     value(report, "flow_destination", flow, "delivered_bytes") * 8.0 / seconds
 }

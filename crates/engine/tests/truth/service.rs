@@ -1,4 +1,5 @@
-//! Services in whole networks: what a conference relay sends, where, and what must be refused.
+//! Services in whole networks: packets that a conference relay sends, their destinations, and
+//! refusals.
 
 use crate::bad_scenarios::loaded;
 use crate::conservation::balance;
@@ -6,8 +7,8 @@ use crate::golden;
 use crate::run::{self, untraced, value, Run};
 use std::fmt::Write as _;
 
-/// Participants, each over a link of its own to the gateway, whose delays are 10 ms, 20 ms, ...; 10 datagrams per second of
-/// 100 B for 10 s from each. `more` follows.
+/// Returns participants, each with its own link to the gateway, whose delays are 10 ms, 20 ms, ...;
+/// 10 datagrams per second of 100 B for 10 s from each. `more` follows.
 fn conference(participants: usize, more: &str) -> String {
     let mut text = "name = \"conference\"\nduration = \"11 s\"\n".to_owned();
     for number in 1..=participants {
@@ -45,7 +46,7 @@ fn what_one_participant_says_reaches_each_other_one_after_both_delays() {
     let relay = |column| value(&report, "relay", "mcu", column);
     let [participants, received, relayed] = ["participants", "received", "relayed"].map(relay);
     assert_eq!((participants, relayed), (3.0, 2.0 * received));
-    // Every 100 ms from the start, in 11 s less the delay.
+    // Every 100 ms from the start, in 11 s minus the delay.
     assert_eq!(received, 3.0 * 110.0);
     for number in [1.0, 2.0, 3.0] {
         let name = format!("voice{number}");
@@ -61,7 +62,7 @@ fn what_one_participant_says_reaches_each_other_one_after_both_delays() {
             others.iter().map(|other| one_way(*other) + one_way(number)).collect();
         let longest = value(&report, "flow_destination", &back, "delay_max");
         let expected = from_end_to_end.iter().copied().fold(0.0, f64::max);
-        // Two datagrams that come at one moment are sent one after the other.
+        // Two datagrams that arrive at one moment are sent one after the other.
         assert!((-1e-9..3e-5).contains(&(longest - expected)), "{longest}, not {expected}");
     }
 }
@@ -72,7 +73,7 @@ fn a_relay_serves_the_flows_that_it_is_named() {
     let report = run::report(&untraced(&conference(3, &relay)), 0);
     assert_eq!(value(&report, "relay", "mcu", "participants"), 2.0);
     assert_eq!(value(&report, "flow_source", "voice3.reverse", "sent_packets"), 110.0);
-    // The third ends at an endpoint as without a relay, and hears nobody.
+    // The third ends at an endpoint as without a relay, and receives nothing.
     assert_eq!(value(&report, "flow_destination", "voice2", "delivered_packets"), 110.0);
     assert_eq!(report.value("flow_source", "voice2.reverse", "sent_packets"), None);
 }
@@ -117,7 +118,7 @@ mechanism = "split"
     assert_eq!(value(&report, "flow_destination", "voice1.reverse", "delivered_packets"), 110.0);
 }
 
-/// What is wrong, what of the good scenario is replaced, and by what.
+/// Name of the case, replaced part of the good scenario, and its replacement.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("a node that does not exist", "node = \"gateway\"", "node = \"gatway\""),
     ("a role that does not exist", "role = \"relay\"", "role = \"really\""),

@@ -1,12 +1,13 @@
-//! What ends make of knowing that handovers come: Freeze-TCP and fast adaptation over a satellite, a wire and the satellite again, held to
-//! plain TCP.
+//! The benefit of informing the ends of handovers: Freeze-TCP and fast adaptation over a satellite,
+//! a wire and the satellite again, compared with plain TCP.
 
 use crate::bad_scenarios::loaded;
 use crate::golden;
 use crate::run::{self, goodput, untraced, value};
 use std::fmt::Write as _;
 
-/// From the satellite to the wire at 20 s and back at 40 s, each time with a break of a second that loses what is on the link.
+/// Returns a handover from the satellite to the wire at 20 s and back at 40 s, each time with a
+/// break of a second that loses all packets on the link.
 fn hybrid(transport: &str) -> String {
     format!(
         r#"

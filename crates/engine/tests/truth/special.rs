@@ -1,8 +1,9 @@
-//! Transports for satellites, end to end: Quick-Start (RFC 4782) and SCPS-TP (CCSDS 714.0-B-2) with Vegas.
+//! Transports for satellites, end to end: Quick-Start (RFC 4782) and SCPS-TP (CCSDS 714.0-B-2) with
+//! Vegas.
 
 use crate::run::{self, goodput, untraced, value};
 
-/// One upload over a geostationary link of 10 Mbit/s.
+/// Returns one upload over a geostationary link of 10 Mbit/s.
 fn geo(link: &str, app: &str, transport: &str) -> String {
     format!(
         r#"
@@ -26,7 +27,7 @@ transport = {{ kind = "tcp", {transport} }}
     )
 }
 
-/// Seconds until all of it was acknowledged, and segments sent again.
+/// Returns the seconds until everything was acknowledged, and the number of retransmitted segments.
 fn upload(link: &str, transport: &str) -> (f64, f64) {
     let text = geo(link, r#"{ kind = "bulk", size = "1 MB" }"#, transport);
     let report = run::report(&untraced(&text), 1);
@@ -40,13 +41,14 @@ fn quick_start_saves_the_rounds_of_slow_start_where_every_router_grants_it() {
     let asks = r#"congestion = "reno", quick_start = "5 Mbit/s""#;
     let understands = "quick_start = 0.9";
     let (plain, _) = upload("", reno);
-    // The grant of 5.12 Mbit/s (40 kbit/s times 2^7; RFC 4782, section 3.1) is a window of some 210 segments (section 4.4), of which the
-    // window of a SYN-ACK, which is not scaled (RFC 7323, section 2.2), lets 44 go: where slow start from 10 comes two round trips later.
+    // The grant of 5.12 Mbit/s (40 kbit/s times 2^7; RFC 4782, section 3.1) is a window of about
+    // 210 segments (section 4.4). The window of a SYN-ACK, which is not scaled (RFC 7323, section
+    // 2.2), permits 44 of them, which slow start from 10 reaches two round trips later.
     let (quick, again) = upload(understands, asks);
     assert!((plain - 1.1..plain - 0.9).contains(&quick), "{quick} instead of {plain}");
     assert_eq!(again, 0.0);
-    // Where a router on the way of the data does not understand it, nothing is granted (section 4.3), whatever the way back says: what is
-    // left is the options' bytes.
+    // If a router on the path of the data does not understand the option, nothing is granted
+    // (section 4.3), whatever the reverse path reports: only the options' bytes remain.
     let only_back = r#"return = { rate = "10 Mbit/s", delay = "250 ms", quick_start = 0.9 }"#;
     assert!((upload(only_back, asks).0 - plain).abs() < 1e-3);
 }
@@ -55,7 +57,8 @@ fn quick_start_saves_the_rounds_of_slow_start_where_every_router_grants_it() {
 fn scps_tp_with_vegas_fills_the_link() {
     let report =
         run::report(&untraced(&geo("", r#""bulk""#, r#"profile = "scps", congestion = "vegas""#)), 1);
-    // Segments of 1460 bytes in packets of 1500 and some bytes of options: 0.96 of the link, less slow start.
+    // Segments of 1460 bytes in packets of 1500 and some bytes of options: 0.96 of the link, minus
+    // slow start.
     let rate = goodput(&report, "up", 60.0);
     assert!(rate > 0.85 * 10e6, "{rate}");
     assert_eq!(value(&report, "flow_source", "up", "timeouts"), 0.0);

@@ -1,11 +1,11 @@
-//! What becomes of spoiled packets: with a wrong checksum they are lost to whom they are for, with a valid one nobody but
-//! the application can tell.
+//! The fate of corrupted packets: with a wrong checksum they are lost at their receiver; with a
+//! valid one only the application can detect the error.
 
 use crate::run::{results, scenario, Results};
 use bentpipe_stage::Held;
 
-/// Each flow has its own link, because a lost acknowledgment changes the times at which TCP sends, and over a shared link the
-/// delays of the datagrams with them.
+/// Runs the scenario with these errors. Each flow has its own link, because a lost acknowledgment
+/// changes the times at which TCP sends, and over a shared link also the delays of the datagrams.
 fn run(error: &str) -> Results {
     results(&scenario(&format!(
         r#"
@@ -41,7 +41,7 @@ transport = "udp"
     )))
 }
 
-/// What the flows say, but for what came spoiled to them.
+/// Returns the results of the flows, without the counts of corrupted packets.
 fn flows(results: &Results) -> Vec<(&'static str, String, Vec<u64>)> {
     let rows =
         results.report.iter().filter(|(table, ..)| table.starts_with("flow_") || *table == "tcp_connection");
@@ -82,7 +82,7 @@ fn a_wrong_checksum_is_a_loss_at_the_receiver() {
 fn with_a_valid_checksum_only_the_application_can_tell() {
     let (good, valid) =
         (run("\"none\""), run("{ kind = \"bit\", rate = 2e-6, effect = \"valid-checksum\" }"));
-    // Acknowledgments have nothing but headers to be wrong: those are lost.
+    // Acknowledgments consist of headers only, so corrupted ones are lost.
     assert!(dropped(&valid, "channel error").packets > 0);
     let udp = |results: &Results| {
         let own = flows(results).into_iter().filter(|(_, entity, _)| entity == "udp");

@@ -1,4 +1,4 @@
-//! A golden file: compared, or with `BLESS=1` written.
+//! A golden file, compared or, with `BLESS=1`, written.
 
 use std::fmt::Write as _;
 

@@ -1,10 +1,10 @@
-//! Simulated numbers against equations whose authors are others.
+//! Simulated numbers compared with published equations.
 
 use crate::run::{goodput, report, results, scenario, untraced, value, Run};
 use bentpipe_core::Time;
 
-/// One TCP flow over one link of 1500-byte packets: `link` and `transport` are keys to add; without a profile it is the
-/// one that the equations know.
+/// Returns one TCP flow over one link of 1500-byte packets; `link` and `transport` are keys to add.
+/// The default profile is the one that the equations describe.
 fn one_flow(duration: f64, link: &str, transport: &str) -> String {
     let profile = if transport.contains("profile") { "" } else { "profile = \"classic\"" };
     format!(
@@ -30,8 +30,9 @@ fn one_flow(duration: f64, link: &str, transport: &str) -> String {
     )
 }
 
-/// Full model of Padhye, Firoiu, Towsley, Kurose, "Modeling TCP Throughput: A Simple Model and its Empirical
-/// Validation", SIGCOMM 1998, equation 31: packets per second sent.
+/// Returns the packets sent per second by the full model of Padhye, Firoiu, Towsley, Kurose,
+/// "Modeling TCP Throughput: A Simple Model and its Empirical Validation", SIGCOMM 1998, equation
+/// 31.
 fn padhye(p: f64, rtt: f64, t0: f64, b: f64, wmax: f64) -> f64 {
     let q = |w: f64| {
         let q3 = 1.0 - (1.0 - p).powi(3);
@@ -63,15 +64,16 @@ fn the_full_model_agrees_with_the_reference_rows() {
     assert!(count > 30);
 }
 
-/// Packets sent and delivered per second, and round-trip time, as means over seeds.
+/// Returns packets sent and delivered per second, and round-trip time, as means over seeds.
 fn under_loss(transport: &str, p: f64, delay: u32, seeds: u64) -> [f64; 3] {
     let duration = 2000.0;
-    // Acknowledgments are not lost, and the rate is out of the way.
+    // Acknowledgments are not lost, and the rate is no limit.
     let link = format!(
         "rate = \"100 Mbit/s\"\ndelay = \"{delay} ms\"\nerror = {{ kind = \"packet\", probability = {p} }}\n\
          return = {{ rate = \"100 Mbit/s\", delay = \"{delay} ms\" }}"
     );
-    // A threshold near the window of the steady state, so that the overshoot of slow start does not count.
+    // A threshold near the window of the steady state, so that the overshoot of slow start does not
+    // count.
     let threshold = (1.31 / p.sqrt()).max(2.0) as u32;
     let transport = format!("{transport}\ndelayed_ack = false\ninitial_ssthresh = {threshold}");
     let scenario = untraced(&one_flow(duration, &link, &transport));
@@ -95,7 +97,7 @@ fn reno_under_random_loss_follows_padhye() {
         let transport = format!("recovery = \"{recovery}\"");
         for p in [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1] {
             let [sent, delivered, rtt] = under_loss(&transport, p, 250, 3);
-            // The time-out is the least one, 1 s: 0.5 s and the variation's 0.2 s are less.
+            // The time-out is the minimum, 1 s: 0.5 s and the variation's 0.2 s are less.
             let model = padhye(p, rtt, 1.0, 1.0, f64::INFINITY);
             assert!(
                 (sent / model - 1.0).abs() < 0.2,
@@ -110,8 +112,9 @@ fn reno_under_random_loss_follows_padhye() {
     }
 }
 
-/// RACK and probes for tail losses repair what costs the model's Reno a time-out: where windows are small, Linux is
-/// faster than the equation, and as fast where there are none anyway.
+/// RACK and tail loss probes repair losses that cost the model's Reno a time-out: with small
+/// windows, Linux is faster than the equation, and equally fast where there are no time-outs
+/// anyway.
 #[test]
 fn linux_under_random_loss_follows_padhye_until_time_outs_count() {
     for (p, least, most) in [(0.0001, 0.8, 1.2), (0.001, 0.8, 1.2), (0.01, 0.8, 1.2), (0.1, 1.0, 1.4)] {
@@ -124,9 +127,10 @@ fn linux_under_random_loss_follows_padhye_until_time_outs_count() {
 
 #[test]
 fn where_time_outs_are_long_reno_lies_between_padhye_and_no_time_outs() {
-    // The model takes all packets after a lost one for lost until the round ends, so that few duplicate
-    // acknowledgments come and many losses end in a time-out. Here losses are independent: time-outs are rarer. With
-    // T0 = 10 RTT that makes the difference, and the truth lies between the model and the model without time-outs.
+    // The model assumes that all packets after a lost one are lost until the round ends, so there
+    // are few duplicate acknowledgments and many losses end in a time-out. Here losses are
+    // independent: time-outs are rarer. With T0 = 10 RTT that makes the difference, and the truth
+    // lies between the model and the model without time-outs.
     for recovery in ["newreno", "sack"] {
         for p in [0.01, 0.02, 0.05] {
             let [sent, _, rtt] = under_loss(&format!("recovery = \"{recovery}\""), p, 50, 1);
@@ -139,9 +143,10 @@ fn where_time_outs_are_long_reno_lies_between_padhye_and_no_time_outs() {
 
 #[test]
 fn reno_under_rare_random_loss_follows_the_stationary_mean() {
-    // T. Ott, J. Kemperman, M. Mathis, "The stationary behavior of ideal TCP congestion avoidance", 1996: with
-    // independent losses the mean window over time is 1.3098 / sqrt(p); with the regular losses of the usual
-    // derivation it would be 1.22 / sqrt(p). Recovery costs a round trip without growth per loss, some 2.5 %.
+    // T. Ott, J. Kemperman, M. Mathis, "The stationary behavior of ideal TCP congestion avoidance",
+    // 1996: with independent losses the mean window over time is 1.3098 / sqrt(p); with the regular
+    // losses of the usual derivation it would be 1.22 / sqrt(p). Recovery costs a round trip
+    // without growth per loss, about 2.5 %.
     for p in [0.0005, 0.001, 0.002] {
         let [sent, _, rtt] = under_loss("recovery = \"sack\"", p, 25, 2);
         let mean = 1.3098 / p.sqrt() / rtt;
@@ -163,7 +168,7 @@ fn a_small_receive_window_gives_window_over_round_trip_time() {
         let before = bytes(&run, begin);
         let run = run.finished();
         let rate = (bytes(&run, run.end) - before) / 300.0;
-        // Data of 1500 bytes one way, acknowledgments of 40 the other.
+        // Data of 1500 bytes one way, acknowledgments of 40 bytes the other.
         let rtt = 2.0 * f64::from(delay) / 1e3 + 1540.0 * 8.0 / 10e6;
         let bound = f64::from(window) / rtt;
         assert!((rate / bound - 1.0).abs() < 0.01, "{segments} segments, {delay} ms: {rate} of {bound} B/s");
@@ -173,8 +178,9 @@ fn a_small_receive_window_gives_window_over_round_trip_time() {
     }
 }
 
-/// Payload in a round trip once it no longer grows, as Linux 6.12 has it in virtual time with these maxima of tcp_rmem and
-/// tcp_wmem (docs/notes/linux-tcp.md); and with a key that replaces the memory.
+/// Payload in a round trip once it no longer grows, as in Linux 6.12 in virtual time with these
+/// maxima of tcp_rmem and tcp_wmem (docs/notes/linux-tcp.md); and with a key that replaces the
+/// memory.
 #[test]
 fn linux_carries_what_its_buffers_hold_in_a_round_trip() {
     const RAISED: &str = "profile = \"linux\"\nreceive_window = \"9 MB\"\nsend_buffer = \"8 MB\"";
@@ -234,8 +240,8 @@ fn a_full_link_carries_its_rate_less_the_headers() {
 
 #[test]
 fn slow_start_doubles_each_round_trip() {
-    // On a link so fast that sending takes no time to speak of: (2^rounds - 1) IW segments take one round trip for
-    // the handshake, one for each round but the last, and half a round trip for the last.
+    // On a link with negligible transmission times: (2^rounds - 1) IW segments take one round trip
+    // for the handshake, one for each round except the last, and half a round trip for the last.
     for (initial, rounds) in [(1u64, 1u32), (1, 8), (2, 6), (4, 5), (10, 4)] {
         let segments = initial * ((1 << rounds) - 1);
         let link = "rate = \"100 Gbit/s\"\ndelay = \"250 ms\"";
@@ -259,16 +265,17 @@ fn slow_start_doubles_each_round_trip() {
 
 #[test]
 fn slow_start_fills_the_pipe_after_the_logarithm_of_its_size() {
-    // 10 Mbit/s and 500 ms hold 417 packets. With IW = 1 the window is 512 after 9 doublings: the link is full
-    // from the arrival of the first acknowledgment that makes the window larger than the pipe.
+    // 10 Mbit/s and 500 ms hold 417 packets. With IW = 1 the window is 512 after 9 doublings: the
+    // link is full from the arrival of the first acknowledgment that makes the window larger than
+    // the pipe.
     let link = "rate = \"10 Mbit/s\"\ndelay = \"250 ms\"\nqueue = \"unlimited\"";
     let results = results(&scenario(&one_flow(20.0, link, "initial_window = 1\ndelayed_ack = false")));
     let rtt = 0.5 + 1540.0 * 8.0 / 10e6;
     let pipe = (10e6 * rtt / 12_000.0f64).ceil();
     let full = results.traces["tcp"].iter().find(|row| row.values[0] >= pipe).expect("the window grows");
     let time = full.time as f64 / 1e9;
-    // The handshake takes a round trip, eight doublings to 256 take eight more, and the acknowledgments of those 256
-    // begin to arrive after the tenth, at the rate of the link.
+    // The handshake takes a round trip, eight doublings to 256 take eight more, and the
+    // acknowledgments of those 256 begin to arrive after the tenth, at the rate of the link.
     let expected = rtt * 10.0 + (pipe - 256.0) * 12_000.0 / 10e6;
     assert!((time - expected).abs() < 0.005, "{time} instead of {expected} s");
     let deliveries: Vec<_> =
@@ -339,7 +346,7 @@ fn a_datagram_takes_its_sending_time_and_the_propagation() {
     "#;
     let results = results(&scenario(text));
     let rows = &results.traces["datagram"];
-    // 1000 bytes take 8 ms and 4 ms; 972 bytes at 800 kbit/s come each 9.72 ms.
+    // 1000 bytes take 8 ms and 4 ms; 972 bytes at 800 kbit/s arrive every 9.72 ms.
     let expected = 0.272;
     assert!(rows.iter().all(|row| row.values[1] == expected), "{:?}", rows[0]);
     for (number, row) in rows.iter().enumerate() {

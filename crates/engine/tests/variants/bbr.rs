@@ -1,12 +1,13 @@
 //! BBR's ProbeRTT over a path whose smallest round-trip time repeats to the nanosecond.
 //!
-//! Both drafts and Linux leave the smallest round-trip time to expire 10 s after it was *measured*: a sample that equals
-//! it does not renew it (draft-ietf-ccwg-bbr, `BBRUpdateMinRTT`: "RS.rtt < BBR.min_rtt"). So ProbeRTT begins 10 s after
-//! the last one ended, which takes 200 ms or a round trip after the flight has drained, whichever is longer.
+//! In both drafts and in Linux, the smallest round-trip time expires 10 s after it was *measured*:
+//! a sample that equals it does not renew it (draft-ietf-ccwg-bbr, `BBRUpdateMinRTT`: "RS.rtt <
+//! BBR.min_rtt"). So ProbeRTT begins 10 s after the last one ended, which takes 200 ms or a round
+//! trip after the flight has drained, whichever is longer.
 
 use crate::run::{scenario, Run};
 
-/// Seconds at which the window falls to that of ProbeRTT, after Startup.
+/// Returns the seconds at which the window falls to that of ProbeRTT, after Startup.
 fn probes(variant: &str, delay_ms: u64, most: f64) -> Vec<f64> {
     let text = format!(
         r#"
@@ -45,7 +46,7 @@ fn probes(variant: &str, delay_ms: u64, most: f64) -> Vec<f64> {
 
 #[test]
 fn the_smallest_round_trip_time_expires_though_it_repeats() {
-    // Packets of 1500 bytes at 10 Mbit/s: 833 a second.
+    // Packets of 1500 bytes at 10 Mbit/s: 833 per second.
     for (variant, delay_ms, most) in
         [("bbr", 50, 4.0), ("bbr", 250, 4.0), ("bbr3", 50, 50.0), ("bbr3", 250, 250.0)]
     {

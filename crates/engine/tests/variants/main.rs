@@ -1,4 +1,5 @@
-//! Congestion controls at work: measured real stacks, equations, and golden trajectories of the window.
+//! Congestion controls at work: measured real stacks, equations, and golden trajectories of the
+//! window.
 
 mod bbr;
 mod measured;

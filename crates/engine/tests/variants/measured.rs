@@ -1,12 +1,14 @@
-//! Measured Linux: CUBIC and BBR over a path of 10 Mbit/s with random loss both ways, 60 s (tests/authorities/tcp/PROVENANCE.md).
+//! Measured Linux: CUBIC and BBR over a path of 10 Mbit/s with random loss both ways, 60 s
+//! (tests/authorities/tcp/PROVENANCE.md).
 //!
-//! What the campaign of LANMAN 2023 published of its path: server, netem with rate and delay, router, netem with loss,
-//! client, all of them containers on one machine, joined by veth pairs with their offloads on. So packets are never
-//! divided: what TCP hands down, two segments at these rates, is sent, lost and acknowledged as one
-//! (`segmentation_offload`). netem counts Ethernet frames, 1514 bytes for 1448 of payload, and holds 1000 packets.
+//! The campaign of LANMAN 2023 describes its path: server, netem with rate and delay, router, netem
+//! with loss, client, all of them containers on one machine, joined by veth pairs with their
+//! offloads on. So packets are never divided: the bursts of TCP, two segments at these rates, are
+//! sent, lost and acknowledged as one packet (`segmentation_offload`). netem counts Ethernet
+//! frames, 1514 bytes for 1448 of payload, and has room for 1000 packets.
 //!
-//! That this matters was found out by measuring again with packets of one segment: CUBIC has a third less, since twice as
-//! many events of loss meet it. Both are held here.
+//! A second measurement with packets of one segment showed that this matters: CUBIC has a third
+//! less, because it meets twice as many loss events. Both measurements are compared here.
 
 use crate::run::{goodput, report, untraced};
 use std::collections::BTreeMap;
@@ -14,8 +16,8 @@ use std::collections::BTreeMap;
 const CAMPAIGN: &str = include_str!("../../../../tests/authorities/tcp/linux_tcp_netem_goodput_60s.csv");
 const SINGLE: &str = include_str!("../../../../tests/authorities/tcp/linux_cubic_single_packets_60s.csv");
 const SECONDS: f64 = 60.0;
-/// So many that the error of a mean is a fifth of what runs differ by: with nine, a row passed or failed by the choice of
-/// seeds.
+/// Number of seeds, with which the error of a mean is a fifth of the spread of runs: with nine, a
+/// row passed or failed by the choice of seeds.
 const SEEDS: u64 = 30;
 
 /// Variant, delay in ms, loss in percent.
@@ -75,7 +77,7 @@ fn simulated((variant, delay, loss): &Case, offload: bool) -> Vec<f64> {
     (0..SEEDS).map(|seed| goodput(&report(&scenario, seed), "f", SECONDS)).collect()
 }
 
-/// Within 15 % of the measured mean, or twice its deviation where that is more.
+/// Compares with the measured mean, within 15 % or twice its deviation, whichever is more.
 fn compare(rows: &str, offload: bool) {
     let mut wrong = Vec::new();
     for (case, values) in &measured(rows) {

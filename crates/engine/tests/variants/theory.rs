@@ -1,9 +1,9 @@
-//! Congestion controls against the equations of their authors.
+//! Congestion controls compared with the equations of their authors.
 
 use crate::run::{goodput, report, untraced, value};
 use bentpipe_core::Streams;
 
-/// So many endless flows over one link, each with its share of the report.
+/// Returns a scenario of `count` endless flows over one link, each with its share of the report.
 fn flows(count: usize, variant: &str, duration: f64, link: &str, transport: &str) -> String {
     let mut text = format!(
         r#"
@@ -32,7 +32,8 @@ fn flows(count: usize, variant: &str, duration: f64, link: &str, transport: &str
     text
 }
 
-/// Mean window in segments under random loss: what was sent, times the round-trip time.
+/// Returns the mean window in segments under random loss: packets sent per second, times the
+/// round-trip time.
 fn mean_window(variant: &str, p: f64, rtt: f64, duration: f64, seeds: u64) -> f64 {
     let threshold = 200;
     let half = rtt / 2.0;
@@ -53,8 +54,8 @@ fn mean_window(variant: &str, p: f64, rtt: f64, duration: f64, seeds: u64) -> f6
     sum / seeds as f64
 }
 
-/// The mean window of RFC 9438's equations 1, 2 and 4 under losses that come independently, one in 1/p segments: the
-/// equations, integrated, without packets.
+/// Returns the mean window of RFC 9438's equations 1, 2 and 4 under losses that come independently,
+/// one in 1/p segments: the equations, integrated, without packets.
 fn cubic_under_independent_losses(p: f64, rtt: f64) -> f64 {
     const C: f64 = 0.4;
     const BETA: f64 = 0.7;
@@ -98,7 +99,8 @@ fn cubic_follows_its_equations_where_it_is_not_reno() {
 
 #[test]
 fn highspeed_and_scalable_follow_their_response_functions() {
-    // RFC 3649, section 5: w = (0.078 / p)^(1 / 1.2). Kelly 2003, section 3.1: w = a / (b p) = 0.08 / p.
+    // RFC 3649, section 5: w = (0.078 / p)^(1 / 1.2). Kelly 2003, section 3.1: w = a / (b p) = 0.08
+    // / p.
     for (variant, expected) in [("highspeed", (0.078_f64 / 1e-4).powf(1.0 / 1.2)), ("scalable", 0.08 / 1e-4)]
     {
         let window = mean_window(variant, 1e-4, 0.1, 1000.0, 3);
@@ -112,7 +114,7 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
     // 4 Mbit/s take 3 ms for a packet of 1500 bytes.
     let link = "rate = \"4 Mbit/s\"\ndelay = \"50 ms\"\nqueue = { kind = \"drop-tail\", packets = 200 }";
     for (alpha, beta) in [(2, 4), (4, 8), (10, 12)] {
-        // Slow start ends before the pipe is full, so that its queue does not count.
+        // Slow start ends before the pipe is full, so its queue does not count.
         let transport = format!(
             ", delayed_ack = false, initial_ssthresh = 30, parameters = {{ alpha = {alpha}, beta = {beta} }}"
         );
@@ -120,7 +122,8 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
         let report = report(&scenario, 1);
         let queued = value(&report, "link", "l", "wait_mean") / 0.003;
         println!("vegas alpha {alpha}, beta {beta}: {queued:.2} packets wait");
-        // At first nothing is queued, and Vegas' diff is a little more than the queue (see vegas.c).
+        // Initially nothing is queued, and Vegas' diff is slightly more than the queue (see
+        // vegas.c).
         assert!(
             (f64::from(alpha) - 1.0..=f64::from(beta) + 0.2).contains(&queued),
             "{alpha}..{beta}: {queued}"
@@ -128,16 +131,18 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
     }
 }
 
-/// Congestion controls of which two equal flows share alike, with the queue in packets; 33 are a bandwidth-delay product.
-/// What goes by delay needs a queue that drains at each loss: in one that stands, the smallest round-trip time of the
-/// flow that came second has the first's queue in it (J. Mo et al., "Analysis and Comparison of TCP Reno and Vegas",
-/// INFOCOM 1999). Over 50 packets Hybla's second flow so takes its rho for 6 to 13 % more and has 53 % of the link; it has
-/// 50.3 % when both begin at once, as with rho = 1. Over 50 packets LEDBAT's flows lose nothing and keep
-/// the ratio that they have at the start: the first has 0.36 to 0.62 of the link, depending on the rate.
+/// Congestion controls with which two equal flows share equally, with the queue in packets; 33 are
+/// a bandwidth-delay product. Delay-based ones need a queue that drains at each loss: in a standing
+/// queue, the smallest round-trip time of the second flow includes the first flow's queue (J. Mo et
+/// al., "Analysis and Comparison of TCP Reno and Vegas", INFOCOM 1999). With 50 packets, Hybla's
+/// second flow overestimates its rho by 6 to 13 % and has 53 % of the link; it has 50.3 % when both
+/// begin at once, as with rho = 1. With 50 packets, LEDBAT's flows lose nothing and keep their
+/// initial ratio: the first has 0.36 to 0.62 of the link, depending on the rate.
 ///
-/// Of the others nobody promises it: `scalable` keeps what ratio there is (D. Chiu and R. Jain, "Analysis of the Increase and
-/// Decrease Algorithms", 1989, on multiplicative increase), `vegas` and `vegas95` are at rest with any windows that leave
-/// alpha to beta segments queued, `lp` gives way to its like, too, and `fixed_rate` does what it is told.
+/// For the others, equal sharing is not expected: `scalable` keeps its initial ratio (D. Chiu and
+/// R. Jain, "Analysis of the Increase and Decrease Algorithms", 1989, on multiplicative increase),
+/// `vegas` and `vegas95` are stable with any windows that leave alpha to beta segments queued, `lp`
+/// also yields to itself, and `fixed_rate` sends at its fixed rate.
 const EQUAL: [(&str, u32); 14] = [
     ("bbr", 50),
     ("bbr3", 50),
@@ -157,8 +162,8 @@ const EQUAL: [(&str, u32); 14] = [
 
 #[test]
 fn two_equal_flows_share_alike_over_a_long_run() {
-    // Which of two flows meets the full queue is a matter of phase, so rates are averaged over: at a single one
-    // CUBIC's first flow has up to 0.62.
+    // The phase determines which of two flows finds the queue full, so rates are averaged over: at
+    // a single one CUBIC's first flow has up to 0.62.
     let rates = [9.4, 9.55, 9.7, 10.0, 10.3, 10.45, 10.6];
     for (name, packets) in EQUAL {
         let (mut first, mut both) = (0.0, 0.0);

@@ -4,11 +4,11 @@ use crate::run::{goodput, scenario, value, Run};
 use crate::table;
 use std::fmt::Write as _;
 
-/// Seconds at which the window is looked at.
+/// Seconds at which the window is recorded.
 const MOMENTS: [u64; 9] = [1, 2, 3, 5, 10, 20, 30, 45, 60];
 
-/// GEO: 4 Mbit/s, 250 ms one way, a queue of one bandwidth-delay product (167 packets). LEO: 20 Mbit/s, 20 ms one way,
-/// which follows the satellites.
+/// GEO: 4 Mbit/s, 250 ms one way, a queue of one bandwidth-delay product (167 packets). LEO: 20
+/// Mbit/s, 20 ms one way, which follows the satellites.
 const CONDITIONS: [(&str, &str); 4] = [
     ("GEO, clean", ""),
     ("GEO, bit errors 1e-6", "error = { kind = \"bit\", rate = 1e-6 }"),
@@ -43,7 +43,7 @@ fn text(variant: &str, condition: &str) -> String {
         "#
     );
     if condition.starts_with("LEO") {
-        // A satellite comes nearer and goes, and hands over to the next each 15 s.
+        // A satellite approaches and departs, and hands over to the next every 15 s.
         for (second, delay) in [
             (5, 16),
             (10, 20),

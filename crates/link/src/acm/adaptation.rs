@@ -1,16 +1,19 @@
-//! The control loop of adaptive coding and modulation: which MODCOD a sender uses for a receiver, from the signal that it
-//! was last told of.
+//! The control loop of adaptive coding and modulation: it chooses the MODCOD for a receiver from
+//! the last reported signal.
 //!
 //! With s the Es/N0 minus the margin, the loop
 //!
-//! - leaves a MODCOD whose threshold is above s for the most efficient one whose threshold is not, or for none (an outage);
-//! - takes a more efficient one, or any after an outage, when s exceeds its threshold by the hysteresis.
+//! - replaces a MODCOD whose threshold is above s by the most efficient one whose threshold is not,
+//!   or by none (an outage);
+//! - takes a more efficient MODCOD, or any MODCOD after an outage, when s exceeds its threshold by
+//!   the hysteresis.
 //!
-//! It knows the signal as it was a delay ago: that of measuring it, reporting it, and using the new MODCOD. Until then frames are
-//! sent with the old one, and those whose threshold is above the receiver's signal when they arrive are lost. The margin
-//! is what a signal can lose in that time without loss.
+//! The loop knows the signal with a delay, the time to measure and report it and to use the new
+//! MODCOD. Until then frames use the old MODCOD, and a frame whose threshold is above the
+//! receiver's signal on arrival is lost. The margin is the decrease of the signal within the delay
+//! that causes no loss.
 //!
-//! The loop costs nothing while nobody sends: it is brought up to date when it is asked.
+//! The loop costs nothing while nothing is sent: it is brought up to date on request.
 
 use super::modcod::Modcod;
 use super::signal::{Clear, Signal};
@@ -22,14 +25,15 @@ use bentpipe_stage::Outbox;
 pub struct Rule {
     /// Margin in dB by which a signal must exceed a threshold.
     pub margin: f64,
-    /// In dB, how much more a more efficient MODCOD needs.
+    /// Hysteresis in dB: the additional excess over the threshold that a more efficient MODCOD
+    /// needs.
     pub hysteresis: f64,
     /// Age of the signal that the sender knows.
     pub delay: Span,
 }
 
 impl Rule {
-    /// The MODCOD after `current` at an Es/N0 of `esn0`.
+    /// Returns the MODCOD after `current` at an Es/N0 of `esn0`.
     pub fn choose(
         &self,
         list: &[&'static Modcod],
@@ -51,12 +55,12 @@ impl Rule {
     }
 }
 
-/// A part of a run during which the sender knows the same signal.
+/// A part of a run with a constant known signal.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Stretch {
-    /// The MODCOD in use; none in an outage.
+    /// The MODCOD in use; `None` in an outage.
     pub modcod: Option<&'static Modcod>,
-    /// Es/N0 in dB that the sender was told of.
+    /// Es/N0 in dB, as known to the sender.
     pub esn0_db: f64,
     /// Length of the part.
     pub seconds: f64,
@@ -71,22 +75,22 @@ pub struct Adaptation {
     rule: Rule,
     signal: Signal,
     current: Option<&'static Modcod>,
-    /// The signal has been heard of up to this time, and what was heard last.
+    /// The time up to which the sender knows the signal, and the known value.
     heard: Time,
-    /// When the sender hears of the next change; never if there is none.
+    /// Time at which the sender learns of the next change; the end of time if there is none.
     next: Time,
-    /// The present signal and the time until which it holds.
+    /// The present signal and the time until which it lasts.
     present: (f64, Time, Time),
     counters: Counters,
-    /// Changes that have not been written to the trace.
+    /// Changes that have not been written to the trace yet.
     log: Option<(Probe, Vec<Changed>)>,
 }
 
-/// What a loop did so far.
+/// Counters of a loop.
 #[derive(Clone, Copy, Default)]
 struct Counters {
     since: Time,
-    /// Sum over the MODCODs of their efficiency times the seconds for which they were in use.
+    /// Sum over the MODCODs of efficiency times seconds of use.
     carried: f64,
     outage: Span,
     changes: u64,
@@ -94,10 +98,10 @@ struct Counters {
 }
 
 impl Adaptation {
-    /// Starts a loop that knows the signal of the start.
+    /// Starts a loop that knows the signal at the start.
     pub fn new(list: Vec<&'static Modcod>, rule: Rule, signal: Signal, probe: Option<Probe>) -> Adaptation {
         let esn0 = signal.at(Time::ZERO);
-        // As if it had been there for long: without hysteresis.
+        // The first MODCOD is chosen without hysteresis, as if the signal had lasted for long.
         let current = Rule { hysteresis: 0.0, ..rule }.choose(&list, None, esn0);
         let log = probe.map(|probe| (probe, vec![(Time::ZERO, esn0, current)]));
         let mut adaptation = Adaptation {
@@ -119,7 +123,7 @@ impl Adaptation {
         self.next = self.signal.after(self.heard).map_or(Time::MAX, |at| at + self.rule.delay);
     }
 
-    /// The MODCOD that the sender uses at `now`; none in an outage.
+    /// Returns the MODCOD that the sender uses at `now`; `None` in an outage.
     #[inline]
     pub fn at(&mut self, now: Time) -> Option<&'static Modcod> {
         if self.next <= now {
@@ -151,7 +155,7 @@ impl Adaptation {
         }
     }
 
-    /// Counts the time up to `at` for the present MODCOD.
+    /// Adds the time up to `at` to the counters of the present MODCOD.
     fn count(&mut self, at: Time) {
         let time = at.since(self.counters.since);
         self.counters.since = at;
@@ -161,17 +165,17 @@ impl Adaptation {
         }
     }
 
-    /// The MODCOD that the sender used when it was last asked.
+    /// Returns the MODCOD that the sender used at the last call of [`at`](Self::at).
     pub fn current(&self) -> Option<&'static Modcod> {
         self.current
     }
 
-    /// The next time at which the sender may use another MODCOD, as far as is known now.
+    /// Returns the next time at which the sender may use another MODCOD, as far as is known now.
     pub fn next(&self) -> Option<Time> {
         (self.next != Time::MAX).then_some(self.next)
     }
 
-    /// The receiver's Es/N0 in dB at `now`, whatever the sender knows of it.
+    /// Returns the receiver's actual Es/N0 in dB at `now`.
     #[inline]
     pub fn signal(&mut self, now: Time) -> f64 {
         let (esn0, from, until) = self.present;
@@ -182,12 +186,13 @@ impl Adaptation {
         self.present.0
     }
 
-    /// The threshold of the most robust MODCOD.
+    /// Returns the threshold of the most robust MODCOD.
     pub fn most_robust(&self) -> f64 {
         self.list.iter().map(|modcod| modcod.threshold_db).fold(f64::INFINITY, f64::min)
     }
 
-    /// Whether the receiver decodes at `now` what was sent with the most robust MODCOD, as signalling is.
+    /// Returns true if the receiver can decode the most robust MODCOD at `now`, the one used for
+    /// signalling.
     #[inline]
     pub fn hears_signalling(&mut self, now: Time) -> bool {
         let least = self.most_robust();
@@ -199,7 +204,7 @@ impl Adaptation {
         self.counters.lost += 1;
     }
 
-    /// Continues by another rule and another Es/N0 in clear sky.
+    /// Continues with another rule and another Es/N0 in clear sky.
     pub fn change(&mut self, now: Time, rule: Rule, clear: Clear) {
         self.at(now);
         self.signal.set_clear(now, clear);
@@ -220,19 +225,19 @@ impl Adaptation {
         }
     }
 
-    /// Counts up to the end of a run and writes what is left of the trace.
+    /// Counts up to the end of a run and writes the rest of the trace.
     pub fn finish(&mut self, now: Time, out: &mut Outbox) {
         self.record(now, out);
         self.count(now);
     }
 
-    /// The values of [`super::REPORT`], after [`finish`](Self::finish).
+    /// Returns the values of [`super::REPORT`], after [`finish`](Self::finish).
     pub fn report(&self) -> [f64; 4] {
         let Counters { since, carried, outage, changes, lost } = self.counters;
         [carried / since.as_secs_f64(), outage.as_secs_f64(), changes as f64, lost as f64]
     }
 
-    /// The MODCODs of a run of this length, in order.
+    /// Returns the MODCODs of a run of this length, in order of time.
     pub fn course(mut self, run: Span) -> Vec<Stretch> {
         let end = Time::ZERO + run;
         let (mut parts, mut at) = (Vec::new(), Time::ZERO);
@@ -275,10 +280,12 @@ mod tests {
 
     #[test]
     fn a_fade_down_to_an_outage_and_back_by_hand() {
-        // Thresholds: 16APSK 3/4 10.21, 8PSK 3/4 7.91, QPSK 3/4 4.03, QPSK 1/4 -2.35; margin 1 dB, hysteresis 0.5 dB, 500 ms.
+        // Thresholds: 16APSK 3/4 10.21, 8PSK 3/4 7.91, QPSK 3/4 4.03, QPSK 1/4 -2.35; margin 1 dB,
+        // hysteresis 0.5 dB, 500 ms.
         let mut slow = adaptation("0,11.3\n10,9\n20,5.1\n30,-1.4\n40,-1\n50,-0.84\n60,12\n", (1.0, 0.5, 500));
         let found = names(&mut slow, &[0.0, 10.4, 10.5, 20.5, 30.4, 30.5, 40.5, 50.5, 60.4, 60.5]);
-        // 30 s: -1.4 - 1 = -2.4 is below -2.35. 40 s: -2 is above that, but not by 0.5 dB; at 50 s it is -1.84.
+        // 30 s: -1.4 - 1 = -2.4 is below -2.35. 40 s: -2 is above that, but not by 0.5 dB; at 50 s
+        // it is -1.84.
         let expected = [
             "16APSK 3/4",
             "16APSK 3/4",
@@ -329,7 +336,7 @@ mod tests {
         one.change(at(3.0), rule, Clear { own: -5.0, feeder: None });
         assert_eq!(names(&mut one, &[3.0, 3.99, 4.0]), ["16APSK 5/6", "16APSK 5/6", "outage"]);
         assert!(!one.hears_signalling(at(3.0)), "what it cannot hear it does not hear at once");
-        // Another margin is the sender's own and needs no report.
+        // A change of the margin needs no report, because it is the sender's own.
         one.change(at(5.0), Rule { margin: 4.0, ..rule }, Clear { own: 12.0, feeder: None });
         assert_eq!(names(&mut one, &[5.0, 6.0]), ["outage", "8PSK 3/4"]);
     }

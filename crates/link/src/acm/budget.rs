@@ -1,6 +1,7 @@
 //! Link budget: the Es/N0 of a path from the powers, gains and losses on it.
 //!
-//! Of each leg, uplink and downlink, with k Boltzmann's constant (-228.599 dBW/K/Hz) and all else in dB:
+//! For each leg, uplink and downlink, with Boltzmann's constant k (-228.599 dBW/K/Hz) and
+//! everything else in dB:
 //!
 //! | | | |
 //! | --- | --- | --- |
@@ -11,7 +12,8 @@
 //! | | Es/N0 = C/N0 - 10 log10(symbol rate) | |
 //! | interference | each C/I as a noise of its own | in the bandwidth of the symbol rate |
 //!
-//! Noises of all legs and interferences add up; the implementation loss is taken from the sum.
+//! The noises of all legs and interferences add up. The implementation loss is subtracted from the
+//! sum.
 //!
 //! ```toml
 //! [network.sat.forward.acm.budget]
@@ -30,10 +32,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A power, gain or loss in dB.
+/// A power, gain or loss in dB, from -300 to 300.
 pub type Level = Real<-300_000, 300_000>;
 
-/// A link budget: a table, or comma-separated rows of `key,value` with the keys of the table (`down.eirp_dbw,54`).
+/// A link budget: a table, or comma-separated rows of `key,value` with the keys of the table
+/// (`down.eirp_dbw,54`).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Budget(Table);
@@ -45,21 +48,21 @@ pub struct Budget(Table);
 pub struct Table {
     /// Symbol rate of the carrier, such as "30 MBd".
     pub symbol_rate: Frequency,
-    /// The leg to the satellite. If unset, its noise is negligible.
+    /// The leg to the satellite. Its noise is neglected if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<Leg>,
-    /// The leg from the satellite. If unset, its noise is negligible.
+    /// The leg from the satellite. Its noise is neglected if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down: Option<Leg>,
-    /// Carrier to interference ratios in dB by name, such as those of adjacent satellites, of intermodulation and of the
-    /// other polarisation.
+    /// Carrier to interference ratios in dB by name, for example of adjacent satellites,
+    /// intermodulation and the other polarisation. Default none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub interference_db: BTreeMap<String, Level>,
-    /// Loss of modulator and demodulator in dB against theory, 0 dB by default.
+    /// Implementation loss of modulator and demodulator in dB, relative to theory. Default 0 dB.
     #[serde(default = "none")]
     pub implementation_db: Level,
-    /// Es/N0 in dB that the link needs. The margin is what the budget has beyond it; a budget below it is warned of.
-    /// If unset, it is the threshold of the most robust MODCOD and the margin of `acm`.
+    /// Required Es/N0 in dB. The margin is the excess of the budget over it; a negative margin
+    /// gives a warning. If unset, the threshold of the most robust MODCOD plus the margin of `acm`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_esn0_db: Option<Level>,
 }
@@ -71,29 +74,30 @@ pub struct Table {
 pub struct Leg {
     /// Frequency of the carrier, for example "19.7 GHz".
     pub frequency: Frequency,
-    /// Slant range, the distance between transmitter and receiver, which gives the free-space loss.
+    /// Slant range: the distance between transmitter and receiver, from which the free-space loss
+    /// follows.
     pub distance: Distance,
-    /// Equivalent isotropically radiated power of the carrier in dBW, output back-off included. Give either this or
-    /// `power_dbw` and `transmit`.
+    /// Equivalent isotropically radiated power of the carrier in dBW, output back-off included.
+    /// Give either this or `power_dbw` and `transmit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eirp_dbw: Option<Level>,
-    /// Power of the carrier at the transmitting antenna in dBW.
+    /// Power of the carrier at the transmitting antenna, in dBW. Needs `transmit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_dbw: Option<Level>,
-    /// Antenna of the transmitter, from which the EIRP follows with `power_dbw`.
+    /// Antenna of the transmitter, which gives the EIRP together with `power_dbw`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmit: Option<Antenna>,
     /// Figure of merit of the receiver (G/T) in dB/K. Give either this or `noise_k` and `receive`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gt_db_k: Option<Level>,
-    /// System noise temperature of the receiver in kelvin.
+    /// System noise temperature of the receiver in kelvin. Needs `receive`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise_k: Option<Real<100, 1_000_000_000>>,
-    /// Antenna of the receiver, from which G/T follows with `noise_k`.
+    /// Antenna of the receiver, which gives G/T together with `noise_k`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive: Option<Antenna>,
-    /// Losses in dB by name, beyond free space: atmosphere, rain, feeder, polarisation, pointing, the antenna pattern towards the
-    /// receiver.
+    /// Further losses in dB by name: atmosphere, rain, feeder, polarisation, pointing, antenna
+    /// pattern towards the receiver. Default none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub losses_db: BTreeMap<String, Level>,
 }
@@ -105,14 +109,15 @@ pub struct Antenna {
     /// Gain in dBi. Give either this or `diameter`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain_dbi: Option<Level>,
-    /// Width of a parabolic reflector, from which the gain follows. Give either this or `gain_dbi`.
+    /// Diameter of a parabolic reflector, which gives the gain. Give either this or `gain_dbi`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diameter: Option<Distance>,
-    /// Aperture efficiency: the fraction of the power that meets the dish and is collected; 0.65 by default, typical
-    /// of parabolic antennas.
+    /// Aperture efficiency: the collected fraction of the power that reaches the dish, 0 to 1.
+    /// Default 0.65, typical of parabolic antennas.
     #[serde(default = "efficiency")]
     pub efficiency: Fraction,
-    /// Angle between the antenna's axis and the other end, 0 deg by default; needs the diameter.
+    /// Angle between the antenna's axis and the direction of the other end. Default 0 deg; needs
+    /// `diameter`.
     #[serde(default = "on_axis")]
     pub pointing_error: Angle,
 }
@@ -138,36 +143,36 @@ fn db(ratio: f64) -> f64 {
     10.0 * ratio.log10()
 }
 
-/// A line of a printed budget.
+/// A line of a link budget.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// What the line is about, such as "Downlink: Free space".
+    /// Name of the line, such as "Downlink: Free space".
     pub name: String,
-    /// Its value; losses are negative.
+    /// Value of the line; losses are negative.
     pub value: f64,
     /// Unit of the value.
     pub unit: &'static str,
-    /// Whether it results from the lines before it.
+    /// True if the value is the result of the previous lines.
     pub result: bool,
 }
 
-/// A budget as it is printed.
+/// A link budget in printable form, with its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
-    /// The budget line by line.
+    /// The lines of the budget, in order.
     pub lines: Vec<Line>,
     /// Es/N0 in dB that results from the budget.
     pub esn0_db: f64,
-    /// Es/N0 in dB that the link needs.
+    /// Required Es/N0 in dB.
     pub required_db: f64,
-    /// What the budget has beyond it, in dB; negative if it has not.
+    /// Margin in dB: the excess over the required Es/N0, or negative.
     pub margin_db: f64,
-    /// The MODCOD that the Es/N0 allows; none in an outage.
+    /// Name of the MODCOD that the Es/N0 allows; `None` in an outage.
     pub modcod: Option<&'static str>,
 }
 
 impl Sheet {
-    /// The warning that the margin is gone, if it is.
+    /// Returns a warning if the margin is negative.
     pub fn warning(&self) -> Option<String> {
         let Sheet { esn0_db, required_db, margin_db, .. } = self;
         (*margin_db < 0.0).then(|| {
@@ -185,7 +190,7 @@ fn result(name: impl Into<String>, value: f64, unit: &'static str) -> Line {
 }
 
 impl Antenna {
-    /// Gain in the direction of its axis, in dBi.
+    /// Returns the gain on the axis, in dBi.
     fn gain(&self, frequency: Frequency) -> f64 {
         let by_size = |diameter: Distance| {
             let across = std::f64::consts::PI * diameter.metres() * frequency.hertz() / LIGHT;
@@ -197,7 +202,7 @@ impl Antenna {
             .expect("the configuration has been checked")
     }
 
-    /// Loss by its pointing error, in dB.
+    /// Returns the pointing loss, in dB.
     fn pointing(&self, frequency: Frequency) -> f64 {
         let loss = |diameter: Distance| {
             let beam = 70.0 * LIGHT / frequency.hertz() / diameter.metres();
@@ -235,7 +240,7 @@ impl Leg {
         2.0 * db(4.0 * std::f64::consts::PI * self.distance.metres() * self.frequency.hertz() / LIGHT)
     }
 
-    /// The lines of the leg; the last one is C/N0.
+    /// Returns the lines of the leg; the last one is C/N0.
     fn lines(&self) -> Vec<Line> {
         let mut lines = Vec::new();
         match (self.eirp_dbw, self.power_dbw, &self.transmit) {
@@ -287,7 +292,7 @@ impl Leg {
 }
 
 impl Budget {
-    /// The budget line by line; the last line is the Es/N0.
+    /// Returns the budget line by line; the last line is the Es/N0.
     pub fn lines(&self) -> Vec<Line> {
         let symbols = db(self.0.symbol_rate.hertz());
         let (mut lines, mut noise) = (Vec::new(), 0.0);
@@ -315,7 +320,7 @@ impl Budget {
         self.lines().last().expect("a budget ends in its Es/N0").value
     }
 
-    /// The budget as it is printed, for a link that can use the MODCODs of `list` with a margin.
+    /// Returns the printable budget for a link that can use the MODCODs of `list` with a margin.
     pub fn sheet(&self, list: &[&'static Modcod], rule: Rule) -> Sheet {
         let lines = self.lines();
         let esn0_db = lines.last().expect("a budget ends in its Es/N0").value;
@@ -340,7 +345,7 @@ impl Budget {
     /// Reads comma-separated rows of `key,value`. Lines that start with # are comments.
     ///
     /// # Errors
-    /// The faulty line and what is allowed there.
+    /// Returns the faulty line and the allowed values.
     pub fn parse(text: &str) -> Result<Budget, String> {
         let mut root = serde_json::Map::new();
         for (number, line) in (1..).zip(text.lines().map(str::trim)) {
@@ -373,7 +378,8 @@ impl Budget {
                 table =
                     next.as_object_mut().ok_or_else(|| format!("line {number}: {key} is below a value"))?;
             }
-            // So that an error has the line of the row that causes it; what is missing is found at the end.
+            // Rows are read one by one, so that an error has the line of its row. Missing keys are
+            // found at the end.
             if let Err(error) = serde_json::from_value::<Table>(root.clone().into()) {
                 let error = error.to_string();
                 if !error.starts_with("missing field") {
@@ -428,7 +434,7 @@ impl<'de> Deserialize<'de> for Budget {
     }
 }
 
-/// An error of serde in the words of this program.
+/// Rewords an error of serde.
 fn in_words(error: &str) -> String {
     let (kind, rest) = error.split_once([':', '`']).unwrap_or((error, ""));
     match (kind, rest.split_once(", expected ")) {
@@ -486,7 +492,8 @@ mod tests {
         let text = "symbol_rate,1 MBd\ndown.frequency,12 GHz\ndown.distance,38000 km\ndown.eirp_dbw,50\ndown.noise_k,100\n\
                     down.receive.diameter,0.6 m\ndown.receive.efficiency,0.6\ndown.receive.pointing_error,1 deg\n";
         let budget = Budget::parse(text).unwrap();
-        // Wavelength 24.98 mm: (pi 24.02)^2 0.6 = 3416; beam 70 / 24.02 = 2.915 deg, 12 / 2.915^2 = 1.41 dB.
+        // Wavelength 24.98 mm: (pi 24.02)^2 0.6 = 3416; beam 70 / 24.02 = 2.915 deg, 12 / 2.915^2 =
+        // 1.41 dB.
         assert!((value(&budget, "Downlink: Receive antenna gain") - 35.33).abs() < 0.01);
         assert!((value(&budget, "Downlink: Receive antenna pointing") + 1.412).abs() < 0.002);
         assert!((value(&budget, "Downlink: Free space") + 205.63).abs() < 0.01);
@@ -506,7 +513,7 @@ mod tests {
             r#"{{"symbol_rate": "10 MBd", "up": {leg}, "interference_db": {{"other": {ratio}}}}}"#
         ));
         assert!((one.esn0_db() - disturbed.esn0_db() - 3.0103).abs() < 1e-4);
-        // As a table it is the same, as rows too.
+        // Table and rows give the same budget.
         assert_eq!(read(&serde_json::to_string(&both).unwrap()), both);
     }
 

@@ -1,18 +1,21 @@
-//! Baseband frames with ACM: packets of several receivers in frames of one MODCOD each.
+//! Baseband frames with ACM: packets of several receivers share frames, each of one MODCOD.
 //!
-//! Packets leave the queue in its order while the transmitter is free and no frame is full. Each is put into the open frame of its
-//! MODCOD by the framing (GSE), whole or in fragments, so that frames hold packets of all receivers with this MODCOD. Then the
-//! transmitter sends
+//! Packets leave the queue in its order while the transmitter is free and no frame is full. The
+//! framing (GSE) puts each packet into the open frame of its MODCOD, whole or in fragments, so a
+//! frame contains packets of all receivers with this MODCOD. Then the transmitter sends
 //!
 //! 1. a frame that [`PATIENCE`] others have overtaken, full or not,
 //! 2. otherwise a full frame,
-//! 3. otherwise, when the queue is empty, the open frame that has waited longest; the rest of it is padding.
+//! 3. otherwise, when the queue is empty, the open frame that has waited longest, filled up with
+//!    padding.
 //!
-//! Under load frames are full; without load no packet waits for others. A frame carries what EN 302 307-1 gives for its MODCOD
-//! ([`Modcod::frame_bytes`], long FECFRAMEs). A packet arrives with the frame in which it ends.
+//! Under load, frames are full; without load, no packet waits for others. A frame carries the bytes
+//! that EN 302 307-1 gives for its MODCOD ([`Modcod::frame_bytes`], long FECFRAMEs). A packet
+//! arrives with the frame in which it ends.
 //!
-//! Deviations: what has been put into a frame keeps its MODCOD, also if the receiver's changes before the frame is sent; the
-//! receiver's signal is compared with the MODCOD when the last frame of a packet arrives, not for each of its fragments.
+//! Deviations: data in a frame keeps its MODCOD, even if the receiver's MODCOD changes before the
+//! frame is sent. The receiver's signal is compared with the MODCOD when the last frame of a packet
+//! arrives, not for each fragment.
 
 use super::Modcod;
 use crate::framing::{self, Added, Framer};
@@ -21,26 +24,26 @@ use bentpipe_core::{Rate, Time};
 use bentpipe_stage::{Held, Outbox, Packet};
 use std::collections::VecDeque;
 
-/// Number of frames that overtake an open one before it is sent as it is.
+/// Number of frames that may overtake an open frame before it is sent partly filled.
 const PATIENCE: u32 = 10;
 
-/// A packet in the frame in which it ends.
+/// A packet, stored with the frame in which it ends.
 pub struct Ending {
     /// Number of the receiver of the packet.
     pub receiver: u16,
-    /// The frames in which it has a part.
+    /// The frames that contain a part of the packet.
     pub added: Added,
-    /// The packet that ends in the frame.
+    /// The packet that ends in this frame.
     pub packet: Packet,
 }
 
 /// A frame that is being sent.
 pub struct Sent {
-    /// When its last bit will have been sent.
+    /// Time at which its last bit has been sent.
     pub at: Time,
     /// MODCOD of the frame.
     pub modcod: &'static Modcod,
-    /// The packets that end in it.
+    /// The packets that end in the frame.
     pub packets: Vec<Ending>,
 }
 
@@ -48,17 +51,18 @@ pub struct Sent {
 struct Filling {
     modcod: &'static Modcod,
     framer: Box<dyn Framer>,
-    /// Whether a frame is open.
+    /// True if a frame is open for more packets.
     open: bool,
     /// The packets that end in the open frame.
     ending: Vec<Ending>,
     /// Full frames that have not been sent.
     full: VecDeque<Vec<Ending>>,
-    /// Number of frames that were sent since its oldest one was begun.
+    /// Number of frames sent since the oldest frame of this MODCOD was opened.
     overtaken: u32,
 }
 
-/// Gives the receiver of a packet and its MODCOD, or none where the signal is too weak for any.
+/// Returns the receiver of a packet and its MODCOD, or `None` if the signal is too weak for every
+/// MODCOD.
 pub type Choose<'a> = dyn FnMut(&Packet, &mut Outbox) -> (u16, Option<&'static Modcod>) + 'a;
 
 impl Filling {
@@ -75,7 +79,8 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Creates the frames of a link with this framing; `None` if the framing has no baseband frames.
+    /// Creates the frames of a link with this framing; `None` if the framing has no baseband
+    /// frames.
     pub fn new(framing: &framing::Config) -> Option<Frames> {
         framing.has_frames().then(|| Frames {
             framing: framing.clone(),
@@ -104,14 +109,14 @@ impl Frames {
         filling.ending.push(Ending { receiver, added: frames, packet });
     }
 
-    /// Whether a frame is to be sent before more packets are taken from the queue.
+    /// Returns true if a frame is to be sent before more packets are taken from the queue.
     fn is_due(&self) -> bool {
         self.fillings
             .iter()
             .any(|filling| !filling.full.is_empty() || (!filling.is_empty() && filling.overtaken >= PATIENCE))
     }
 
-    /// Takes the next frame to be sent.
+    /// Removes and returns the next frame to be sent.
     fn take(&mut self) -> Option<(&'static Modcod, Vec<Ending>)> {
         let rank = |filling: &Filling| match (filling.overtaken >= PATIENCE, filling.full.is_empty()) {
             (true, _) => 2,
@@ -119,7 +124,7 @@ impl Frames {
             (false, true) => 0,
         };
         let waiting = self.fillings.iter().enumerate().filter(|(_, filling)| !filling.is_empty());
-        // Of several, the last that is greatest: the order of the first use of their MODCODs breaks ties.
+        // Ties go to the last maximum, so the order of the first use of the MODCODs decides.
         let (next, _) = waiting.rev().max_by_key(|(_, filling)| (rank(filling), filling.overtaken))?;
         for (place, filling) in self.fillings.iter_mut().enumerate() {
             if place != next && !filling.is_empty() {
@@ -139,8 +144,9 @@ impl Frames {
         Some((filling.modcod, packets))
     }
 
-    /// Starts transmitting the next frame if the transmitter is free. `choose` gives the receiver of a packet and its MODCOD;
-    /// without one the packet is dropped as an outage. `symbols` is the symbol rate.
+    /// Starts transmitting the next frame if the transmitter is free. `choose` returns the receiver
+    /// of a packet and its MODCOD; without a MODCOD the packet is dropped as an outage. `symbols`
+    /// is the symbol rate.
     pub fn send(
         &mut self,
         now: Time,
@@ -166,7 +172,7 @@ impl Frames {
         Some(Sent { at, modcod, packets })
     }
 
-    /// The packets in frames that have not been sent.
+    /// Returns the packets in frames that have not been sent.
     pub fn held(&self) -> Held {
         self.held
     }
@@ -182,8 +188,8 @@ impl Frames {
     }
 }
 
-/// Bytes of packets for each byte of frames of this MODCOD, for packets of `bytes` that follow each other without a pause; 1 if the
-/// framing has no frames.
+/// Returns the bytes of packets per byte of frames with this MODCOD, for consecutive packets of
+/// `bytes`; 1 if the framing has no frames.
 pub fn efficiency(framing: &framing::Config, modcod: &Modcod, bytes: u32) -> f64 {
     match framing.has_frames() {
         true => framing.framed(Some(modcod.frame_bytes()), bytes).efficiency,
@@ -204,7 +210,7 @@ mod tests {
         Packet { number, size, ..Packet::default() }
     }
 
-    /// Names of MODCODs and numbers of the packets that end in their frames, until nothing is left.
+    /// Returns the MODCODs of all frames and the numbers of the packets that end in them.
     fn all(frames: &mut Frames) -> Vec<(&'static str, Vec<u32>)> {
         let numbers = |packets: Vec<Ending>| packets.iter().map(|ending| ending.packet.number).collect();
         std::iter::from_fn(|| frames.take())
@@ -214,8 +220,9 @@ mod tests {
 
     #[test]
     fn packets_share_frames_of_their_modcod_and_continue_in_the_next() {
-        // QPSK 1/4 has 1991 bytes. 1500 + 4 leave 487: 7 + 480 of the second packet, whose 1020 others take 3 + 1020 + 4 of the next
-        // frame. QPSK 1/2 has 4016: two packets, and 7 + 1001 of the third; 3 + 499 + 4 in the next.
+        // QPSK 1/4 has 1991 bytes. 1500 + 4 leave 487: 7 + 480 of the second packet, whose 1020
+        // others take 3 + 1020 + 4 of the next frame. QPSK 1/2 has 4016: two packets, and 7 + 1001
+        // of the third; 3 + 499 + 4 in the next.
         let mut frames = frames();
         for number in 0..3 {
             frames.add(&DVB_S2[0], 1, packet(2 * number, 1500));
@@ -223,7 +230,8 @@ mod tests {
         }
         assert!(frames.is_due());
         assert_eq!(frames.held(), Held { packets: 6, bytes: 9000 });
-        // Full frames first. The third packet of QPSK 1/4: 1991 - 1027 = 964 in the second frame, the rest in the third.
+        // Full frames first. The third packet of QPSK 1/4: 1991 - 1027 = 964 in the second frame,
+        // the rest in the third.
         let expected = [
             ("QPSK 1/4", vec![0]),
             ("QPSK 1/2", vec![1, 3]),

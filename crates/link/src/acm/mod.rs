@@ -1,4 +1,5 @@
-//! Adaptive coding and modulation (ACM): the MODCOD that a sender uses for each receiver follows the receiver's signal.
+//! Adaptive coding and modulation (ACM): the MODCOD that a sender uses for each receiver follows
+//! the receiver's signal.
 //!
 //! | part | what it is |
 //! | --- | --- |
@@ -34,56 +35,59 @@ use bentpipe_stage::DropReason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Ratio of the energy of a symbol to the noise density (Es/N0) in dB.
+/// Ratio of symbol energy to noise density (Es/N0) in dB, from -50 to 60.
 pub type Decibel = Real<-50_000, 60_000>;
-/// A margin or hysteresis in dB.
+/// A margin or hysteresis in dB, from 0 to 60.
 pub type Margin = Real<0, 60_000>;
 
-/// The receiver's signal was below the threshold of the packet's MODCOD.
+/// Drop reason: the receiver's signal was below the threshold of the packet's MODCOD.
 pub const FADED: DropReason = DropReason::new("signal below the threshold of the MODCOD");
 
-/// The receiver's signal is known to be too weak for every MODCOD.
+/// Drop reason: the receiver's signal is known to be too weak for every MODCOD.
 pub const OUTAGE: DropReason = DropReason::new("outage");
 
-/// Adaptive coding and modulation (ACM): the MODCOD for each receiver follows its signal, with a margin, a
-/// hysteresis and a delay.
+/// Adaptive coding and modulation (ACM): the MODCOD for each receiver follows its signal, with a
+/// margin, a hysteresis and a delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Acm")]
 pub struct Config {
-    /// Number of symbols in a burst of the return link, which must be 536 or 1616: the waveforms are then the
-    /// linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex A). Links and forward links have no bursts.
+    /// Number of symbols in a burst of the return link, 536 or 1616, which selects the linear
+    /// modulation bursts of DVB-RCS2 (EN 301 545-2, annex A). Required for return links; links and
+    /// forward links have no bursts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<u16>,
-    /// MODCODs of links and forward links: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"` (with those of EN 302
-    /// 307-2).
+    /// MODCODs of links and forward links: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"`
+    /// (adds those of EN 302 307-2).
     #[serde(default)]
     pub modcods: Modcods,
-    /// Margin in dB by which a terminal's Es/N0 must exceed a MODCOD's threshold, 1 dB by default. It is what the
-    /// signal may lose in the time of `delay` before packets are lost.
+    /// Margin in dB by which a terminal's Es/N0 must exceed a MODCOD's threshold. It covers the
+    /// decrease of the signal within `delay`; beyond it packets are lost. Default 1 dB, 0 to 60 dB.
     #[serde(default = "one")]
     #[schemars(extend("changeable" = true))]
     pub margin_db: Margin,
-    /// In dB, by how much more the Es/N0 must exceed the threshold of a more efficient MODCOD before it is taken, or of
-    /// any after an outage; 0.5 dB by default.
+    /// Hysteresis in dB: the additional excess of the Es/N0 over a threshold before a more
+    /// efficient MODCOD is used, or any MODCOD after an outage. Default 0.5 dB, 0 to 60 dB.
     #[serde(default = "half")]
     #[schemars(extend("changeable" = true))]
     pub hysteresis_db: Margin,
-    /// Time from a change of the signal until the sender uses another MODCOD: measurement, report and
-    /// propagation; 500 ms by default.
+    /// Time from a change of the signal until the sender uses another MODCOD: measurement, report
+    /// and propagation. Default 500 ms.
     #[serde(default = "report")]
     pub delay: Span,
-    /// Es/N0 in clear sky in dB, of terminals that have none of their own: of the whole path, or of the terminal's
-    /// link alone if `feeder_esn0_db` is given. If unset, that of `budget`.
+    /// Es/N0 in clear sky in dB, for terminals without their own value. It applies to the whole
+    /// path, or to the terminal's link alone if `feeder_esn0_db` is given. If unset, the result of
+    /// `budget`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("changeable" = true))]
     pub esn0_db: Option<Decibel>,
-    /// Es/N0 of the feeder link in clear sky in dB, whose noise then adds to that of the terminal's link. If unset, an
-    /// attenuation of the feeder link reduces the whole path's Es/N0 by as much.
+    /// Es/N0 of the feeder link in clear sky in dB, whose noise then adds to the noise of the
+    /// terminal's link. If unset, an attenuation of the feeder link reduces the Es/N0 of the whole
+    /// path by the same amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("changeable" = true))]
     pub feeder_esn0_db: Option<Decibel>,
-    /// Link budget from which the Es/N0 in clear sky follows, for terminals that have none of their own.
+    /// Link budget that gives the Es/N0 in clear sky, for terminals without their own value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// Fades of terminals and of the feeder link as time series. If unset, the sky stays clear.
@@ -110,13 +114,13 @@ pub static TRACE: Table = Table {
     about: "when the sender starts to use another MODCOD for a terminal (TERMINAL.forward, TERMINAL.return) or on a link (LINK, \
             LINK.return), and at the start",
     columns: &[
-        Column::real("esn0", "dB", "Es/N0 that the sender was told of"),
+        Column::real("esn0", "dB", "Es/N0 that was reported to the sender"),
         Column::whole("modcod", "1", "number of the MODCOD in its standard; 0 in an outage, and for those of DVB-S2X"),
         Column::real("efficiency", "bit/symbol", "bits per symbol of the MODCOD; 0 in an outage"),
     ],
 };
 
-/// What ACM did over a run.
+/// Report of a loop over a run.
 pub static REPORT: Table = Table {
     name: "acm",
     entity: "terminal direction",
@@ -139,7 +143,7 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// The MODCODs of a run as facts; none if the run has no length.
+/// Returns the MODCODs of a run as facts; `None` for a run without duration.
 pub fn described(parts: &[Stretch]) -> Option<facts::Acm> {
     let efficiency = |part: &&Stretch| part.modcod.map_or(0.0, |modcod| modcod.efficiency);
     let name = |part: &Stretch| part.modcod.map(|modcod| modcod.name);
@@ -154,7 +158,7 @@ pub fn described(parts: &[Stretch]) -> Option<facts::Acm> {
     })
 }
 
-/// Start and end in seconds of each interval without a MODCOD.
+/// Returns start and end, in seconds, of each interval without a MODCOD.
 fn outages(parts: &[Stretch]) -> Vec<[f64; 2]> {
     let (mut found, mut time): (Vec<[f64; 2]>, f64) = (Vec::new(), 0.0);
     for part in parts {
@@ -169,13 +173,13 @@ fn outages(parts: &[Stretch]) -> Vec<[f64; 2]> {
     found
 }
 
-/// What a loop does in the course of a run, in numbers.
+/// The behaviour of a loop in a run, in numbers.
 pub struct Played {
-    /// The rate; 0 in an outage.
+    /// The rate over time; 0 in an outage.
     pub rate: Course,
-    /// The MODCODs that were used and the signal that chose them.
+    /// The MODCODs that were used, and the signal that selected them.
     pub acm: Option<facts::Acm>,
-    /// What there is to note about it.
+    /// Notes for the reader of the facts.
     pub notes: Vec<String>,
 }
 
@@ -185,19 +189,19 @@ impl Config {
         self.burst.map_or_else(|| self.modcods.list(), modcod::waveforms)
     }
 
-    /// The most robust MODCOD, which signalling uses.
+    /// Returns the most robust MODCOD, which signalling uses.
     pub fn most_robust(&self) -> &'static Modcod {
         let list = self.list().into_iter();
         list.min_by(|a, b| a.threshold_db.total_cmp(&b.threshold_db))
             .expect("the configuration has been checked")
     }
 
-    /// The settings of the loop.
+    /// Returns the settings of the loop.
     pub fn rule(&self) -> Rule {
         Rule { margin: self.margin_db.value(), hysteresis: self.hysteresis_db.value(), delay: self.delay }
     }
 
-    /// Es/N0 in clear sky of a terminal with this one of its own.
+    /// Returns the Es/N0 in clear sky of a terminal with its `own` value, if any.
     pub fn clear(&self, own: Option<Decibel>) -> Clear {
         let given = own.or(self.esn0_db).map(Decibel::value);
         let own = given
@@ -206,7 +210,7 @@ impl Config {
         Clear { own, feeder: self.feeder_esn0_db.map(Decibel::value) }
     }
 
-    /// The MODCOD in clear sky; `None` if the signal is too weak for any.
+    /// Returns the MODCOD in clear sky; `None` if the signal is too weak for every MODCOD.
     pub fn in_clear_sky(&self, own: Option<Decibel>) -> Option<&'static Modcod> {
         let signal = Signal::new(self.clear(own), None, &[], "");
         Rule { hysteresis: 0.0, ..self.rule() }.choose(
@@ -216,7 +220,8 @@ impl Config {
         )
     }
 
-    /// The loop of a receiver with this Es/N0 of its own, whose column in the fade is the first existing one of `names`.
+    /// Creates the loop of a receiver with its own Es/N0, if any. Its column in the fade is the
+    /// first of `names` that exists.
     pub fn adaptation(
         &self,
         own: Option<Decibel>,
@@ -228,8 +233,8 @@ impl Config {
         Adaptation::new(self.list(), self.rule(), signal, probe)
     }
 
-    /// What the loop of a receiver does in the course of a run, by the rate with each MODCOD. The first three arguments are those
-    /// of [`adaptation`](Self::adaptation).
+    /// Returns the behaviour of a receiver's loop in a run, given the rate of each MODCOD. The
+    /// first three arguments are those of [`adaptation`](Self::adaptation).
     pub fn course(
         &self,
         own: Option<Decibel>,
@@ -252,12 +257,12 @@ impl Config {
         Played { rate, acm: described(&parts), notes }
     }
 
-    /// The link budget, if any, as it is printed.
+    /// Returns the link budget in printable form, if any.
     pub fn sheet(&self) -> Option<Sheet> {
         self.budget.as_ref().map(|budget| budget.sheet(&self.list(), self.rule()))
     }
 
-    /// Adds a remark if the link budget's margin is gone.
+    /// Adds a remark if the margin of the link budget is negative.
     pub fn remark(&self, remarks: &mut Problems) {
         if let Some(warning) = self.sheet().and_then(|sheet| sheet.warning()) {
             remarks.add("budget", warning);

@@ -1,18 +1,21 @@
-//! Tables of MODCODs: modulation, code rate, bits per symbol, and the Es/N0 at which a frame is decoded.
+//! Tables of MODCODs: modulation, code rate, bits per symbol, and the Es/N0 at which a frame is
+//! decoded.
 //!
 //! | table | source |
 //! | --- | --- |
 //! | DVB-S2 | EN 302 307-1, table 13 (normal FECFRAME, quasi-error-free in AWGN), as used by OpenSAND; efficiencies with three decimals |
-//! | DVB-S2X | EN 302 307-2 V1.1.1, table 20a (normal FECFRAME, AWGN, without VL-SNR), besides those of DVB-S2 |
+//! | DVB-S2X | EN 302 307-2 V1.1.1, table 20a (normal FECFRAME, AWGN, without VL-SNR), in addition
+//! to those of DVB-S2 |
 //! | DVB-RCS2 | EN 301 545-2, annex A, linear modulation bursts for IP traffic, as used by OpenSAND; efficiencies with two decimals, so that the bytes of a burst may differ by one or two from the standard's payload lengths |
 //!
-//! All are held to `tests/authorities/dvb`. The efficiency of a frame is that of its data field: with r the code rate and m the bits of a
-//! symbol, (64 800 r - p - 80) bits in 64 800 / m symbols, filled up to whole slots of 90, and a header of 90 symbols; 80 bits are the
-//! baseband header, and p the parity bits of BCH (192; 160 for the rates 2/3 and 5/6 of DVB-S2, 128 for its 8/9 and 9/10). Frames have
-//! no pilots.
+//! Tests compare all of them with `tests/authorities/dvb`. The efficiency of a frame is that of its
+//! data field: with code rate r and m bits per symbol, (64 800 r - p - 80) bits in 64 800 / m
+//! symbols, filled up to whole slots of 90, plus a header of 90 symbols. 80 bits are the baseband
+//! header, and p the parity bits of BCH (192; 160 for the rates 2/3 and 5/6 of DVB-S2, 128 for its
+//! 8/9 and 9/10). Frames have no pilots.
 //!
-//! Thresholds are sharp here: a frame is decoded if its Es/N0 is at least
-//! the threshold, and lost otherwise. A real decoder goes from one to the other within some tenths of a dB.
+//! Thresholds are sharp: a frame is decoded if its Es/N0 is at least the threshold, and lost
+//! otherwise. The error rate of a real decoder falls within some tenths of a dB.
 
 use bentpipe_core::Rate;
 use schemars::JsonSchema;
@@ -21,31 +24,32 @@ use serde::{Deserialize, Serialize};
 /// Modulation and coding of a frame or burst.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Modcod {
-    /// Number in its standard; 0 where the table has none.
+    /// Number in the standard; 0 where the table has none.
     pub id: u8,
     /// Modulation and code rate, such as "QPSK 1/4".
     pub name: &'static str,
     /// Number of symbols in a burst; 0 on links without bursts.
     pub symbols: u16,
-    /// Bits per symbol, after coding and framing of the physical layer.
+    /// Efficiency in bits per symbol, after coding and framing of the physical layer.
     pub efficiency: f64,
-    /// Es/N0 in dB from which on frames are decoded.
+    /// Threshold: the minimum Es/N0 in dB at which frames are decoded.
     pub threshold_db: f64,
 }
 
 impl Modcod {
-    /// Number of bytes that a burst carries.
+    /// Returns the payload of a burst in bytes.
     pub fn bytes(&self) -> u32 {
         (self.efficiency * f64::from(self.symbols) / 8.0) as u32
     }
 
-    /// The rate of data at this symbol rate, given as the rate at one bit per symbol.
+    /// Returns the data rate at this symbol rate, which is given as the rate at one bit per symbol.
     pub fn rate(&self, symbols: Rate) -> Rate {
         let rate = symbols.bits_per_second() as f64 * self.efficiency;
         Rate::from_bits_per_second((rate.round() as u64).max(1))
     }
 
-    /// Number of bytes in the data field of a baseband frame of DVB-S2 or DVB-S2X with long FECFRAMEs.
+    /// Returns the number of bytes in the data field of a baseband frame of DVB-S2 or DVB-S2X with
+    /// long FECFRAMEs.
     pub fn frame_bytes(&self) -> u32 {
         let (_, rate) = self.name.split_once(' ').expect("a MODCOD is named by modulation and code rate");
         let (above, below) = rate.trim_end_matches("-L").split_once('/').expect("a code rate is a fraction");
@@ -68,15 +72,15 @@ const BASEBAND_HEADER: u32 = 80;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Modcods {
-    /// The 28 MODCODs of DVB-S2.
+    /// The 28 MODCODs of DVB-S2 (EN 302 307-1).
     #[default]
     DvbS2,
-    /// The 28 MODCODs of DVB-S2 and 38 that DVB-S2X adds.
+    /// The 28 MODCODs of DVB-S2, and the 38 that DVB-S2X adds.
     DvbS2x,
 }
 
 impl Modcods {
-    /// Returns the MODCODs that are meant.
+    /// Returns the MODCODs of this choice.
     pub fn list(self) -> Vec<&'static Modcod> {
         match self {
             Modcods::DvbS2 => DVB_S2.iter().collect(),
@@ -85,7 +89,8 @@ impl Modcods {
     }
 }
 
-/// The waveforms of DVB-RCS2 with bursts of so many symbols; none if there are no such bursts.
+/// Returns the waveforms of DVB-RCS2 with bursts of `symbols` symbols; none for other burst
+/// lengths.
 pub fn waveforms(symbols: u16) -> Vec<&'static Modcod> {
     DVB_RCS2.iter().filter(|waveform| waveform.symbols == symbols).collect()
 }
@@ -126,7 +131,7 @@ pub static DVB_S2: &[Modcod] = &[
     entry(28, "32APSK 9/10", 0, 4.453, 16.05),
 ];
 
-/// What DVB-S2X adds (EN 302 307-2, table 20a).
+/// The MODCODs that DVB-S2X adds (EN 302 307-2, table 20a).
 pub static DVB_S2X: &[Modcod] = &[
     entry(0, "QPSK 13/45", 0, 0.567805, -2.03),
     entry(0, "QPSK 9/20", 0, 0.889135, 0.22),
@@ -196,7 +201,7 @@ pub static DVB_RCS2: &[Modcod] = &[
 mod tests {
     use super::*;
 
-    /// Rows of a table of `tests/authorities/dvb`, without its head.
+    /// Returns the rows of a table of `tests/authorities/dvb`, without its head.
     fn authority(name: &str) -> Vec<Vec<String>> {
         let path = format!("{}/../../tests/authorities/dvb/{name}.csv", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
@@ -209,7 +214,7 @@ mod tests {
             let number = |cell: &String| cell.split(' ').next().unwrap().parse::<f64>().unwrap();
             assert_eq!(number(&row[0]), f64::from(modcod.id));
             assert_eq!(format!("{} {}", row[1], row[2]), modcod.name);
-            // Exactly: both are the nearest number to the same digits.
+            // Equality is exact: both are the nearest number to the same digits.
             assert_eq!(
                 (number(&row[3]), number(&row[4])),
                 (modcod.efficiency, modcod.threshold_db),
@@ -241,7 +246,8 @@ mod tests {
             };
             let symbols = 90 * FECFRAME.div_ceil(90 * bits) + 90;
             let efficiency = f64::from(8 * modcod.frame_bytes()) / f64::from(symbols);
-            // The table of DVB-S2X has six decimals, rounded, and that of DVB-S2 three, rounded or cut off.
+            // The table of DVB-S2X has six decimals, rounded, and that of DVB-S2 three, rounded or
+            // cut off.
             let within = if modcod.id > 0 { 1e-3 } else { 0.51e-6 };
             assert!((efficiency - modcod.efficiency).abs() <= within, "{modcod:?}: {efficiency}");
         }
@@ -252,7 +258,7 @@ mod tests {
 
     #[test]
     fn bits_cost_signal() {
-        // No MODCOD is beyond the capacity of the channel, log2(1 + Es/N0).
+        // No MODCOD exceeds the capacity of the channel, log2(1 + Es/N0).
         for modcod in DVB_S2.iter().chain(DVB_S2X).chain(DVB_RCS2) {
             let capacity = (1.0 + 10f64.powf(modcod.threshold_db / 10.0)).log2();
             assert!(modcod.efficiency < capacity, "{modcod:?}");

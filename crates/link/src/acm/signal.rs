@@ -1,6 +1,8 @@
-//! The signal of a receiver over time: its Es/N0 in clear sky, what a fade takes from it, and what the feeder link adds.
+//! The signal of a receiver over time: its Es/N0 in clear sky, reduced by fades, and the noise of
+//! the feeder link.
 //!
-//! A [`Fade`] is a table of samples by time with a column per receiver. Each sample holds until the next:
+//! A [`Fade`] is a table of samples by time with a column per receiver. Each sample holds until the
+//! next:
 //!
 //! ```text
 //! time,st1,st2,gw
@@ -9,13 +11,15 @@
 //! 2,1.3,0.3,0.1
 //! ```
 //!
-//! With E the Es/N0 in clear sky, A the attenuation of the receiver's own link and F that of the feeder link (the column of
-//! the gateway), all in dB, the signal is E - A - F. That is exact for a transparent satellite whose noise is that of the
-//! receiver alone, when rain only attenuates. If the feeder link's own Es/N0 in clear sky is given (E'), its noise counts as well:
-//! the signal is then -10 log10(10^(-(E - A)/10) + 10^(-(E' - F)/10)).
+//! With E the Es/N0 in clear sky, A the attenuation of the receiver's own link and F that of the
+//! feeder link (the column of the gateway), all in dB, the signal is E - A - F. This is exact for a
+//! transparent satellite if all noise is the receiver's and rain only attenuates. If the Es/N0 of
+//! the feeder link in clear sky is given (E'), its noise counts as well: the signal is then -10
+//! log10(10^(-(E - A)/10) + 10^(-(E' - F)/10)).
 //!
-//! Limits: the noise temperature that rain adds is part of the attenuation (an effective one, if a series was made so); the signal
-//! is that of the moment at which a packet arrives, so that the feeder link's fade acts a propagation delay late.
+//! Limits: the noise temperature of rain is part of the attenuation (an effective attenuation, if
+//! the series includes it). The signal is that of the moment at which a packet arrives, so a fade
+//! of the feeder link acts one propagation delay late.
 
 use super::Decibel;
 use crate::series::Table;
@@ -32,49 +36,51 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table such as { samples = { file = \"storm.csv\" } }")]
 pub struct Fade {
-    /// The samples: a table, comma-separated or a Parquet file, with `time` in seconds from 0, ascending, and one
-    /// column per terminal with its node name (or the `name` of a group of terminals). The gateway's column is the
-    /// feeder link; of a link between two nodes, the receiver's column is its own link and the sender's the feeder
-    /// link. Values are in dB. Each sample holds until the next; before the first sample the sky is clear. In a
-    /// series of regular steps a longer step is refused as a gap.
+    /// The samples: a table, comma-separated text or a Parquet file. Column `time` contains seconds
+    /// from 0, ascending. There is one column per terminal, named after its node (or the `name` of
+    /// a group of terminals). The gateway's column is the feeder link. On a link between two nodes,
+    /// the receiver's column is its own link and the sender's the feeder link. Values are in dB.
+    /// Each sample lasts until the next; before the first sample the sky is clear. In a series of
+    /// regular steps, a longer step is refused as a gap.
     pub samples: Table,
-    /// What the values are: `"attenuation"` in dB (the default) or `"esn0"`, the Es/N0 itself in dB. A column of the
-    /// feeder link can be its Es/N0 only if `feeder_esn0_db` is given.
+    /// Meaning of the values: `"attenuation"` in dB (the default) or `"esn0"`, the Es/N0 itself in
+    /// dB. A column of the feeder link may contain Es/N0 only if `feeder_esn0_db` is given.
     #[serde(default)]
     pub quantity: Quantity,
-    /// Period after which the series restarts; must be longer than the time of the last sample. If unset, the
-    /// last sample holds until the end of the run.
+    /// Period after which the series restarts, longer than the time of the last sample. If unset,
+    /// the last sample lasts until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Span>,
 }
 
-/// What the values of a fade are.
+/// Meaning of the values of a fade.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Quantity {
-    /// Attenuation in dB, which the Es/N0 in clear sky is reduced by.
+    /// Attenuation in dB, subtracted from the Es/N0 in clear sky.
     #[default]
     Attenuation,
-    /// Es/N0 in dB, in place of that in clear sky.
+    /// Es/N0 in dB, which replaces that in clear sky.
     Esn0,
 }
 
-/// The greatest attenuation of a series, in dB.
+/// The maximum attenuation of a series, in dB.
 const MOST: f64 = 200.0;
 
-/// The names that columns of a fade may have.
+/// The allowed column names of a fade.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns<'a> {
-    /// Receivers, and groups of them.
+    /// Receivers and groups of receivers.
     pub receivers: &'a [&'a str],
-    /// The end whose link is the feeder link.
+    /// The end of the feeder link.
     pub feeder: &'a str,
-    /// Whether columns of other receivers are left aside if one is among these.
+    /// True if columns of other receivers are ignored, provided that one of these is present.
     pub others: bool,
 }
 
 impl Fade {
-    /// Adds the problems of this fade. `separate` says whether the noise of the feeder link counts separately.
+    /// Adds the problems of this fade. With `separate`, the noise of the feeder link counts
+    /// separately.
     pub fn check(&self, columns: Columns<'_>, separate: bool, problems: &mut Problems) {
         let allowed = &[columns.receivers, &[columns.feeder]].concat()[..];
         problems.within("samples", |problems| {
@@ -129,25 +135,25 @@ struct Track {
 }
 
 impl Track {
-    /// The start of the pass through the series at `now`, and how far `now` is in it.
+    /// Returns the start of the current repetition of the series at `now`, and the time within it.
     fn pass(&self, now: Time) -> (Time, Time) {
         let Some(repeat) = self.repeat else { return (Time::ZERO, now) };
         let begun = repeat * (now.since(Time::ZERO) / repeat);
         (Time::ZERO + begun, Time::ZERO + (now.since(Time::ZERO) - begun))
     }
 
-    /// The value at `now`; `None` before the first sample.
+    /// Returns the value at `now`; `None` before the first sample.
     fn at(&self, now: Time) -> Option<f64> {
         let (begun, within) = self.pass(now);
         match self.times.partition_point(|at| *at <= within) {
-            // The last sample holds until the series restarts.
+            // The last sample lasts until the series restarts.
             0 if begun > Time::ZERO => self.values.last().copied(),
             0 => None,
             next => Some(self.values[next - 1]),
         }
     }
 
-    /// The time of the next sample after `now`.
+    /// Returns the time of the next sample after `now`.
     fn after(&self, now: Time) -> Option<Time> {
         let (begun, within) = self.pass(now);
         match self.times.get(self.times.partition_point(|at| *at <= within)) {
@@ -157,17 +163,17 @@ impl Track {
     }
 }
 
-/// Es/N0 in clear sky, in dB.
+/// Es/N0 in clear sky, in dB, of both links.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Clear {
-    /// Of the receiver's own link, or of the whole path if the feeder link's is not given.
+    /// Es/N0 of the receiver's own link, or of the whole path if the feeder link's is not given.
     pub own: f64,
-    /// Of the feeder link, if its noise counts separately.
+    /// Es/N0 of the feeder link, if its noise counts separately.
     pub feeder: Option<f64>,
 }
 
 impl Clear {
-    /// In clear sky by these keys of a scenario.
+    /// Creates the Es/N0 in clear sky from the keys of a scenario.
     pub fn new(own: Decibel, feeder: Option<Decibel>) -> Clear {
         Clear { own: own.value(), feeder: feeder.map(Decibel::value) }
     }
@@ -176,7 +182,7 @@ impl Clear {
 /// The signal of one receiver, as a function of time.
 #[derive(Clone, Debug)]
 pub struct Signal {
-    /// Es/N0 in clear sky, and since when it holds.
+    /// Es/N0 in clear sky, with the times from which it applies.
     clear: Vec<(Time, Clear)>,
     own: Option<Track>,
     feeder: Option<Track>,
@@ -184,7 +190,8 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// The signal of the receiver whose column in `fade` is the first of `names` that it has, behind `gateway`.
+    /// Creates the signal of a receiver behind `gateway`. The receiver's column in `fade` is the
+    /// first of `names` that exists.
     pub fn new(clear: Clear, fade: Option<&Fade>, names: &[&str], gateway: &str) -> Signal {
         let track = |name: &str| fade.and_then(|fade| fade.track(name));
         Signal {
@@ -200,7 +207,7 @@ impl Signal {
         self.clear.push((now, clear));
     }
 
-    /// The Es/N0 in dB at `now`.
+    /// Returns the Es/N0 in dB at `now`.
     pub fn at(&self, now: Time) -> f64 {
         let known = self.clear.partition_point(|(since, _)| *since <= now).max(1);
         let clear = self.clear[known - 1].1;
@@ -218,7 +225,7 @@ impl Signal {
         }
     }
 
-    /// The next time after `now` at which it may change.
+    /// Returns the time of the next possible change after `now`.
     pub fn after(&self, now: Time) -> Option<Time> {
         let tracks = [&self.own, &self.feeder].into_iter().flatten().filter_map(|track| track.after(now));
         let clear = self.clear.get(self.clear.partition_point(|(since, _)| *since <= now));
@@ -226,7 +233,7 @@ impl Signal {
     }
 }
 
-/// The ratio of signal to noise of two links in a row, in dB: their noises add up.
+/// Returns the signal-to-noise ratio of two links in series, in dB: their noises add up.
 pub fn sum(one: f64, other: f64) -> f64 {
     let noise = |ratio: f64| 10f64.powf(-ratio / 10.0);
     -10.0 * (noise(one) + noise(other)).log10()
@@ -251,7 +258,7 @@ pub(super) mod tests {
         let signal = Signal::new(Clear { own: 12.0, feeder: None }, Some(&fade), &["a"], "gw");
         let at = |at| signal.at(seconds(at));
         assert_eq!([0.0, 1.0, 1.9, 2.0, 9.9].map(at), [12.0, 9.0, 9.0, 5.0, 5.0]);
-        // The series restarts; until its first sample the last one holds.
+        // The series restarts. Until its first sample, the last one lasts.
         assert_eq!([10.5, 11.0, 22.0].map(at), [5.0, 9.0, 5.0]);
         assert_eq!(
             [0.0, 1.0, 2.0, 11.5].map(|now| signal.after(seconds(now))),

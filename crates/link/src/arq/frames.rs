@@ -1,29 +1,31 @@
-//! The frames in which packets are retransmitted: those of Proximity-1 (CCSDS 211.0-B), which are as long as their packet needs, behind the link's
-//! channel code.
+//! The frames of links with retransmission: those of Proximity-1 (CCSDS 211.0-B), whose length
+//! follows from the packet, with the link's channel code.
 //!
-//! A frame of a packet of n bytes has a header of 5 bytes, a packet header of h bytes and the packet; before it goes a sync marker of 3 bytes,
-//! behind it a CRC of 4. A code of rate r sends (3 + 5 + h + n + 4) / r bytes for it. Without a framing, h is 0 and nothing is coded: n + 12 bytes.
+//! A frame of a packet of n bytes has a header of 5 bytes, a packet header of h bytes and the
+//! packet. A sync marker of 3 bytes precedes it, and a CRC of 4 bytes follows. A code of rate r
+//! sends (3 + 5 + h + n + 4) / r bytes for it. Without a framing, h is 0 and nothing is coded: n +
+//! 12 bytes.
 
 use crate::channel::code::Code;
 use crate::framing::space::Kind;
 use crate::framing::{self, Framed};
 use bentpipe_dtn::{coding, frames};
 
-/// Bytes of the control word in a report (PLCW).
+/// Size of the control word in a report (PLCW), in bytes.
 const CONTROL_WORD: u32 = 2;
 
-/// The frames of one direction.
+/// The frame sizes of one direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Frames {
     code: coding::Code,
-    /// Bytes of a packet's header within the frame.
+    /// Size of a packet's header within the frame, in bytes.
     header: u32,
-    /// Bytes of the longest frame, without sync marker, CRC and code.
+    /// Size of the longest frame in bytes, without sync marker, CRC and code.
     most: u32,
 }
 
 impl Frames {
-    /// The frames of a link with this framing, which [`refused`] does not refuse.
+    /// Returns the frames of a link with this framing, which [`refused`] must not refuse.
     pub fn of(framing: &framing::Config) -> Frames {
         match framing {
             framing::Config::Space(space) => Frames {
@@ -35,42 +37,43 @@ impl Frames {
         }
     }
 
-    /// Bytes that are sent for a frame with so many bytes behind its header.
+    /// Returns the bytes sent for a frame with `data` bytes after its header.
     fn with(&self, data: u32) -> u32 {
         let kind = frames::Kind::Proximity1;
         frames::Frame { kind, length: kind.header() + data, control_field: false, insert: 0 }.sent(&self.code)
     }
 
-    /// Bytes that are sent for a packet.
+    /// Returns the bytes sent for a packet.
     pub fn packet(&self, bytes: u32) -> u32 {
         self.with(self.header + bytes)
     }
 
-    /// Bytes that are sent for a report.
+    /// Returns the bytes sent for a report.
     pub fn report(&self) -> u32 {
         self.with(CONTROL_WORD)
     }
 
-    /// Bytes of the longest packet.
+    /// Returns the size of the longest packet in bytes.
     pub fn longest(&self) -> u32 {
         self.most - frames::Kind::Proximity1.header() - self.header
     }
 
-    /// How packets of one size are framed.
+    /// Returns the framing of packets of one size.
     pub fn framed(&self, bytes: u32) -> Framed {
         let unit = self.packet(bytes);
         Framed { efficiency: f64::from(bytes) / f64::from(unit), unit: Some(unit), units: 1.0 }
     }
 }
 
-/// The key of a framing over which nothing can be retransmitted, and why, if it is one.
+/// Returns the key of a framing that does not support retransmission, and the reason; `None` if it
+/// does.
 pub fn refused(framing: &framing::Config) -> Option<(&'static str, String)> {
     let space = match framing {
         framing::Config::None(_) => return None,
         framing::Config::Space(space) => space,
         other => {
             let message = format!(
-                "{} stands beside arq; allowed: none, or space with frame = \"proximity-1\"",
+                "{} cannot be combined with arq; allowed: none, or space with frame = \"proximity-1\"",
                 other.kind()
             );
             return Some(("", message));
@@ -79,20 +82,20 @@ pub fn refused(framing: &framing::Config) -> Option<(&'static str, String)> {
     if space.frame != Kind::Proximity1 {
         return Some((
             "frame",
-            "stands beside arq, and frames of this kind are not retransmitted; allowed: \"proximity-1\""
+            "cannot be combined with arq, since frames of this kind are not retransmitted; allowed: \"proximity-1\""
                 .to_owned(),
         ));
     }
     if space.idle_frames {
         return Some((
             "idle_frames",
-            "stands beside arq, and Proximity-1 sends no idle frames; allowed: false".to_owned(),
+            "cannot be combined with arq, since Proximity-1 sends no idle frames; allowed: false".to_owned(),
         ));
     }
     if space.control_field {
         return Some((
             "control_field",
-            "stands beside arq, whose reports are frames of their own; allowed: false".to_owned(),
+            "cannot be combined with arq, whose reports are frames of their own; allowed: false".to_owned(),
         ));
     }
     match space.code {

@@ -1,34 +1,45 @@
-//! Retransmission on a link: go-back-n by the rules of COP-1 (CCSDS 232.1-B), in frames of Proximity-1 (211.0-B), in both directions.
+//! Retransmission on a link: go-back-n by the rules of COP-1 (CCSDS 232.1-B), in frames of
+//! Proximity-1 (211.0-B), in both directions.
 //!
-//! Each packet is one frame with a number. The sender (FOP-1) keeps the frames that are not acknowledged, at most `window` of them. The receiver (FARM-1)
-//! accepts the frame that it expects, V(R), and discards every other. After each frame it reports N(R) = V(R), which acknowledges all frames
-//! before it, and whether it has discarded a frame since the last that it accepted (the retransmit flag). Then:
+//! Each packet is one frame with a number. The sender (FOP-1) keeps the frames that are not
+//! acknowledged, at most `window` of them. The receiver (FARM-1) accepts the frame that it expects,
+//! V(R), and discards every other. After each frame it sends a report. The report contains N(R) =
+//! V(R), which acknowledges all frames before it, and the retransmit flag, which is set if a frame
+//! was discarded since the last accepted one. Then:
 //!
-//! - A report that acknowledges something removes those frames from the sender, and ends a retransmission that is going on.
-//! - A report with the retransmit flag begins a retransmission, unless one is going on: the sender goes back to the first frame that is
-//!   not acknowledged, and retransmits all from there.
-//! - A timer runs from the end of each frame. When it expires, the sender goes back as well. It catches what no report tells: a lost frame with none
-//!   behind it, a retransmission that is lost, too, and lost reports.
+//! - A report that acknowledges frames removes them from the sender, and ends a retransmission in
+//!   progress.
+//! - A report with the retransmit flag begins a retransmission, unless one is in progress: the
+//!   sender goes back to the first unacknowledged frame and retransmits everything from there.
+//! - A timer runs from the end of each frame. When it expires, the sender also goes back. The timer
+//!   covers the cases without a report: a lost frame with no frame after it, a lost retransmission,
+//!   and lost reports.
 //!
-//! Packets thus arrive whole and in the order in which they were sent, whatever frames and reports are lost, as long as something crosses both
-//! directions. They wait in the link's queue until the window is open and the frame before them has been sent.
+//! Packets therefore arrive complete and in order, whichever frames and reports are lost, as long
+//! as some frames cross in both directions. They wait in the link's queue until the window is open
+//! and the frame before them has been sent.
 //!
-//! If R frames are sent between the end of a lost one and its retransmission, and frames are lost with probability p, the link carries
-//! (1 - p) / (1 + p R) of its frames' rate, as long as the window does not close and losses are rare: a frame that is lost twice waits for the timer.
+//! Let R frames be sent between the end of a lost frame and its retransmission, and let frames be
+//! lost with probability p. The link then carries (1 - p) / (1 + p R) of its frame rate, as long as
+//! the window does not close and losses are rare: a frame that is lost twice waits for the timer.
 //!
-//! Bytes: 3 of sync marker, 5 of header, the packet, 4 of CRC-32; a report is a frame with a control word (PLCW) of 2 bytes. With a framing of kind `space`
-//! the packet has a header of its own, and the link's code is around the frame ([`Frames`]). The link's rate is that of all these bytes, and its errors hit
-//! these frames. Reports go before data.
+//! Bytes: 3 of sync marker, 5 of header, the packet, 4 of CRC-32. A report is a frame with a
+//! control word (PLCW) of 2 bytes. With a framing of kind `space`, the packet has its own header,
+//! and the link's code protects the frame ([`Frames`]). The link's rate counts all these bytes, and
+//! its errors affect these frames. Reports have priority over data.
 //!
-//! Sources: CCSDS 232.1-B-2, Communications Operation Procedure-1, of which published excerpts were read: the windows (K <= PW, W even and at most 254,
-//! that is K <= 127; 5.1.12 and 6.1.8), what the receiver does with N(S) equal to V(R), in the positive and in the negative window (figure 6-1), when the
-//! retransmit flag is reset (6.1), and that a report with the flag or the timer begins a retransmission (5.1). The state table of FOP-1
-//! was not at hand. CCSDS 211.0-B, Proximity-1 Space Link Protocol - Data Link Layer, from what is generally known of it.
+//! Sources: CCSDS 232.1-B-2, Communications Operation Procedure-1, from published excerpts: the
+//! windows (K <= PW, W even and at most 254, that is K <= 127; 5.1.12 and 6.1.8), the receiver's
+//! reaction to N(S) equal to V(R), in the positive and in the negative window (figure 6-1), the
+//! reset of the retransmit flag (6.1), and the start of a retransmission by a report with the flag
+//! or by the timer (5.1). The state table of FOP-1 was not available. CCSDS 211.0-B, Proximity-1
+//! Space Link Protocol - Data Link Layer, from general knowledge.
 //!
-//! Deviations: reports follow each frame, and none is sent without one; the procedure is initialised from the start, and there is no Transmission_Limit,
-//! after which it would give up; numbers do not return to 0 after 255, which makes no difference for a window of up to 127 frames over a
-//! link that keeps the order, so that nothing reaches the lockout area either; a frame has one packet, and one that is longer than a frame's data is
-//! dropped, not segmented.
+//! Deviations: a report follows each frame, and none is sent without one. The procedure is
+//! initialised at the start. There is no Transmission_Limit, after which it would give up. Numbers
+//! do not wrap after 255; this makes no difference for a window of up to 127 frames over a link
+//! that keeps the order, and the lockout area is never reached. A frame contains one packet, and a
+//! packet longer than a frame's data is dropped, not segmented.
 //!
 //! ```toml
 //! framing = { kind = "space", frame = "proximity-1", code = { kind = "convolutional" } }
@@ -49,16 +60,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Retransmission of lost frames: go-back-n by COP-1 (CCSDS 232.1-B) in frames of Proximity-1, in both directions. Packets arrive whole and in order; each
-/// takes 12 bytes more, and the link carries reports.
+/// Retransmission of lost frames: go-back-n by COP-1 (CCSDS 232.1-B) in frames of Proximity-1, in
+/// both directions. Packets arrive complete and in order. Each packet takes 12 bytes more, and the
+/// link also carries reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Arq")]
 pub struct Config {
-    /// Frames that may be on their way without an acknowledgment (FOP_Sliding_Window_Width), 1 to 127; 127 by default.
+    /// Window: maximum number of unacknowledged frames (FOP_Sliding_Window_Width), 1 to 127.
+    /// Default 127.
     pub window: Count<1, 127>,
-    /// Time from the end of a frame without an acknowledgment to its retransmission (T1_Initial). If unset, the delays of both directions and the time of the
-    /// longest frame so far and of a report in the other direction, as they are when the frame is sent.
+    /// Timer: time from the end of an unacknowledged frame to its retransmission (T1_Initial). If
+    /// unset, the delays of both directions plus the time of the longest frame so far and of a
+    /// report in the other direction, evaluated when the frame is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer: Option<Span>,
 }
@@ -95,16 +109,16 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// A frame with a packet, which stays with the sender.
+/// A frame with its packet's number; the packet stays with the sender.
 #[derive(Clone, Copy, Debug)]
 struct Frame(u64);
 
 /// A report of the receiver (PLCW).
 #[derive(Clone, Copy, Debug)]
 struct Control {
-    /// N(R): the frame that the receiver expects.
+    /// N(R), the number of the frame that the receiver expects.
     expects: u64,
-    /// The retransmit flag.
+    /// The retransmit flag, set after a discarded frame.
     retransmit: bool,
 }
 
@@ -133,7 +147,7 @@ struct Counters {
     queue_max: u64,
 }
 
-/// A frame that is not acknowledged: its packet, unless that has been delivered, and its bytes.
+/// An unacknowledged frame: its packet, unless that has been delivered, and its size in bytes.
 struct Kept {
     packet: Option<Whole<Packet>>,
     bytes: u32,
@@ -145,17 +159,18 @@ struct Direction {
     frames: Frames,
     waiting: Box<dyn Buffer>,
     stream: Stream,
-    /// The number of the first frame that is not acknowledged, NN(R), and the frames from there to V(S).
+    /// NN(R), the number of the first unacknowledged frame, and the frames from there to V(S).
     first: u64,
     kept: VecDeque<Kept>,
-    /// The frame to send next; before V(S) in a retransmission.
+    /// Number of the next frame to send; less than V(S) in a retransmission.
     next: u64,
-    /// Whether a retransmission has begun and nothing was acknowledged since.
+    /// True if a retransmission has begun and nothing has been acknowledged since.
     retransmitting: bool,
     expires: Option<Time>,
-    /// The longest frame that was sent.
+    /// Size of the longest frame sent so far.
     longest: u32,
-    /// The frame that the receiver expects, V(R), its retransmit flag, and whether it has to report.
+    /// V(R), the number of the frame that the receiver expects, its retransmit flag, and whether a
+    /// report is due.
     expects: u64,
     retransmit: bool,
     to_report: bool,
@@ -189,12 +204,12 @@ impl Direction {
         self.counters.queue_max = self.counters.queue_max.max(self.waiting.held().packets);
     }
 
-    /// V(S), the number of the next new frame.
+    /// Returns V(S), the number of the next new frame.
     fn end(&self) -> u64 {
         self.first + self.kept.len() as u64
     }
 
-    /// When there is a frame to send, if there is.
+    /// Returns the time from which a frame can be sent, if there is one.
     fn ready(&self, window: u64) -> Option<Time> {
         if self.next < self.end() {
             return Some(Time::ZERO);
@@ -203,7 +218,7 @@ impl Direction {
         self.waiting.head(Time::ZERO).filter(|_| open).map(|head| head.at)
     }
 
-    /// The number and the bytes of the frame to send now.
+    /// Returns the number and the size of the frame to send now.
     fn take(&mut self, now: Time, window: u64, out: &mut Outbox) -> Option<(u64, u32)> {
         if self.ready(window)? > now {
             return None;
@@ -230,7 +245,7 @@ impl Direction {
         (self.next, self.retransmitting, self.expires) = (self.first, true, None);
     }
 
-    /// The sender's part when a report arrives (FOP-1).
+    /// Handles an arriving report at the sender (FOP-1).
     fn reported(&mut self, control: Control) {
         if control.expects > self.first {
             self.kept.drain(..(control.expects - self.first) as usize);
@@ -245,7 +260,8 @@ impl Direction {
         }
     }
 
-    /// The receiver's part when a frame arrives (FARM-1). Returns the packet if it is accepted.
+    /// Handles an arriving frame at the receiver (FARM-1). Returns its packet if the frame is
+    /// accepted.
     fn accept(&mut self, number: u64) -> Option<Packet> {
         self.to_report = true;
         if number != self.expects {
@@ -256,14 +272,16 @@ impl Direction {
         }
         (self.expects, self.retransmit) = (number + 1, false);
         self.counters.delivered += 1;
-        // What is not acknowledged is still with the sender.
+        // The sender still has every unacknowledged frame.
         let kept = self.kept.get_mut((number - self.first) as usize)?;
         kept.packet.take().map(Whole::into_inner)
     }
 }
 
-/// A link with retransmissions in both directions. Input port 0 takes packets from the link's `from`, input port 1 those from its `to`; output port 0 leads to
-/// `to`, output port 1 to `from`. Output ports 2 and 3 lead to the input ports of the same numbers: what has crossed the links.
+/// A link with retransmissions in both directions. Input port 0 takes packets from the link's
+/// `from`, input port 1 those from its `to`. Output port 0 leads to `to`, output port 1 to `from`.
+/// Output ports 2 and 3 lead to the input ports of the same numbers, for frames that have crossed
+/// the link.
 pub struct Arq {
     window: u64,
     timer: Option<Span>,
@@ -271,14 +289,16 @@ pub struct Arq {
     directions: [Direction; 2],
 }
 
-/// The configuration of the link below, which sends frames: the queue is in front of the procedure, and the procedure makes the frames.
+/// Returns the configuration of the underlying link, which sends frames. The queue is in front of
+/// the procedure, and the procedure makes the frames.
 pub fn below(config: &super::Config) -> super::Config {
     let queue = queue::Config::Unlimited(Default::default());
     super::Config { queue, framing: framing::Config::default(), ..config.clone() }
 }
 
 impl Arq {
-    /// Creates the stage from a link in each direction, made as [`below`] says, with their names and streams of their queues.
+    /// Creates the stage from one link per direction, made from the configuration of [`below`],
+    /// with their names and the streams of their queues.
     pub fn new(
         config: &Config,
         links: [Link; 2],
@@ -299,7 +319,7 @@ impl Arq {
         }
     }
 
-    /// Sends what may be sent over both directions.
+    /// Sends everything that may be sent now in both directions.
     fn proceed(&mut self, now: Time, out: &mut Outbox) {
         for side in [0, 1] {
             while self.links[side].free_at() <= now {
@@ -326,16 +346,16 @@ impl Arq {
         }
     }
 
-    /// The longest time from the end of a frame to its report.
+    /// Returns the longest time from the end of a frame to its report.
     fn round_trip(&self, side: usize) -> Span {
         let [there, back] = [&self.links[side], &self.links[1 - side]];
         let report = self.directions[1 - side].frames.report();
-        // The report waits for the frame that is being sent.
+        // The report waits for the frame in transmission.
         let bytes = self.directions[1 - side].longest.max(report) + report;
         there.delay() + back.delay() + back.rate().span_of(u64::from(bytes))
     }
 
-    /// When a side next does something by itself.
+    /// Returns the time of the next action of a side, if any.
     fn next(&self, side: usize) -> Option<Time> {
         let direction = &self.directions[side];
         let report = self.directions[1 - side].to_report.then_some(Time::ZERO);
@@ -361,7 +381,7 @@ impl Stage for Arq {
                     out.send(Port(port.0 - 2), packet);
                 }
             } else if let Some(control) = packet.body.of::<Control>() {
-                // It is about the other direction.
+                // The report is about the other direction.
                 self.directions[3 - number].reported(*control);
             }
         }
@@ -376,7 +396,8 @@ impl Stage for Arq {
                 crossed = true;
             }
         }
-        // What has crossed comes back through an input port: a timer waits for a report that arrives at its time.
+        // Frames that have crossed return through an input port, so a timer handles a report that
+        // arrives at its time first.
         for direction in self.directions.iter_mut().filter(|_| !crossed) {
             if direction.expires.is_some_and(|at| at <= now) {
                 direction.counters.timeouts += 1;

@@ -1,5 +1,5 @@
-//! Independent bit errors: a packet of n bytes survives with probability (1 - BER)^(8 n), since a single
-//! wrong bit corrupts it.
+//! Independent bit errors: a packet of n bytes survives with probability (1 - BER)^(8 n), because a
+//! single bit error corrupts it.
 //!
 //! ```toml
 //! error = { kind = "bit", rate = 1e-7 }
@@ -10,22 +10,22 @@ use bentpipe_core::{Fraction, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Independent bit errors: each bit is wrong with the same probability, and a packet or unit with a wrong bit
-/// is corrupted.
+/// Independent bit errors: each bit is wrong with the same probability. A packet or unit with a bit
+/// error is corrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Probability that a bit is wrong (bit error rate, BER), 0 to 1.
+    /// Bit error rate (BER): the probability that a bit is wrong, 0 to 1.
     pub rate: Fraction,
-    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
-    /// in its payload that no checksum reveals.
+    /// Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"`
+    /// delivers them with a bit error, which the receiver detects and drops. `"valid-checksum"`
+    /// delivers them with a bit error in the payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
 
 struct Independent {
-    /// ln(1 - BER), per bit.
+    /// Logarithm of the survival probability of a bit, ln(1 - BER).
     log_survival: f64,
 }
 

@@ -1,17 +1,17 @@
-//! Markov chains of the error processes: a matrix of transition probabilities, its stationary distribution,
-//! and the walk through its states.
+//! Markov chains of the error processes: matrix of transition probabilities, stationary
+//! distribution, and walk through the states.
 //!
-//! A row of the matrix has the probabilities of the next state given the present one. Rows as they are
-//! printed in papers seldom add to exactly 1: each is divided by its sum, which may differ from 1 by
-//! [`ROUNDING`]. The first state is drawn from the stationary distribution, the limit of the mean of all
-//! distributions from equal probabilities on, which exists for every chain.
+//! A row of the matrix contains the probabilities of the next state, given the present one. Printed
+//! rows rarely add to exactly 1: each is divided by its sum, which may differ from 1 by
+//! [`ROUNDING`]. The first state is drawn from the stationary distribution. That is the limit of
+//! the mean of all distributions, starting from equal probabilities; it exists for every chain.
 
 use bentpipe_core::{Fraction, Problems, Stream};
 
-/// Difference from 1 that the sum of a row may have, as numbers of four digits have when they are added.
+/// Maximum difference of a row's sum from 1, as results from adding numbers of four digits.
 pub const ROUNDING: f64 = 1e-3;
 
-/// Maximum number of states.
+/// Maximum number of states of a chain.
 pub const MOST_STATES: usize = 64;
 
 /// A walk through the states of a chain.
@@ -24,7 +24,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// A walk that has not begun.
+    /// Creates a walk before its first step.
     pub fn new(transitions: &[Vec<Fraction>]) -> Walk {
         let matrix = normalised(transitions);
         let first = cumulative(&stationary(&matrix));
@@ -41,7 +41,7 @@ impl Walk {
     }
 }
 
-/// The stationary distribution of a chain with these transitions.
+/// Returns the stationary distribution of a chain with these transitions.
 pub fn distribution(transitions: &[Vec<Fraction>]) -> Vec<f64> {
     stationary(&normalised(transitions))
 }
@@ -51,7 +51,7 @@ fn normalised(transitions: &[Vec<Fraction>]) -> Vec<Vec<f64>> {
     transitions.iter().map(|row| row.iter().map(|one| one.value() / sum(row)).collect()).collect()
 }
 
-/// Sums up to each element, without rounding errors where the last one is 1.
+/// Returns the partial sums, without a rounding error in the last one, which is 1.
 fn cumulative(row: &[f64]) -> Vec<f64> {
     let last = row.iter().rposition(|one| *one > 0.0).unwrap_or(0);
     let mut sum = 0.0;
@@ -66,8 +66,9 @@ fn cumulative(row: &[f64]) -> Vec<f64> {
     row.iter().enumerate().map(add).collect()
 }
 
-/// Squares the matrix of the lazy chain, which stays in its state every second time and so has the same
-/// stationary distribution without periods, until 2^60 steps have been taken.
+/// Returns the stationary distribution. The lazy chain, which stays in its state every second time,
+/// has the same distribution and no periods; its matrix is squared until 2^60 steps have been
+/// taken.
 fn stationary(matrix: &[Vec<f64>]) -> Vec<f64> {
     let states = matrix.len();
     let mut power: Vec<Vec<f64>> = matrix
@@ -87,7 +88,7 @@ fn stationary(matrix: &[Vec<f64>]) -> Vec<f64> {
     (0..states).map(|to| power.iter().map(|row| row[to]).sum::<f64>() / states as f64).collect()
 }
 
-/// Adds the problems of the key `transitions` of a chain of `states` states, which `of` describes.
+/// Adds the problems of the key `transitions` of a chain with `states` states, described by `of`.
 pub fn check(transitions: &[Vec<Fraction>], states: usize, of: &str, problems: &mut Problems) {
     if !(1..=MOST_STATES).contains(&states) {
         problems.add(of, format!("has {states} states; allowed: 1 to {MOST_STATES}"));
@@ -127,9 +128,9 @@ mod tests {
     fn the_stationary_distribution_is_the_one_that_a_step_does_not_change() {
         let cases: [(&[&[f64]], &[f64]); 4] = [
             (&[&[0.9, 0.1], &[0.3, 0.7]], &[0.75, 0.25]),
-            // With a period of two.
+            // A chain with a period of two.
             (&[&[0.0, 1.0], &[1.0, 0.0]], &[0.5, 0.5]),
-            // Two closed classes: from equal probabilities.
+            // Two closed classes, from equal probabilities.
             (&[&[1.0, 0.0], &[0.0, 1.0]], &[0.5, 0.5]),
             // EP4 of `markov_loss_fits.csv`.
             (

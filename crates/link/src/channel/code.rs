@@ -1,4 +1,5 @@
-//! Channel codes of space links (CCSDS 131.0-B, 231.0-B), as scenarios name them. What they achieve is in [`bentpipe_dtn::coding`].
+//! Channel codes of space links (CCSDS 131.0-B, 231.0-B), by their names in scenarios.
+//! [`bentpipe_dtn::coding`] has their error rates.
 //!
 //! ```toml
 //! code = { kind = "reed-solomon", correctable = 16, interleave = 5 }
@@ -28,13 +29,13 @@ impl Default for Code {
     }
 }
 
-/// What the `Config` of a code can do.
+/// The contract of a code's `Config`.
 pub trait Coding {
-    /// The code with which the frames are protected.
+    /// Returns the code that protects the frames.
     fn code(&self) -> coding::Code;
 }
 
-/// No code: one wrong bit loses the frame.
+/// No channel code: a single bit error loses the frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoCode {}
@@ -53,9 +54,11 @@ impl Coding for NoCode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReedSolomon {
-    /// Bytes of a codeword that can be corrected: 16 (the default), which is RS(255,223), or 8, RS(255,239).
+    /// Number of correctable bytes per codeword: 16 (the default), which is RS(255,223), or 8,
+    /// RS(255,239).
     pub correctable: Count<1, 127>,
-    /// Codewords in a frame, 5 by default; CCSDS has 1, 2, 3, 4, 5 and 8. A burst of errors is spread over all of them.
+    /// Interleaving depth: the number of codewords in a frame, over which a burst of errors is
+    /// spread. Default 5; CCSDS allows 1, 2, 3, 4, 5 and 8.
     pub interleave: Count<1, 16>,
 }
 
@@ -76,7 +79,8 @@ impl Coding for ReedSolomon {
     }
 }
 
-/// BCH(63,56) code of telecommand (CCSDS 231.0-B), which corrects one wrong bit in each block of 56 bits.
+/// BCH(63,56) code of telecommand (CCSDS 231.0-B), which corrects one bit error in each block of 56
+/// bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bch {}
@@ -91,7 +95,8 @@ impl Coding for Bch {
     }
 }
 
-/// Convolutional code of rate 1/2 and constraint length 7 (CCSDS 131.0-B) with a Viterbi decoder, by its union bound.
+/// Convolutional code of rate 1/2 and constraint length 7 (CCSDS 131.0-B) with a Viterbi decoder,
+/// evaluated by its union bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Convolutional {}
@@ -106,13 +111,14 @@ impl Coding for Convolutional {
     }
 }
 
-/// A Reed-Solomon code around the convolutional code of rate 1/2 (CCSDS 131.0-B), with ideal interleaving between them.
+/// A Reed-Solomon code around the convolutional code of rate 1/2 (CCSDS 131.0-B), with ideal
+/// interleaving between them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Concatenated {
-    /// Bytes of a Reed-Solomon codeword that can be corrected, 16 by default.
+    /// Number of correctable bytes per Reed-Solomon codeword, 16 by default.
     pub correctable: Count<1, 127>,
-    /// Codewords in a frame, 5 by default.
+    /// Interleaving depth: the number of codewords in a frame, 5 by default.
     pub interleave: Count<1, 16>,
 }
 
@@ -133,15 +139,18 @@ impl Coding for Concatenated {
     }
 }
 
-/// A turbo code (CCSDS 131.0-B), as the best code of its length and rate that loses `loss_db`.
+/// A turbo code (CCSDS 131.0-B), modelled as the best code of its length and rate with a loss of
+/// `loss_db`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Turbo {
-    /// Bits of information in a codeword, 8920 by default; CCSDS has 1784, 3568, 7136 and 8920.
+    /// Information bits per codeword, 64 to 65536. Default 8920; CCSDS has 1784, 3568, 7136 and
+    /// 8920.
     pub information: Count<64, 65_536>,
-    /// Rate of the code, 0.5 by default; CCSDS has 1/2, 1/3, 1/4 and 1/6.
+    /// Code rate, 0 to 1. Default 0.5; CCSDS has 1/2, 1/3, 1/4 and 1/6.
     pub rate: Fraction,
-    /// Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an assumption.
+    /// Loss of the code and its decoder in dB, relative to the best code. Default 0.7, an
+    /// assumption.
     pub loss_db: f64,
 }
 
@@ -162,15 +171,18 @@ impl Coding for Turbo {
     }
 }
 
-/// An LDPC code (CCSDS 131.0-B), as the best code of its length and rate that loses `loss_db`.
+/// An LDPC code (CCSDS 131.0-B), modelled as the best code of its length and rate with a loss of
+/// `loss_db`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ldpc {
-    /// Bits of information in a codeword, 4096 by default; CCSDS has 1024, 4096 and 16384, and 7136.
+    /// Information bits per codeword, 64 to 65536. Default 4096; CCSDS has 1024, 4096 and 16384,
+    /// and 7136.
     pub information: Count<64, 65_536>,
-    /// Rate of the code, 0.5 by default; CCSDS has 1/2, 2/3, 4/5, and 0.875 with 7136 bits.
+    /// Code rate, 0 to 1. Default 0.5; CCSDS has 1/2, 2/3, 4/5, and 0.875 with 7136 bits.
     pub rate: Fraction,
-    /// Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an assumption.
+    /// Loss of the code and its decoder in dB, relative to the best code. Default 0.7, an
+    /// assumption.
     pub loss_db: f64,
 }
 

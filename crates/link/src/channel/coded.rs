@@ -1,8 +1,9 @@
-//! Errors behind the decoder of a space link: a frame is lost with the probability that its code cannot correct it, by the bit error rate
-//! before decoding or by Eb/N0.
+//! Errors after the decoder of a space link: a frame is lost with the probability that its code
+//! cannot correct it. The input is the bit error rate before decoding or Eb/N0.
 //!
-//! The equations per code, their sources and their limits are those of [`bentpipe_dtn::coding`]. A unit of n sent bytes holds n / x bytes of
-//! information, where x is the expansion of the code. The channel has no memory beyond a frame.
+//! [`bentpipe_dtn::coding`] contains the equations of the codes, their sources and their limits. A
+//! unit of n sent bytes contains n / x bytes of information, where x is the expansion of the code.
+//! The channel has no memory beyond a frame.
 //!
 //! ```toml
 //! framing = { kind = "space", frame = "tm", length = 1115, code = { kind = "reed-solomon" } }
@@ -16,17 +17,19 @@ use bentpipe_dtn::coding;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Frame errors of a space link behind its decoder, by the bit error rate before decoding or by Eb/N0.
+/// Frame errors of a space link after its decoder, given by the bit error rate before decoding or
+/// by Eb/N0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Probability that a bit is wrong before decoding, 0 to 1: decisions are hard then. Must be given if `eb_n0_db` is not.
+    /// Bit error rate before decoding, 0 to 1, with hard decisions. Give either this or `eb_n0_db`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ber: Option<Fraction>,
-    /// Energy of a bit of information over the noise density in dB, with coherent BPSK and soft decisions. Must be given if `ber` is not.
+    /// Energy per information bit over noise density (Eb/N0) in dB, with coherent BPSK and soft
+    /// decisions. Give either this or `ber`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eb_n0_db: Option<f64>,
-    /// The channel code, that of the framing if there is a framing with one; none by default.
+    /// Channel code. Default none, or the code of the link's framing if it has one.
     #[serde(default)]
     pub code: Code,
 }
@@ -39,7 +42,7 @@ impl Config {
         }
     }
 
-    /// The probability that a unit of so many sent bytes cannot be decoded.
+    /// Returns the probability that a unit of `sent` bytes cannot be decoded.
     fn frame_error(&self, sent: f64) -> f64 {
         let code = self.code.code();
         code.frame_error((sent / code.expansion()).round().max(1.0) as u32, self.channel())
@@ -62,7 +65,9 @@ impl Channel for Config {
     fn check(&self, problems: &mut Problems) {
         match (self.ber, self.eb_n0_db) {
             (None, None) => problems.add("ber", "is missing; allowed: ber or eb_n0_db"),
-            (Some(_), Some(_)) => problems.add("ber", "stands beside eb_n0_db; allowed: one of them"),
+            (Some(_), Some(_)) => {
+                problems.add("ber", "cannot be combined with eb_n0_db; allowed: one of them")
+            }
             (None, Some(db)) if !(-20.0..=60.0).contains(&db) => {
                 problems.add("eb_n0_db", format!("{db} dB is out of range; allowed: -20 to 60"));
             }
@@ -73,7 +78,8 @@ impl Channel for Config {
 
 struct Coded {
     config: Config,
-    /// Bytes of the last unit and its probability of error: most units have the size of the previous one.
+    /// Size of the last unit and its error probability: most units have the size of the previous
+    /// one.
     last: (u32, f64),
 }
 
@@ -91,7 +97,8 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// Row of 5e-3 in `tests/authorities/dtn/rs_frame_failure.csv`: RS(255,223), interleaving depth 5.
+    /// The row of 5e-3 in `tests/authorities/dtn/rs_frame_failure.csv`: RS(255,223), interleaving
+    /// depth 5.
     #[test]
     fn frames_are_lost_as_often_as_codewords_cannot_be_corrected() {
         let table = include_str!("../../../../tests/authorities/dtn/rs_frame_failure.csv");

@@ -1,24 +1,27 @@
-//! What happens to a packet that the channel corrupts: it is lost, or it is delivered with one wrong bit.
+//! The treatment of corrupted packets: they are lost, or delivered with a bit error.
 //!
-//! | `effect` | the packet | who notices |
+//! | `effect` | the packet | detected by |
 //! | --- | --- | --- |
-//! | `"drop"` | is lost, as behind a link layer with a checksum of its own | nobody |
-//! | `"stale-checksum"` | is delivered with a wrong bit after its network header and unchanged checksums | the receiver, which drops it |
-//! | `"valid-checksum"` | is delivered with a wrong bit in its payload and a checksum that is valid nevertheless | the application, by what it reads |
+//! | `"drop"` | is lost, as after a link layer with its own checksum | nobody |
+//! | `"stale-checksum"` | is delivered with a bit error after its network header and unchanged
+//! checksums | the receiver, which drops it |
+//! | `"valid-checksum"` | is delivered with a bit error in its payload and a valid checksum | the
+//! application, from the data |
 //!
-//! The second is what a link without a checksum does, the third what happens in the memory of routers and
-//! hosts, and where a middlebox recomputes checksums (J. Stone and C. Partridge, "When the CRC and TCP
-//! Checksum Disagree", SIGCOMM 2000).
+//! The second case models a link without a checksum. The third models errors in the memory of
+//! routers and hosts, and middleboxes that recompute checksums (J. Stone and C. Partridge, "When
+//! the CRC and TCP Checksum Disagree", SIGCOMM 2000).
 //!
-//! Every bit in question is wrong with the same probability. A packet is always lost if it has no such bit
-//! (with valid checksums: a packet without payload, a fragment, anything but TCP, UDP and ICMP) or is
-//! signalling, which has checksums of its own. In a real packet the bit is flipped. A simulated packet, which
-//! has no bytes, is marked as its layer determines ([`Payload::damage`](bentpipe_stage::Payload::damage)): its
-//! endpoint drops it as ["wrong checksum"](WRONG_CHECKSUM) or accepts it as if it were intact, and counts it
-//! in either case ([`REPORT`]).
+//! Every eligible bit is wrong with the same probability. A packet is always lost if it has no such
+//! bit (with valid checksums: a packet without payload, a fragment, any protocol except TCP, UDP
+//! and ICMP) or if it is signalling, which has its own checksums. In a real packet the bit is
+//! flipped. A simulated packet, which has no bytes, is marked as its layer determines
+//! ([`Payload::damage`](bentpipe_stage::Payload::damage)). Its endpoint drops it as ["wrong
+//! checksum"](WRONG_CHECKSUM) or accepts it as if it were intact, and counts it in both cases
+//! ([`REPORT`]).
 //!
-//! Deviations: a corrupted packet has a single wrong bit, even if the process is one of bit errors; a
-//! checksum that does not match is always detected; network headers have no errors, for which routers drop
+//! Deviations: a corrupted packet has a single bit error, even if the process is one of bit errors.
+//! A wrong checksum is always detected. Network headers have no errors, for which routers drop
 //! packets (RFC 1812, section 5.2.2).
 
 use super::{Config, Frame, Process};
@@ -28,13 +31,13 @@ use bentpipe_wire::checksum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The channel corrupted the packet.
+/// Drop reason: the channel corrupted the packet.
 pub const SPOILED: DropReason = DropReason::new("channel error");
 
-/// The packet arrived with a wrong bit that its checksum revealed.
+/// Drop reason: the packet arrived with a bit error that its checksum revealed.
 pub const WRONG_CHECKSUM: DropReason = DropReason::new("wrong checksum");
 
-/// Corrupted packets that arrived at an end of a flow, if any did.
+/// Report of the corrupted packets that arrived at an end of a flow, if any.
 pub static REPORT: Table = Table {
     name: "spoiled",
     entity: "flow direction",
@@ -45,29 +48,29 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// What happens to a packet that the channel has corrupted.
+/// The treatment of packets that the channel has corrupted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
-    /// The packet is lost, as behind a link layer with a checksum of its own.
+    /// The packet is lost, as after a link layer with its own checksum.
     #[default]
     Drop,
-    /// The packet is delivered with a wrong bit after its network header, and the receiver drops it for its
-    /// checksum.
+    /// The packet is delivered with a bit error after its network header, and the receiver's
+    /// checksum drops it.
     StaleChecksum,
-    /// The packet is delivered with a wrong bit in its payload and a valid checksum; only the application can
-    /// notice.
+    /// The packet is delivered with a bit error in its payload and a valid checksum. Only the
+    /// application can detect it.
     ValidChecksum,
 }
 
-/// What happened to one packet.
+/// The fate of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet is intact.
     Intact,
     /// The packet is corrupted and delivered.
     Altered,
-    /// The packet is to be dropped, as [`SPOILED`].
+    /// The packet must be dropped, as [`SPOILED`].
     Lost,
 }
 
@@ -78,14 +81,15 @@ pub struct Errors {
 }
 
 impl Config {
-    /// The errors of a channel; `None` for one without errors.
+    /// Returns the error process of a channel; `None` for a channel without errors.
     pub fn errors(&self) -> Option<Errors> {
         Some(Errors { process: self.build()?, effect: self.effect() })
     }
 }
 
 impl Errors {
-    /// Decides about a packet whose last bit arrives at `now`. Called once per packet, in order.
+    /// Decides the fate of a packet whose last bit arrives at `now`. Called once per packet, in
+    /// order.
     #[inline]
     pub fn meet(&mut self, now: Time, packet: &mut Packet, stream: &mut Stream) -> Fate {
         if self.process.spoils(now, packet.size, stream) {
@@ -95,19 +99,19 @@ impl Errors {
         }
     }
 
-    /// Decides about a unit of a packet's frame. Called once per unit, in order.
+    /// Decides if a unit of a packet's frame is lost. Called once per unit, in order.
     #[inline]
     pub fn loses_unit(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool {
         self.process.spoils(now, bytes, stream)
     }
 
-    /// Decides about a radio frame. Called once per frame on the air, in order.
+    /// Decides if a radio frame is lost. Called once per frame on the air, in order.
     #[inline]
     pub fn loses_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
         self.process.spoils_frame(now, frame, stream)
     }
 
-    /// Applies the effect to a packet of which a unit was corrupted.
+    /// Applies the effect to a packet with a corrupted unit.
     pub fn spoil(&mut self, packet: &mut Packet, stream: &mut Stream) -> Fate {
         spoil(packet, self.effect, stream)
     }
@@ -139,7 +143,7 @@ fn spoil(packet: &mut Packet, effect: Effect, stream: &mut Stream) -> Fate {
     Fate::Altered
 }
 
-/// Flips a bit of a real packet; `None` if there is none that may be wrong.
+/// Flips a bit of a real packet; `None` if the packet has no eligible bit.
 fn flip(packet: &mut [u8], valid: bool, stream: &mut Stream) -> Option<()> {
     let headers = bentpipe_wire::read(packet)?;
     let range = if valid { headers.payload(packet)? } else { headers.begin..headers.end };
@@ -166,7 +170,7 @@ fn flip(packet: &mut [u8], valid: bool, stream: &mut Stream) -> Option<()> {
     Some(())
 }
 
-/// How an end of a flow handles packets that are not of its own kind.
+/// The handling of unexpected and corrupted packets at an end of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Received {
     refused: u64,
@@ -174,8 +178,8 @@ pub struct Received {
 }
 
 impl Received {
-    /// Returns the packet inside a corrupted one, if its checksum is valid. Everything else is dropped, for
-    /// the reason `other` if it is not corrupted.
+    /// Returns the packet inside a corrupted one, if its checksum is valid. Drops all other
+    /// packets; an uncorrupted one for the reason `other`.
     #[cold]
     pub fn open(&mut self, mut packet: Packet, other: DropReason, out: &mut Outbox) -> Option<Packet> {
         match std::mem::take(&mut packet.body) {
@@ -195,7 +199,7 @@ impl Received {
         }
     }
 
-    /// Writes the row, if there is something to report.
+    /// Writes the row, if there is anything to report.
     pub fn report(&self, entity: &str, report: &mut Report) {
         if self.refused + self.delivered > 0 {
             report.row(&REPORT, entity, &[self.refused as f64, self.delivered as f64]);
@@ -216,7 +220,7 @@ mod tests {
         checksum::with_addresses(headers.source, headers.destination, headers.protocol, upper) == 0
     }
 
-    /// A good packet of IPv4 with options, or of IPv6 with hop-by-hop options.
+    /// Returns a valid IPv4 packet with options, or an IPv6 packet with hop-by-hop options.
     fn packet(version: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
         // TCP with twelve bytes of options.
         let header = if protocol == TCP { 32 } else { 8 };
@@ -297,7 +301,7 @@ mod tests {
                 *count += u32::from(spoiled[32 + bit / 8] >> (7 - bit % 8) & 1);
             }
         }
-        // Each is binomial with mean 1000 and standard deviation 31.
+        // Each count is binomial with mean 1000 and standard deviation 31.
         assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
     }
 

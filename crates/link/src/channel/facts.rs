@@ -1,9 +1,9 @@
-//! What an error process does to packets, in words, where the expected loss does not hold it.
+//! Notes on the effects of an error process that the expected loss does not include.
 
 use super::{Config, Effect};
 
 impl Config {
-    /// What it does that is not in the expected loss.
+    /// Returns notes on the effects that the expected loss does not include.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !matches!(self, Config::None(_) | Config::Packet(_) | Config::Bit(_)) {

@@ -1,18 +1,18 @@
-//! Errors in bursts: a two-state Markov chain that takes a step with each packet and corrupts every packet in
-//! its bad state.
+//! Errors in bursts: a two-state Markov chain that takes a step with each packet and corrupts every
+//! packet in its bad state.
 //!
-//! With p the probability of going from good to bad and r that of going back, bursts have 1 / r packets on
-//! average, and a fraction p / (p + r) of all packets is corrupted. Hence, from the fraction `probability`
-//! and the length `burst`:
+//! With p the probability of a transition from good to bad and r that of the transition back,
+//! bursts have 1 / r packets on average, and a fraction p / (p + r) of all packets is corrupted.
+//! Hence, from the fraction `probability` and the length `burst`:
 //!
 //! ```text
 //! r = 1 / burst        p = r probability / (1 - probability)
 //! ```
 //!
-//! Source: E. N. Gilbert, "Capacity of a Burst-Noise Channel", Bell System Technical Journal 39(5), pages
-//! 1253-1265, 1960, with h = 0 (nothing survives the bad state); as a model of wireless LAN errors also known
-//! as bistable. The initial state is drawn from the stationary distribution. With `burst = 1 / (1 -
-//! probability)` the errors are independent.
+//! Source: E. N. Gilbert, "Capacity of a Burst-Noise Channel", Bell System Technical Journal 39(5),
+//! pages 1253-1265, 1960, with h = 0 (nothing survives the bad state); as a model of wireless LAN
+//! errors also known as bistable. The initial state is drawn from the stationary distribution. With
+//! `burst = 1 / (1 - probability)` the errors are independent.
 //!
 //! ```toml
 //! error = { kind = "gilbert", probability = 0.002, burst = 8.0 }
@@ -23,24 +23,25 @@ use bentpipe_core::{Fraction, Problems, Real, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Errors in bursts (Gilbert 1960): a two-state Markov chain that corrupts every packet in its bad state.
+/// Errors in bursts (Gilbert 1960): a two-state Markov chain that corrupts every packet in its bad
+/// state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Fraction of all packets that is corrupted, 0 to 1 but less than 1.
+    /// Fraction of corrupted packets, from 0 to less than 1.
     pub probability: Fraction,
     /// Mean number of consecutive corrupted packets; at least 1 and at least `probability` / (1 -
     /// `probability`).
     pub burst: Real<1000, 1_000_000_000>,
-    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
-    /// in its payload that no checksum reveals.
+    /// Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"`
+    /// delivers them with a bit error, which the receiver detects and drops. `"valid-checksum"`
+    /// delivers them with a bit error in the payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
 
 impl Config {
-    /// The probabilities of going from good to bad, and back.
+    /// Returns the probabilities of the transitions from good to bad, and back.
     fn steps(&self) -> (f64, f64) {
         let (part, back) = (self.probability.value(), 1.0 / self.burst.value());
         (back * part / (1.0 - part), back)
@@ -50,9 +51,9 @@ impl Config {
 struct Bistable {
     /// Fraction of packets in the bad state.
     part: f64,
-    /// Probabilities of going from good to bad, and back.
+    /// Probabilities of the transitions from good to bad, and back.
     steps: (f64, f64),
-    /// The present state; `None` before the first packet.
+    /// The present state, true for bad; `None` before the first packet.
     bad: Option<bool>,
 }
 
@@ -75,7 +76,7 @@ impl Channel for Config {
 
     fn check(&self, problems: &mut Problems) {
         let (leaves, _) = self.steps();
-        // With a probability of 1 the division is by zero.
+        // A probability of 1 would divide by zero.
         if leaves.is_nan() || leaves > 1.0 {
             let least = self.probability.value() / (1.0 - self.probability.value());
             problems.add(
@@ -120,7 +121,8 @@ mod tests {
         let spoiled = spoiled(0.05, 8.0, 2_000_000);
         let lost = spoiled.iter().filter(|bad| **bad).count() as f64;
         let bursts = spoiled.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
-        // Of 12 500 bursts of geometric length, whose deviation is about their mean: 1 % is the standard error.
+        // Of 12 500 bursts of geometric length, whose deviation is about their mean: 1 % is the
+        // standard error.
         assert!((lost / 2e6 - 0.05).abs() < 0.002, "{lost}");
         assert!((lost / bursts - 8.0).abs() < 0.25, "{}", lost / bursts);
     }

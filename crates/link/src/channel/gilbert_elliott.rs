@@ -1,13 +1,14 @@
-//! Errors by the model of Gilbert and Elliott: a two-state Markov chain that takes a step with each packet, with a
-//! probability of corruption in each state.
+//! Errors by the model of Gilbert and Elliott: a two-state Markov chain that takes a step with each
+//! packet, with a corruption probability in each state.
 //!
-//! With p = `good_to_bad` and r = `bad_to_good`, the part of packets in the bad state is p / (p + r), stays
-//! there have 1 / r packets on average, and the mean loss is (r `loss_good` + p `loss_bad`) / (p + r). The
-//! process `gilbert` is the case of `loss_good = 0` and `loss_bad = 1`, in which the states can be seen.
+//! With p = `good_to_bad` and r = `bad_to_good`, the fraction of packets in the bad state is p / (p
+//! + r), bad periods have 1 / r packets on average, and the mean loss is (r `loss_good` + p
+//! `loss_bad`) / (p + r). The process `gilbert` is the case `loss_good = 0` and `loss_bad = 1`, in
+//! which the states are visible.
 //!
-//! Source: E. O. Elliott, "Estimates of Error Rates for Codes on Burst-Noise Channels", Bell System Technical
-//! Journal 42(5), pages 1977-1997, 1963, where k = 1 - `loss_good` and h = 1 - `loss_bad`. The initial state is
-//! drawn from the stationary distribution.
+//! Source: E. O. Elliott, "Estimates of Error Rates for Codes on Burst-Noise Channels", Bell System
+//! Technical Journal 42(5), pages 1977-1997, 1963, where k = 1 - `loss_good` and h = 1 -
+//! `loss_bad`. The initial state is drawn from the stationary distribution.
 //!
 //! ```toml
 //! error = { kind = "gilbert-elliott", good_to_bad = 0.01, bad_to_good = 0.1, loss_good = 0.001, loss_bad = 0.4 }
@@ -18,29 +19,30 @@ use bentpipe_core::{Fraction, Problems, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Errors in bursts (Gilbert and Elliott 1963): a two-state Markov chain with a loss probability in each state.
+/// Errors in bursts (Gilbert and Elliott 1963): a two-state Markov chain with a loss probability in
+/// each state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Probability per packet of going from the good to the bad state, 0 to 1.
+    /// Transition probability per packet from the good to the bad state, 0 to 1.
     pub good_to_bad: Fraction,
-    /// Probability per packet of going from the bad to the good state, 0 to 1; not 0 together with
-    /// `good_to_bad`.
+    /// Transition probability per packet from the bad to the good state, 0 to 1; not 0 together
+    /// with `good_to_bad`.
     pub bad_to_good: Fraction,
-    /// Probability that a packet in the good state is corrupted, 0 to 1; 0 by default.
+    /// Corruption probability of a packet in the good state, 0 to 1. Default 0.
     #[serde(default)]
     pub loss_good: Fraction,
-    /// Probability that a packet in the bad state is corrupted, 0 to 1.
+    /// Corruption probability of a packet in the bad state, 0 to 1.
     pub loss_bad: Fraction,
-    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
-    /// in its payload that no checksum reveals.
+    /// Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"`
+    /// delivers them with a bit error, which the receiver detects and drops. `"valid-checksum"`
+    /// delivers them with a bit error in the payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
 
 impl Config {
-    /// The part of packets in the bad state.
+    /// Returns the fraction of packets in the bad state.
     fn bad(&self) -> f64 {
         let (leaves, returns) = (self.good_to_bad.value(), self.bad_to_good.value());
         leaves / (leaves + returns)
@@ -49,10 +51,10 @@ impl Config {
 
 struct States {
     part: f64,
-    /// Probabilities of going to the other state, and of corruption, in the good and in the bad state.
+    /// Probabilities of leaving the state, and of corruption, in the good and in the bad state.
     leaves: [f64; 2],
     loss: [f64; 2],
-    /// The present state; `None` before the first packet.
+    /// The present state, true for bad; `None` before the first packet.
     bad: Option<bool>,
 }
 
@@ -121,7 +123,8 @@ mod tests {
         for lag in [1, 5, 20] {
             let covariance = lost.iter().zip(&lost[lag..]).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>()
                 / count as f64;
-            // Covariance of the states, pi (1 - pi) (1 - p - r)^lag, times the squared difference of their losses.
+            // Covariance of the states, pi (1 - pi) (1 - p - r)^lag, times the squared difference
+            // of their losses.
             let expected = p * r / (p + r).powi(2) * (1.0 - p - r).powi(lag as i32) * (bad - good).powi(2);
             assert!((covariance - expected).abs() < 0.002, "{lag}: {covariance} {expected}");
         }

@@ -1,9 +1,11 @@
-//! What a trace says about a Markov chain that may have produced it: the likelihood, and how often each transition
-//! and each loss is expected to have happened. Fits of error processes maximise the one by the other.
+//! Statistics of a trace under a hidden Markov chain: the likelihood of the trace, and the expected
+//! number of each transition and loss. Fits of error processes maximise the likelihood with these
+//! numbers.
 //!
-//! A chain has the transitions P and the probability e_i(o) of an outcome o in state i. Outcomes come in runs of the same
-//! one, and over a run of L frames the matrix T_ij = e_i(o) P_ij acts L times. From one run to the next the state f is
-//! filtered forwards and the likelihood b of what follows is carried backwards:
+//! A chain has the transitions P and the probability e_i(o) of an outcome o in state i. Outcomes
+//! form runs of equal outcomes, and over a run of L frames the matrix T_ij = e_i(o) P_ij acts L
+//! times. From run to run, the state f is filtered forwards, and the likelihood b of the following
+//! runs is carried backwards:
 //!
 //! ```text
 //! f' = f T^L          log L = sum of the logarithms of the factors by which f' is scaled
@@ -11,51 +13,55 @@
 //! transitions i to j within a run = T_ij sum over k from 0 to L - 1 of (f T^k)_i (T^(L-1-k) b')_j / (f T^L b')
 //! ```
 //!
-//! A power is computed once for each length that occurs, by squaring. The sum is linear in the matrix X = b' f, so X is added up over all
-//! runs of one length, and with S_L(X) as the sum over k of T^(L-1-k) X T^k
+//! A power is computed once for each length that occurs, by squaring. The sum is linear in the
+//! matrix X = b' f, so X is summed over all runs of one length. With S_L(X) as the sum over k of
+//! T^(L-1-k) X T^k
 //!
 //! ```text
 //! S_2m(X) = S_m(X T^m + T^m X)        S_2m+1(X) = X T^2m + S_2m(T X)
 //! ```
 //!
-//! So the time grows with the number of runs and with the logarithm of their lengths, and not with the number of frames.
+//! So the time grows with the number of runs and with the logarithm of their lengths, not with the
+//! number of frames.
 //!
-//! Source: L. R. Rabiner, "A Tutorial on Hidden Markov Models", Proceedings of the IEEE 77(2), 1989, section V, for the sums; the
-//! grouping by runs is ours. The first state is any one with equal probability. Memory is that of the runs' lengths and of one block,
-//! as the filter is computed again from the beginning of each.
+//! Source: L. R. Rabiner, "A Tutorial on Hidden Markov Models", Proceedings of the IEEE 77(2),
+//! 1989, section V, for the sums; the grouping by runs is ours. All first states have equal
+//! probability. The memory is that of the runs' lengths and of one block, because the filter is
+//! recomputed from the beginning of each block.
 
 use std::collections::BTreeMap;
 
-/// Maximum number of states.
+/// Maximum number of states of a chain.
 pub const MOST: usize = 8;
 
-/// Runs of a block.
+/// Number of runs in a block.
 const BLOCK: usize = 4096;
 
-/// What is expected of a chain, given the outcomes.
+/// The expected counts of a chain, given the outcomes.
 #[derive(Debug, PartialEq)]
 pub struct Expected {
-    /// Natural logarithm of the probability of the outcomes.
+    /// Natural logarithm of the likelihood of the outcomes.
     pub log_likelihood: f64,
-    /// Transitions, by the state before and the state after.
+    /// Expected transitions, by the state before and the state after.
     pub transitions: Vec<Vec<f64>>,
-    /// Received and lost frames by state.
+    /// Expected received and lost frames by state.
     pub frames: Vec<[f64; 2]>,
 }
 
-/// Outcomes of frames as runs of the same outcome. The last frame stands apart, since no transition follows it.
+/// Outcomes of frames as runs of equal outcomes. The last frame is separate, because no transition
+/// follows it.
 #[derive(Debug)]
 pub struct Runs {
-    /// The outcomes and lengths that occur.
+    /// The distinct pairs of outcome and length.
     kinds: Vec<(bool, u64)>,
-    /// The runs before the last frame, by their place among them.
+    /// The runs before the last frame, as indices into `kinds`.
     runs: Vec<u32>,
-    /// Whether the last frame was lost; `None` without frames.
+    /// Outcome of the last frame, true for lost; `None` without frames.
     last: Option<bool>,
 }
 
 impl Runs {
-    /// The runs of outcomes that are 0 (received) or something else (lost).
+    /// Creates the runs of outcomes: 0 is received, anything else is lost.
     pub fn new(outcomes: &[u8]) -> Runs {
         let mut places = BTreeMap::new();
         let mut runs = Runs { kinds: Vec::new(), runs: Vec::new(), last: None };
@@ -72,8 +78,9 @@ impl Runs {
         runs
     }
 
-    /// Computes what is expected of a chain with these transitions and losses per state. `None` for a chain that cannot have produced
-    /// the outcomes, or has none or more than [`MOST`] states.
+    /// Computes the expected counts for a chain with these transitions and losses per state. `None`
+    /// for a chain that cannot have produced the outcomes, or that has no states or more than
+    /// [`MOST`].
     pub fn expected(&self, transitions: &[Vec<f64>], loss: &[f64]) -> Option<Expected> {
         match loss.len() {
             1 => self.of_states::<1>(transitions, loss),
@@ -119,7 +126,7 @@ impl Runs {
         let ending = emits(last);
         let total: f64 = state.iter().zip(&ending).map(|(state, emits)| state * emits).sum();
         log_likelihood += total.ln();
-        // Not a number, or minus infinity, if something impossible has happened.
+        // The sum is NaN or minus infinity after an impossible outcome.
         if !log_likelihood.is_finite() {
             return None;
         }
@@ -172,7 +179,7 @@ impl Runs {
 
 type Matrix<const N: usize> = [[f64; N]; N];
 
-/// A matrix times e to the power of `log`.
+/// A matrix multiplied by e to the power of `log`.
 #[derive(Clone, Copy)]
 struct Scaled<const N: usize> {
     matrix: Matrix<N>,
@@ -180,7 +187,7 @@ struct Scaled<const N: usize> {
 }
 
 impl<const N: usize> Scaled<N> {
-    /// The product with another, scaled so that its largest element is 1.
+    /// Returns the product with another, scaled so that its largest element is 1.
     fn product(&self, other: &Scaled<N>) -> Scaled<N> {
         let mut matrix = product(&self.matrix, &other.matrix);
         let most = matrix.iter().flatten().copied().fold(0.0, f64::max);
@@ -209,12 +216,12 @@ impl<const N: usize> Powers<N> {
         Powers { length, powers }
     }
 
-    /// T to the power of the length.
+    /// Returns T to the power of the length.
     fn whole(&self) -> Scaled<N> {
         self.powers[self.powers.len() - 1]
     }
 
-    /// S(X) over the scale of the whole power.
+    /// Returns S(X) divided by the scale of the whole power.
     fn between(&self, mut x: Matrix<N>) -> Matrix<N> {
         let mut log = -self.whole().log;
         let mut sum = [[0.0; N]; N];
@@ -250,7 +257,7 @@ fn product<const N: usize>(one: &Matrix<N>, other: &Matrix<N>) -> Matrix<N> {
     product
 }
 
-/// Filters the state over a run; returns the factor by which it is scaled.
+/// Filters the state over a run. Returns the scale factor.
 #[inline(always)]
 fn forwards<const N: usize>(state: &mut [f64; N], power: &Matrix<N>) -> f64 {
     let mut next = [0.0; N];
@@ -323,7 +330,7 @@ mod tests {
 
     #[test]
     fn blocks_are_joined_without_a_seam() {
-        // A chain whose states can be seen: every transition is counted.
+        // A chain with visible states: every transition is counted.
         let outcomes: Vec<u8> =
             (0..15 * BLOCK + 17).map(|at| u8::from(at % 7 == 0 || at % 11 == 3)).collect();
         assert!(Runs::new(&outcomes).runs.len() > 2 * BLOCK);
@@ -345,7 +352,8 @@ mod tests {
 
     #[test]
     fn runs_of_millions_of_frames_neither_vanish_nor_overflow() {
-        // A million lost frames of probability 1/2 each, then as many received: nothing but the count of frames is known.
+        // A million lost frames with probability 1/2 each, then as many received: only the number
+        // of frames is known.
         let mut outcomes = vec![1; 1_000_000];
         outcomes.extend(vec![0; 1_000_000]);
         let half = vec![vec![0.5, 0.5], vec![0.5, 0.5]];

@@ -1,7 +1,7 @@
-//! Chosen errors: the packets with the given numbers are corrupted. The first packet (or unit of the framing)
-//! has the number 1.
+//! Listed errors: the packets with the given numbers are corrupted. The first packet (or unit of
+//! the framing) has the number 1.
 //!
-//! For transcripts, and for comparing two stacks or two clocks with each other: both lose the same packets.
+//! Use: transcripts, and comparisons of two stacks or two clocks that must lose the same packets.
 //!
 //! ```toml
 //! error = { kind = "list", packets = [40, 41, 300] }
@@ -12,17 +12,17 @@ use bentpipe_core::{Count, Problems, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Chosen errors: corrupts exactly the listed packets, for example to compare two TCP stacks under the same
-/// losses.
+/// Listed errors: corrupts exactly the listed packets, for example to compare two TCP stacks under
+/// the same losses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Numbers of the corrupted packets (or units of the framing), in ascending order. The first packet of
-    /// the direction has the number 1.
+    /// Numbers of the corrupted packets (or units of the framing), in ascending order. The first
+    /// packet of the direction has the number 1.
     pub packets: Vec<Count<1, 1_000_000_000_000>>,
-    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
-    /// in its payload that no checksum reveals.
+    /// Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"`
+    /// delivers them with a bit error, which the receiver detects and drops. `"valid-checksum"`
+    /// delivers them with a bit error in the payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
@@ -30,7 +30,7 @@ pub struct Config {
 struct Chosen {
     /// Number of packets so far.
     count: u64,
-    /// Numbers that are still to come, the next one last.
+    /// Remaining numbers, the next one last.
     left: Vec<u64>,
 }
 

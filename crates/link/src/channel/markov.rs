@@ -1,13 +1,14 @@
-//! Errors by a Markov chain of any number of states, each of which corrupts a packet with its own probability.
+//! Errors by a Markov chain with any number of states, each with its own corruption probability.
 //!
-//! The chain takes a step with each packet. `transitions[i][j]` is the probability that state j follows state
-//! i, and `loss[i]` the probability that a packet in state i is corrupted. With the stationary distribution
-//! pi the mean loss is the sum of pi_i loss_i. The initial state is drawn from pi.
+//! The chain takes a step with each packet. `transitions[i][j]` is the probability that state j
+//! follows state i, and `loss[i]` the probability that a packet in state i is corrupted. With the
+//! stationary distribution pi, the mean loss is the sum of pi_i loss_i. The initial state is drawn
+//! from pi.
 //!
-//! With losses of 0 and 1 it is the model of published loss fits, such as "good, lost, second good": a chain
-//! that is in a lost state whenever a packet is lost. With other losses the states are hidden (L. R. Rabiner,
-//! "A Tutorial on Hidden Markov Models", Proceedings of the IEEE 77(2), 1989). Two states are the processes
-//! `gilbert` (losses 0 and 1) and `gilbert-elliott`.
+//! With losses of 0 and 1, the chain is the model of published loss fits, such as "good, lost,
+//! second good": a packet is lost exactly when the chain is in a lost state. With other losses the
+//! states are hidden (L. R. Rabiner, "A Tutorial on Hidden Markov Models", Proceedings of the IEEE
+//! 77(2), 1989). Two states are the processes `gilbert` (losses 0 and 1) and `gilbert-elliott`.
 //!
 //! ```toml
 //! error = { kind = "markov", loss = [0, 1, 0],
@@ -20,20 +21,20 @@ use bentpipe_core::{Fraction, Problems, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Errors by a Markov chain: it takes a step with each packet, and each of its states corrupts packets with its
-/// own probability.
+/// Errors by a Markov chain: the chain takes a step with each packet, and each state corrupts
+/// packets with its own probability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Probability per state that a packet is corrupted, 0 to 1; the number of elements, 1 to 64, is that of
-    /// the states.
+    /// Corruption probability of each state, 0 to 1. The number of elements, 1 to 64, is the number
+    /// of states.
     pub loss: Vec<Fraction>,
-    /// One row per state, with the probability of each next state. Each row adds to 1; a difference of up to
-    /// 0.001, as rounded numbers have, is divided out.
+    /// Transition probabilities: one row per state, with the probability of each next state. Each
+    /// row adds to 1; a difference of up to 0.001 from rounding is removed by scaling.
     pub transitions: Vec<Vec<Fraction>>,
-    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
-    /// in its payload that no checksum reveals.
+    /// Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"`
+    /// delivers them with a bit error, which the receiver detects and drops. `"valid-checksum"`
+    /// delivers them with a bit error in the payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
@@ -113,7 +114,8 @@ mod tests {
                 config(&[0., 1.], &[&[0.9, 0.1], &[1.0]]),
                 "transitions: row 2 has 1 probabilities; allowed: 2, one per state in `loss`",
             ),
-            // EP2 of `markov_loss_fits.csv` as printed: two numbers of its second row add to more than 1.
+            // EP2 of `markov_loss_fits.csv` as printed: two numbers of its second row add to more
+            // than 1.
             (
                 config(&[0., 1.], &[&[0.9798, 0.0202], &[0.6304, 0.372]]),
                 "transitions: row 2 adds to 1.002400; allowed: a sum of 1, to 0.001",

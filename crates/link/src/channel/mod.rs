@@ -1,4 +1,5 @@
-//! Error processes: which transmissions a channel corrupts, and what happens to those ([`effect`]).
+//! Error processes: the selection of the transmissions that a channel corrupts, and their treatment
+//! ([`effect`]).
 
 pub mod bit;
 mod chain;
@@ -26,7 +27,8 @@ pub use mode::{Coding, Frame, Mode, Modulation};
 use bentpipe_core::{kinds, Problems, Stream, Time};
 
 kinds! {
-    /// The error process of a channel: which packets, or units of the framing, it corrupts.
+    /// The error process of a channel, which selects the packets, or units of the framing, to
+    /// corrupt.
     #[schemars(rename = "Error")]
     pub enum Config: Channel {
         "none" => None(none::Config),
@@ -54,15 +56,17 @@ pub trait Channel {
     /// Builds the process, or returns `None` for a channel without errors.
     fn build(&self) -> Option<Box<dyn Process>>;
 
-    /// What happens to the packets that it corrupts.
+    /// Returns the treatment of corrupted packets.
     fn effect(&self) -> Effect {
         Effect::Drop
     }
 
-    /// Expected fraction of `packets` packets of `bytes` bytes on average that is corrupted.
+    /// Returns the expected fraction of corrupted packets, for `packets` packets of `bytes` bytes
+    /// on average.
     fn expected_loss(&self, packets: u64, bytes: f64) -> f64;
 
-    /// Expected fraction of radio frames like this that is corrupted. By default their mode makes no difference.
+    /// Returns the expected fraction of corrupted radio frames of this kind. By default the mode
+    /// makes no difference.
     fn expected_frame_loss(&self, frame: Frame) -> f64 {
         self.expected_loss(1, f64::from(frame.bytes))
     }
@@ -71,20 +75,22 @@ pub trait Channel {
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// Decides which transmission units are corrupted.
+/// An error process: decides which transmission units are corrupted.
 pub trait Process: Send {
-    /// Returns whether a unit of `bytes`, whose last bit arrives at `now`, is corrupted. Called once per
-    /// unit, in order.
+    /// Returns true if a unit of `bytes`, whose last bit arrives at `now`, is corrupted. Called
+    /// once per unit, in order.
     fn spoils(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool;
 
-    /// Returns whether a radio frame whose last bit arrives at `now` is corrupted. Called once per frame on the air,
-    /// retransmissions and acknowledgments included, in order of time. By default its mode makes no difference.
+    /// Returns true if a radio frame whose last bit arrives at `now` is corrupted. Called once per
+    /// frame on the air, with retransmissions and acknowledgments, in order of time. By default the
+    /// mode makes no difference.
     #[inline]
     fn spoils_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
         self.spoils(now, frame.bytes, stream)
     }
 
-    /// The ratio of signal to noise at `now` in dB, of a process that knows one. Never earlier than the last call.
+    /// Returns the signal-to-noise ratio at `now` in dB, for a process that knows one. `now` never
+    /// decreases.
     fn snr_db(&mut self, _now: Time, _stream: &mut Stream) -> Option<f64> {
         None
     }

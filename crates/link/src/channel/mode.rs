@@ -1,26 +1,27 @@
-//! Radio frames: how their bits are modulated and coded, which decides how much noise they withstand.
+//! Radio frames: the modulation and coding of their bits, which determine the noise that they
+//! withstand.
 
 use bentpipe_core::Rate;
 
-/// A unit as it is sent over the air: a frame, or one MPDU of an aggregate.
+/// A unit on the air: a frame, or one MPDU of an aggregate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// Bytes from the first one of its MAC header to the last one of its check sequence.
+    /// Size in bytes, from the MAC header to the frame check sequence, both included.
     pub bytes: u32,
-    /// How the bits of a frame are sent.
+    /// Modulation and coding of the frame.
     pub mode: Mode,
 }
 
-/// A modulation with its coding and the data rate that results.
+/// A modulation with its coding and the resulting data rate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Mode {
     /// Data rate in kbit/s, such as 5500 or 54000.
     pub kbit_s: u32,
-    /// The modulation, with the coding in front of it.
+    /// The modulation, with the channel code before it.
     pub modulation: Modulation,
 }
 
-/// How bits become a radio signal.
+/// The modulation of bits on a radio carrier.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Modulation {
     /// Spread by a Barker sequence of 11 chips, two phases: 1 Mbit/s (IEEE 802.11-2016, clause 15).
@@ -40,16 +41,17 @@ pub enum Modulation {
     },
 }
 
-/// Rate of the convolutional code of constraint length 7 with the generators 133 and 171 (octal), punctured.
+/// Rate of the convolutional code of constraint length 7 with the generators 133 and 171 (octal),
+/// punctured.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Coding {
     /// Rate 1/2: the code without puncturing.
     Half,
-    /// Rate 2/3.
+    /// Rate 2/3, punctured.
     TwoThirds,
-    /// Rate 3/4.
+    /// Rate 3/4, punctured.
     ThreeQuarters,
-    /// Rate 5/6.
+    /// Rate 5/6, punctured.
     FiveSixths,
 }
 
@@ -61,7 +63,7 @@ impl Mode {
 }
 
 impl Coding {
-    /// Information bits and coded bits: 3 and 4 for a rate of 3/4.
+    /// Returns information bits and coded bits: 3 and 4 for a rate of 3/4.
     pub const fn ratio(self) -> (u32, u32) {
         match self {
             Coding::Half => (1, 2),

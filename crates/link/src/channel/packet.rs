@@ -1,4 +1,5 @@
-//! Independent packet errors: each packet is corrupted with the same probability, whatever its size.
+//! Independent packet errors: each packet is corrupted with the same probability, regardless of its
+//! size.
 //!
 //! ```toml
 //! error = { kind = "packet", probability = 0.01 }
@@ -9,16 +10,16 @@ use bentpipe_core::{Fraction, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Independent packet errors: each packet, or unit of the framing, is corrupted with the same probability,
-/// whatever its size.
+/// Independent packet errors: each packet, or unit of the framing, is corrupted with the same
+/// probability, regardless of its size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Probability that a packet is corrupted, 0 to 1.
+    /// Corruption probability of a packet, 0 to 1.
     pub probability: Fraction,
-    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
-    /// in its payload that no checksum reveals.
+    /// Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"`
+    /// delivers them with a bit error, which the receiver detects and drops. `"valid-checksum"`
+    /// delivers them with a bit error in the payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }

@@ -1,13 +1,13 @@
-//! Errors by the ratio of signal to noise: a frame survives with the probability that all its bits are right at the
-//! ratio of the moment, which fading and shadowing vary.
+//! Errors by signal-to-noise ratio: a frame survives with the probability that all its bits are
+//! right at the current ratio, which fading and shadowing vary.
 //!
 //! ```text
 //! SNR(t) = snr_db + shadowing(t) [dB],  times the power gain of the fading at t
 //! ```
 //!
-//! The ratio counts as constant during a frame. `success.rs` has the probabilities by modulation, `fading` the
-//! variations, both with their sources. `speed` is that of the station or of what moves around it; at 0 m/s fading
-//! and shadowing are drawn once and stay.
+//! The ratio is constant during a frame. `success.rs` has the probabilities by modulation, `fading`
+//! the variations, both with their sources. `speed` is the speed of the station or of objects
+//! around it; at 0 m/s fading and shadowing are drawn once and do not change.
 //!
 //! ```toml
 //! error = { kind = "snr", snr_db = 18, fading = { kind = "rice", k_factor = 2 }, speed = "1 m/s",
@@ -22,31 +22,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
-/// Errors by the ratio of signal to noise, with fading and shadowing by speed, and by the modulation of a frame.
+/// Errors by signal-to-noise ratio: with fading and shadowing at a speed, and by the modulation of
+/// a frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Ratio of the mean signal to the noise in the receiver's channel (22 MHz for DSSS and CCK), in dB.
+    /// Ratio of the mean signal to the noise in the receiver's channel (22 MHz for DSSS and CCK),
+    /// in dB, from -100 to 200.
     pub snr_db: Real<-100_000, 200_000>,
-    /// Fast fading around the mean; none by default.
+    /// Fast fading around the mean. Default none.
     #[serde(default)]
     pub fading: fading::Config,
-    /// Slow variation of the mean; none by default.
+    /// Slow variation of the mean. Default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shadowing: Option<shadowing::Config>,
-    /// Speed of the station, or of what moves around it; 1 m/s by default, a walking person.
+    /// Speed of the station or of objects around it. Default 1 m/s, a walking person.
     #[serde(default = "walking")]
     pub speed: Speed,
-    /// Wavelength of the carrier; 0.123 m by default, channel 6 of the 2.4 GHz band (2.437 GHz).
+    /// Wavelength of the carrier. Default 0.123 m, channel 6 of the 2.4 GHz band (2.437 GHz).
     #[serde(default = "channel_6")]
     pub wavelength: Distance,
-    /// Modulation of packets on a link that has no modulations of its own; `"cck-11"` by default. The number is
-    /// the rate in Mbit/s that the modulation has in IEEE 802.11; the link keeps its own.
+    /// Modulation of packets on a link without its own modulations. Default `"cck-11"`. The number
+    /// is the rate in Mbit/s of the modulation in IEEE 802.11; the link keeps its own rate.
     #[serde(default)]
     pub mode: Named,
-    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
-    /// in its payload that no checksum reveals.
+    /// Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"`
+    /// delivers them with a bit error, which the receiver detects and drops. `"valid-checksum"`
+    /// delivers them with a bit error in the payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
@@ -59,14 +61,14 @@ const fn channel_6() -> Distance {
     Distance::from_metres(0.123)
 }
 
-/// A modulation of IEEE 802.11 by its name and data rate.
+/// A modulation of IEEE 802.11, named after its data rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Modulation")]
 pub enum Named {
-    /// DBPSK with a Barker sequence.
+    /// DBPSK with a Barker sequence, 1 Mbit/s.
     #[serde(rename = "dsss-1")]
     Dsss1,
-    /// DQPSK with a Barker sequence.
+    /// DQPSK with a Barker sequence, 2 Mbit/s.
     #[serde(rename = "dsss-2")]
     Dsss2,
     /// Complementary code keying with 4 bits per symbol.
@@ -76,34 +78,34 @@ pub enum Named {
     #[default]
     #[serde(rename = "cck-11")]
     Cck11,
-    /// BPSK, code rate 1/2.
+    /// OFDM with BPSK, code rate 1/2.
     #[serde(rename = "ofdm-6")]
     Ofdm6,
-    /// BPSK, code rate 3/4.
+    /// OFDM with BPSK, code rate 3/4.
     #[serde(rename = "ofdm-9")]
     Ofdm9,
-    /// QPSK, code rate 1/2.
+    /// OFDM with QPSK, code rate 1/2.
     #[serde(rename = "ofdm-12")]
     Ofdm12,
-    /// QPSK, code rate 3/4.
+    /// OFDM with QPSK, code rate 3/4.
     #[serde(rename = "ofdm-18")]
     Ofdm18,
-    /// 16-QAM, code rate 1/2.
+    /// OFDM with 16-QAM, code rate 1/2.
     #[serde(rename = "ofdm-24")]
     Ofdm24,
-    /// 16-QAM, code rate 3/4.
+    /// OFDM with 16-QAM, code rate 3/4.
     #[serde(rename = "ofdm-36")]
     Ofdm36,
-    /// 64-QAM, code rate 2/3.
+    /// OFDM with 64-QAM, code rate 2/3.
     #[serde(rename = "ofdm-48")]
     Ofdm48,
-    /// 64-QAM, code rate 3/4.
+    /// OFDM with 64-QAM, code rate 3/4.
     #[serde(rename = "ofdm-54")]
     Ofdm54,
 }
 
 impl Named {
-    /// The modulation with its data rate.
+    /// Returns the modulation with its data rate.
     pub fn mode(self) -> Mode {
         let ofdm = |bits, coding| Modulation::Ofdm { bits, coding };
         let (kbit_s, modulation) = match self {
@@ -124,7 +126,7 @@ impl Named {
     }
 }
 
-/// The variations of the signal, drawn when the first frame comes.
+/// The variations of the signal, drawn at the first frame.
 struct Variation {
     gain: Box<dyn Gain>,
     shadow: Option<Shadow>,
@@ -181,7 +183,7 @@ impl Config {
 }
 
 impl Radio {
-    /// The ratio of the moment, not in dB.
+    /// Returns the current ratio, not in dB.
     fn snr(&mut self, now: Time, stream: &mut Stream) -> f64 {
         let config = &self.config;
         let variation = self.variation.get_or_insert_with(|| {
@@ -277,7 +279,8 @@ mod tests {
             lost.iter().filter(|lost| **lost).count() as f64 / bursts as f64
         };
         let (slow, fast) = (burst("0.1 m/s"), burst("10 m/s"));
-        // A fade lasts a time in inverse proportion to the speed; at 10 m/s frames 5 ms apart are nearly independent.
+        // The duration of a fade is inversely proportional to the speed; at 10 m/s, frames 5 ms
+        // apart are nearly independent.
         assert!(slow > 10.0 * fast && fast < 2.0, "{slow} {fast}");
     }
 

@@ -1,12 +1,14 @@
-//! Errors by states of the received signal: a Markov chain in time, each of whose states has a loss per data
+//! Errors by states of the received signal: a Markov chain in time with a loss per state and data
 //! rate.
 //!
-//! The chain takes a step every `step`, whether a frame is sent or not. In state i a frame at the rate of column
-//! j is lost with probability `loss[i][j]`. With a single column, or on a link that knows no modulations, the
-//! rate makes no difference: there a frame takes the column of `rate`, the last one by default.
+//! The chain takes a step every `step`, independent of the traffic. In state i, a frame at the rate
+//! of column j is lost with probability `loss[i][j]`. The rate makes no difference with a single
+//! column. On a link without modulations, a frame uses the column of `rate`, by default the last
+//! one.
 //!
-//! The WICHMO part of the SatNEx platform describes an 802.11 channel by three states, above -30 dBm, from -60
-//! to -30 dBm and below -60 dBm, which a memoryless chain leaves for each other, with a packet loss per state.
+//! The WICHMO part of the SatNEx platform describes an 802.11 channel by three states, above -30
+//! dBm, from -60 to -30 dBm and below -60 dBm, with a packet loss per state. A memoryless chain
+//! moves between them.
 //!
 //! ```toml
 //! error = { kind = "snr-states", step = "5 ms", rates = ["1 Mbit/s", "11 Mbit/s"],
@@ -20,40 +22,42 @@ use bentpipe_core::{Fraction, Problems, Rate, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Errors by states of the received signal: a Markov chain in time with a loss probability per state and data
-/// rate.
+/// Errors by states of the received signal: a Markov chain in time with a loss probability per
+/// state and data rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// One row per state, 1 to 64, with the probability that a frame is corrupted at each of the `rates`.
+    /// Corruption probabilities, 0 to 1: one row per state (1 to 64), with one column for each of
+    /// the `rates`.
     pub loss: Vec<Vec<Fraction>>,
-    /// Data rates of the columns of `loss`, in ascending order. A frame takes the column of the highest rate that
-    /// is not above its own, or the first one. If unset, `loss` has one column, for all rates.
+    /// Data rates of the columns of `loss`, in ascending order. A frame uses the column of the
+    /// highest rate that does not exceed its own, or the first column. If unset, `loss` has one
+    /// column for all rates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<Rate>,
-    /// Data rate of packets on a link that has no modulations of its own. By default the highest of `rates`.
+    /// Data rate of packets on a link without its own modulations. Default the highest of `rates`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// One row per state, with the probability of each next state. Each row adds to 1; a difference of up to
-    /// 0.001, as rounded numbers have, is divided out.
+    /// Transition probabilities: one row per state, with the probability of each next state. Each
+    /// row adds to 1; a difference of up to 0.001 from rounding is removed by scaling.
     pub transitions: Vec<Vec<Fraction>>,
     /// Time between two steps of the chain.
     pub step: Span,
-    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
-    /// in its payload that no checksum reveals.
+    /// Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"`
+    /// delivers them with a bit error, which the receiver detects and drops. `"valid-checksum"`
+    /// delivers them with a bit error in the payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
 
 impl Config {
-    /// The column of a frame at this rate.
+    /// Returns the column of a frame at this rate.
     fn column(&self, rate: Option<Rate>) -> usize {
         let below = |rate| self.rates.partition_point(|one| *one <= rate).saturating_sub(1);
         rate.map_or(self.rates.len().saturating_sub(1), below)
     }
 
-    /// Probability that a frame at this rate is corrupted.
+    /// Returns the probability that a frame at this rate is corrupted.
     fn loss_at(&self, rate: Option<Rate>) -> f64 {
         let column = self.column(rate);
         let states = distribution(&self.transitions);
@@ -61,7 +65,8 @@ impl Config {
     }
 }
 
-/// Steps that are taken one by one; a chain that was left alone for longer is drawn from its stationary distribution.
+/// Number of steps that are simulated one by one. After a longer pause the state is drawn from the
+/// stationary distribution.
 const MOST_STEPS: u64 = 1 << 16;
 
 struct States {

@@ -1,6 +1,7 @@
-//! Frame success by the ratio of signal to noise: the probability that all bits of a frame are right.
+//! Frame success by signal-to-noise ratio: the probability that all bits of a frame are right.
 //!
-//! **DSSS and CCK.** The ratio gamma is that in the 22 MHz of the channel, so that Eb/N0 = gamma 22 MHz / rate.
+//! **DSSS and CCK.** The ratio gamma refers to the 22 MHz of the channel, so Eb/N0 = gamma 22 MHz /
+//! rate.
 //!
 //! ```text
 //! 1 Mbit/s   DBPSK   Pb = exp(-Eb/N0) / 2
@@ -8,14 +9,15 @@
 //! 5.5, 11    CCK     1 - Ps = integral over x from -b of phi(x) (2 Phi(x + b) - 1)^7,   b = sqrt(2 Es/N0)
 //! ```
 //!
-//! where phi and Phi are the density and the distribution of a standard normal variable. A CCK symbol of
-//! 5.5 Mbit/s is one of 16 biorthogonal signals; one of 11 Mbit/s counts as two such decisions, each with half
-//! of its energy. Sources: J. G. Proakis, "Digital Communications", 4th edition, sections 5.2.2 and 5.2.8; for
-//! DQPSK the approximation of G. Ferrari and G. E. Corazza, "Tight bounds and accurate approximations for
-//! DQPSK transmission bit error rate", Electronics Letters 40(20), 2004.
+//! where phi and Phi are the density and the distribution of a standard normal variable. A CCK
+//! symbol of 5.5 Mbit/s is one of 16 biorthogonal signals; one of 11 Mbit/s counts as two such
+//! decisions, each with half of its energy. Sources: J. G. Proakis, "Digital Communications", 4th
+//! edition, sections 5.2.2 and 5.2.8; for DQPSK the approximation of G. Ferrari and G. E. Corazza,
+//! "Tight bounds and accurate approximations for DQPSK transmission bit error rate", Electronics
+//! Letters 40(20), 2004.
 //!
-//! **OFDM.** The ratio is that of a subcarrier. With the bit error probability p of the demodulator, the first
-//! ten terms of the union bound give that of the decoder:
+//! **OFDM.** The ratio refers to a subcarrier. With the bit error probability p of the demodulator,
+//! the first ten terms of the union bound give the bit error probability of the decoder:
 //!
 //! ```text
 //! BPSK    p = erfc(sqrt gamma) / 2               16-QAM   p = 3/8 erfc(sqrt(gamma / 10))
@@ -23,24 +25,26 @@
 //! Pb = 1 / (2 k) sum over d of c_d D^d,   D = sqrt(4 p (1 - p))
 //! ```
 //!
-//! with k information bits per period of the puncturing and the weights c_d of the codes. Source: G. Pei and
-//! T. R. Henderson, "Validation of OFDM error rate model in ns-3", Boeing, 2010; weights of P. Frenger, P. Orten
-//! and T. Ottosson, "Convolutional codes with optimum distance spectrum", IEEE Communications Letters 3(11),
-//! 1999, and of D. Haccoun and G. Begin, IEEE Transactions on Communications 37(11), 1989, for 5/6.
+//! with k information bits per period of the puncturing and the weights c_d of the codes. Source:
+//! G. Pei and T. R. Henderson, "Validation of OFDM error rate model in ns-3", Boeing, 2010; weights
+//! of P. Frenger, P. Orten and T. Ottosson, "Convolutional codes with optimum distance spectrum",
+//! IEEE Communications Letters 3(11), 1999, and of D. Haccoun and G. Begin, IEEE Transactions on
+//! Communications 37(11), 1989, for 5/6.
 //!
-//! Deviations: hard decisions; no synchronisation, no interference between symbols; the preamble and the
-//! header are always heard, so that a frame is lost for its bits alone.
+//! Deviations: hard decisions; no synchronisation errors and no intersymbol interference. Preamble
+//! and header are always received, so a frame is lost only because of its bits.
 
 use super::{Coding, Modulation};
 use std::f64::consts::{PI, SQRT_2};
 
-/// Chip bandwidth over which the noise of DSSS and CCK counts, in Hz.
+/// Chip bandwidth that limits the noise of DSSS and CCK, in Hz.
 const BANDWIDTH: f64 = 22e6;
-/// Symbols per second of CCK.
+/// Symbol rate of CCK in symbols per second.
 const CCK_SYMBOLS: f64 = 11e6 / 8.0;
 
 impl Modulation {
-    /// The probability that `bits` bits in a row are right at a ratio of signal to noise (not in dB).
+    /// Returns the probability that `bits` consecutive bits are right at a signal-to-noise ratio
+    /// (not in dB).
     pub fn success(self, snr: f64, bits: f64) -> f64 {
         let wrong = match self {
             Modulation::Dbpsk => 0.5 * (-snr * BANDWIDTH / 1e6).exp(),
@@ -57,7 +61,7 @@ impl Modulation {
     }
 }
 
-/// (1 + x)^n without loss of digits for a small x; 0 for x up to -1.
+/// A power (1 + x)^n without loss of digits for a small x; 0 for x up to -1.
 trait Power {
     fn ln_1p_power(self, n: f64) -> f64;
 }
@@ -78,9 +82,9 @@ fn dqpsk(eb_n0: f64) -> f64 {
     (factor / eb_n0.sqrt() * (-(2.0 - SQRT_2) * eb_n0).exp()).min(0.5)
 }
 
-/// The probability of a wrong decision among 16 biorthogonal signals, by Simpson's rule.
+/// Returns the probability of a wrong decision among 16 biorthogonal signals, by Simpson's rule.
 fn wrong_of_sixteen(es_n0: f64) -> f64 {
-    /// Beyond so many standard deviations nothing is left that a frame could notice.
+    /// Number of standard deviations beyond which the integrand is negligible.
     const FAR: f64 = 9.0;
     const STEPS: usize = 128;
     let b = (2.0 * es_n0).sqrt();
@@ -97,12 +101,12 @@ fn wrong_of_sixteen(es_n0: f64) -> f64 {
     (sum * step / 3.0 + tail(-from)).min(1.0)
 }
 
-/// The probability that a standard normal variable exceeds `x`.
+/// Returns the probability that a standard normal variable exceeds `x`.
 fn tail(x: f64) -> f64 {
     0.5 * libm::erfc(x / SQRT_2)
 }
 
-/// The probability of a wrong coded bit, by the coded bits per subcarrier.
+/// Returns the probability of a wrong coded bit, by the coded bits per subcarrier.
 fn demodulated(bits: u8, snr: f64) -> f64 {
     let (factor, divisor) = match bits {
         0 | 1 => (0.5, 1.0),
@@ -113,7 +117,7 @@ fn demodulated(bits: u8, snr: f64) -> f64 {
     factor * libm::erfc((snr / divisor).sqrt())
 }
 
-/// The probability of a wrong bit behind the decoder.
+/// Returns the probability of a wrong bit after the decoder.
 fn decoded(p: f64, coding: Coding) -> f64 {
     let (k, free, step, weights): (f64, i32, i32, &[f64]) = match coding {
         Coding::Half => (1.0, 10, 2, &HALF),
@@ -207,8 +211,9 @@ mod tests {
         assert_eq!(checked, 24);
     }
 
-    /// The weights of a punctured code: the generators 133 and 171 (octal), coded bits where `kept` is 1.
-    /// Counts the information bits of all paths that leave the zero state and come back with each distance.
+    /// Returns the weights of a punctured code with the generators 133 and 171 (octal). Coded bits
+    /// are sent where `kept` is 1. Counts the information bits of all paths that leave the zero
+    /// state and return to it, by distance.
     fn spectrum(kept: &[[u8; 2]], terms: usize, free: usize) -> Vec<f64> {
         let most = free + 2 * terms;
         let period = kept.len();
@@ -261,7 +266,8 @@ mod tests {
 
     #[test]
     fn the_weights_are_those_of_the_codes_of_802_11() {
-        // Puncturing by IEEE 802.11-2016, figure 17-9: which of the two coded bits of each input are sent.
+        // Puncturing by IEEE 802.11-2016, figure 17-9: the coded bits that are sent for each input
+        // bit.
         let half = spectrum(&[[1, 1]], 5, 10);
         assert_eq!(half.iter().step_by(2).take(5).copied().collect::<Vec<_>>(), HALF[..5]);
         assert_eq!(spectrum(&[[1, 1], [1, 0]], 4, 6)[..4], TWO_THIRDS[..4]);

@@ -1,9 +1,10 @@
-//! Errors by a trace: the recorded outcomes of frames, one after the other, from the beginning again after the
-//! last.
+//! Errors by a trace: the recorded outcomes of frames in order, repeated from the beginning after
+//! the last.
 //!
-//! The trace is comma-separated text whose first line names the columns. The column `lost` has 0 for a frame
-//! that was received and 1 for one that was lost. With a column `frames`, a row stands for so many frames in a
-//! row; without it, for one. Other columns are ignored; empty lines and lines that start with # are skipped.
+//! The trace is comma-separated text whose first line names the columns. Column `lost` contains 0
+//! for a received frame and 1 for a lost frame. With a column `frames`, a row represents that many
+//! consecutive frames; otherwise one. Other columns are ignored. Empty lines and lines that start
+//! with # are skipped.
 //!
 //! ```text
 //! lost,frames
@@ -11,17 +12,18 @@
 //! 1,3
 //! ```
 //!
-//! `start` is the frame with which a run begins. By default it is drawn at random, as every replication would
-//! otherwise see the same losses at the same times. Each transmission takes the next outcome, unless `interval`
-//! tells how far apart the frames were sent when the trace was recorded: then the trace passes with the time,
-//! and a transmission meets the last outcome that was recorded before it.
+//! `start` is the frame with which a run begins. By default it is drawn at random, because
+//! otherwise every replication would have the same losses at the same times. Each transmission
+//! takes the next outcome. If `interval` gives the time between the recorded frames, the trace
+//! advances with time instead, and a transmission takes the last outcome that was recorded before
+//! it.
 //!
 //! ```toml
 //! error = { kind = "trace", outcomes = { file = "office.csv" } }
 //! ```
 //!
-//! `bentpipe trace` converts between rows and run lengths, and `bentpipe fit` gives processes that resemble a
-//! trace.
+//! `bentpipe trace` converts between rows and run lengths. `bentpipe fit` finds processes similar
+//! to a trace.
 
 use super::{Channel, Effect, Process};
 use bentpipe_core::{Count, Problems, Sample, Span, Stream, Time};
@@ -29,25 +31,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Errors by a trace: packets are corrupted as the frames of a recording were lost; after its end it begins
-/// again.
+/// Errors by a trace: packets are corrupted where the frames of a recording were lost. The
+/// recording repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The outcomes: a comma-separated table with a column `lost`, 0 or 1, and a row per frame, or with a column
-    /// `frames` besides and a row per run of frames of the same outcome. At least one frame is received and one
-    /// is lost. As a file at most 4 MiB: `bentpipe trace` shortens a table to its runs.
+    /// The outcomes: a comma-separated table with a column `lost`, 0 or 1, and a row per frame.
+    /// With a further column `frames`, each row is a run of frames of the same outcome. At least
+    /// one frame must be received and one lost. A file may have up to 4 MiB; `bentpipe trace`
+    /// shortens a table to its runs.
     pub outcomes: Outcomes,
-    /// Number of the frame with which the run begins; the first one is 1. Drawn at random if unset.
+    /// Number of the frame with which the run begins, from 1. Drawn at random if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Count<1, 1_000_000_000_000>>,
-    /// Time between the frames of the trace when it was recorded. If set, the trace passes with the time, and a
-    /// packet meets the outcome that was recorded last; if unset, each packet takes the next outcome.
+    /// Time between the recorded frames. If set, the trace advances with time, and a packet takes
+    /// the outcome that was recorded last. If unset, each packet takes the next outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Span>,
-    /// What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    /// with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit
-    /// in its payload that no checksum reveals.
+    /// Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"`
+    /// delivers them with a bit error, which the receiver detects and drops. `"valid-checksum"`
+    /// delivers them with a bit error in the payload that no checksum reveals.
     #[serde(default)]
     pub effect: Effect,
 }
@@ -55,9 +58,9 @@ pub struct Config {
 /// The outcomes of frames, as runs of frames with the same outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcomes {
-    /// The runs as text, which is shorter than a row per frame.
+    /// The runs as text, which is shorter than one row per frame.
     text: String,
-    /// Whether the frames of the first run were lost; those of the second were not, and so on.
+    /// True if the frames of the first run were lost. Runs alternate.
     lost_first: bool,
     /// Number of frames up to the end of each run.
     ends: Arc<[u64]>,
@@ -67,7 +70,7 @@ impl Outcomes {
     /// Parses the text of a frame trace.
     ///
     /// # Errors
-    /// The faulty line and what is allowed there.
+    /// Returns the faulty line and the allowed values.
     pub fn parse(text: &str) -> Result<Outcomes, String> {
         let mut lines = (1..).zip(text.lines().map(str::trim));
         let mut lines = lines.by_ref().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -123,17 +126,17 @@ impl Outcomes {
         self.ends.last().copied().unwrap_or_default()
     }
 
-    /// Whether the frames of a run were lost.
+    /// Returns true if the frames of a run were lost.
     fn lost(&self, run: usize) -> bool {
         self.lost_first == (run & 1 == 0)
     }
 
-    /// The run to which a frame belongs, counted from 0.
+    /// Returns the index of the run that contains a frame.
     fn run_of(&self, frame: u64) -> usize {
         self.ends.partition_point(|end| *end <= frame)
     }
 
-    /// Number of lost frames among the first ones.
+    /// Returns the number of lost frames among the first `frames`.
     fn lost_among(&self, frames: u64) -> u64 {
         let begin = |run: usize| if run == 0 { 0 } else { self.ends[run - 1] };
         let part = |run: usize| self.ends[run].min(frames) - begin(run);
@@ -176,7 +179,7 @@ impl Channel for Config {
         else {
             return of_all;
         };
-        // From its start, at most once around.
+        // At most one pass, from the start.
         let (first, end) = (start.value() - 1, start.value() - 1 + packets);
         let among = |frames: u64| self.outcomes.lost_among(frames.min(all));
         let again = if end > all { among(end - all) } else { 0 };

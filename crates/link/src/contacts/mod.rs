@@ -1,11 +1,14 @@
-//! Contacts of a link: the intervals in which it is open, as its node sees the other one rise and set, or as a plan says.
+//! Contacts of a link: the intervals in which it is open, computed from the orbits or given by a
+//! plan.
 //!
-//! Outside its contacts a link transmits nothing; packets wait in its queue. A packet whose last bit has left when a contact
-//! ends is in flight and arrives; a packet whose transmission the end cuts off is lost ([`CUT_OFF`]), since a transmitter does not look
-//! ahead: it is not kept for the next contact. A contact can have a rate and a light time of its own, which hold from its start.
+//! Outside its contacts a link transmits nothing; packets wait in its queue. A packet whose last
+//! bit has been sent when a contact ends is in flight and arrives. A packet whose transmission is
+//! cut off by the end is lost ([`CUT_OFF`]) and not kept for the next contact, because a
+//! transmitter does not look ahead. A contact can have its own rate and light time, which apply
+//! from its start.
 //!
-//! An outage takes its time away from the contacts. If it is announced, those who plan with the contacts know of it
-//! ([`Config::plan`]); an unannounced one surprises them.
+//! An outage removes time from the contacts. Routing knows of announced outages ([`Config::plan`]),
+//! and does not know of unannounced ones.
 
 pub mod plan;
 pub mod random;
@@ -17,11 +20,11 @@ use bentpipe_stage::DropReason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The contact ended while the packet was transmitted.
+/// Drop reason: the contact ended during the transmission of the packet.
 pub const CUT_OFF: DropReason = DropReason::new("contact ended during the transmission");
 
 kinds! {
-    /// How the contacts of a link are determined.
+    /// The source of a link's contacts.
     #[schemars(rename = "ContactKind")]
     pub enum Kind: Contacts {
         "plan" => Plan(plan::Config),
@@ -30,37 +33,37 @@ kinds! {
     }
 }
 
-/// What the `Config` of a kind of contacts can do.
+/// The contract of a kind of contacts, implemented by its `Config`.
 pub trait Contacts {
-    /// The openings from `from` to `to` in order of time, each after the end of the one before.
+    /// Returns the openings from `from` to `to` in order of time, without overlaps.
     fn openings(&self, from: &str, to: &str, stream: Stream) -> Box<dyn Iterator<Item = Opening> + Send>;
 
-    /// Whether the openings can be known in advance: those that routing plans with.
+    /// Returns true if the openings are known in advance, so that routing can use them.
     fn is_known(&self) -> bool {
         true
     }
 
-    /// Adds what is wrong for a link between two nodes.
+    /// Adds the problems for a link between two nodes.
     fn check(&self, from: &str, to: &str, problems: &mut Problems);
 
-    /// Adds what is allowed and may not be intended. Nothing by default.
+    /// Adds remarks on settings that are allowed but may be unintended. None by default.
     fn remark(&self, _remarks: &mut Problems) {}
 }
 
 /// An interval in which a link is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// When it opens.
+    /// Time at which the link opens.
     pub start: Time,
-    /// When it closes.
+    /// Time at which the link closes.
     pub end: Time,
-    /// Its rate, if it has one of its own.
+    /// Rate during the opening; the link's rate if unset.
     pub rate: Option<Rate>,
-    /// Its light time, if it has one of its own.
+    /// Light time during the opening; the link's delay if unset.
     pub delay: Option<Span>,
 }
 
-/// The intervals in which a link is open. Outside of them its packets wait.
+/// The contacts of a link: the intervals in which it is open. Packets wait outside of them.
 ///
 /// ```toml
 /// [link.contacts]
@@ -71,14 +74,14 @@ pub struct Opening {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Contacts")]
 pub struct Config {
-    /// When the link is open: by a contact plan, in periodic windows, or for random times.
+    /// Source of the contacts: a contact plan, periodic windows, or random times.
     pub when: Kind,
-    /// Intervals that are taken away from the contacts. None by default.
+    /// Intervals that are removed from the contacts. Default none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
 }
 
-/// An interval in which a link fails during its contacts.
+/// An interval in which a link fails, even during a contact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {
@@ -86,13 +89,13 @@ pub struct Outage {
     pub start: Span,
     /// End of the interval, counted from the start of the run.
     pub end: Span,
-    /// Whether routing knows of it in advance; off by default.
+    /// True if routing knows of the outage in advance. Default false.
     #[serde(default)]
     pub announced: bool,
 }
 
 impl Config {
-    /// The openings from `from` to `to`, without outages.
+    /// Returns the openings from `from` to `to`, without outages.
     pub fn openings(&self, from: &str, to: &str, stream: Stream) -> Openings {
         Openings {
             inner: self.when.openings(from, to, stream),
@@ -101,7 +104,8 @@ impl Config {
         }
     }
 
-    /// The contacts from `from` to `to` up to `until` that can be known in advance. None if they are random.
+    /// Returns the contacts from `from` to `to` up to `until` that are known in advance; `None` if
+    /// they are random.
     pub fn known(&self, from: &str, to: &str, until: Time) -> Option<Vec<Opening>> {
         if !self.when.is_known() {
             return None;
@@ -112,12 +116,12 @@ impl Config {
         Some(openings.take_while(|opening| opening.start < until).collect())
     }
 
-    /// Adds what is allowed and may not be intended.
+    /// Adds remarks on settings that are allowed but may be unintended.
     pub fn remark(&self, remarks: &mut Problems) {
         remarks.within("when", |remarks| self.when.remark(remarks));
     }
 
-    /// Adds what is wrong for a link between two nodes.
+    /// Adds the problems for a link between two nodes.
     pub fn check(&self, from: &str, to: &str, problems: &mut Problems) {
         problems.within("when", |problems| self.when.check(from, to, problems));
         for (index, outage) in self.outages.iter().enumerate() {
@@ -136,7 +140,7 @@ impl Config {
     }
 }
 
-/// Outages as intervals in order of time.
+/// Returns the wanted outages as intervals in order of time.
 fn cuts(outages: &[Outage], wanted: impl Fn(&Outage) -> bool) -> Vec<(Time, Time)> {
     let wanted = outages.iter().filter(|outage| wanted(outage));
     let mut cuts: Vec<_> =
@@ -149,7 +153,7 @@ fn cuts(outages: &[Outage], wanted: impl Fn(&Outage) -> bool) -> Vec<(Time, Time
 pub struct Openings {
     inner: Box<dyn Iterator<Item = Opening> + Send>,
     outages: Vec<(Time, Time)>,
-    /// What is left of an opening behind an outage.
+    /// The remainder of an opening after an outage.
     rest: Option<Opening>,
 }
 
@@ -159,7 +163,7 @@ impl Iterator for Openings {
     fn next(&mut self) -> Option<Opening> {
         loop {
             let mut opening = self.rest.take().or_else(|| self.inner.next())?;
-            // The first outage that reaches into the opening.
+            // The first outage that overlaps the opening.
             let outage =
                 self.outages.iter().find(|(start, end)| *start < opening.end && *end > opening.start);
             let Some(&(start, end)) = outage else { return Some(opening) };
@@ -174,20 +178,20 @@ impl Iterator for Openings {
     }
 }
 
-/// Where a link stands in its openings.
+/// The position of a link in its openings.
 pub(super) struct Standing {
     openings: Openings,
-    /// The opening that holds or comes next, if any.
+    /// The current or next opening, if any.
     pub opening: Option<Opening>,
     pub is_open: bool,
 }
 
-/// What happens to a link at a time.
+/// A change of a link's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// It opens with this rate and light time.
+    /// The link opens, with this rate and light time.
     Opens(Opening),
-    /// It closes, until it opens again.
+    /// The link closes until its next opening.
     Closes,
 }
 
@@ -197,17 +201,17 @@ impl Standing {
         Standing { openings, opening, is_open: false }
     }
 
-    /// When the link opens or closes next.
+    /// Returns the time of the next opening or closing, if any.
     pub fn next(&self) -> Option<Time> {
         self.opening.map(|opening| if self.is_open { opening.end } else { opening.start })
     }
 
-    /// When the link opens next, at the end of time if never.
+    /// Returns the time of the next opening, or the end of time if there is none.
     pub fn opens(&self) -> Time {
         self.opening.map_or(NEVER, |opening| opening.start)
     }
 
-    /// The turn that is due at `now`, if any.
+    /// Returns the change that is due at `now`, if any.
     pub fn turn(&mut self, now: Time) -> Option<Turn> {
         let opening = self.opening?;
         if self.next()? > now {
@@ -222,15 +226,16 @@ impl Standing {
     }
 }
 
-/// Later than any run, and early enough that spans can be added.
+/// A time later than any run, and early enough to add spans.
 const NEVER: Time = Time::from_nanos(u64::MAX / 2);
 
-/// A plan of the field as a value of a scenario: the text, or the file that holds it.
+/// A contact plan in one of the field's formats, as a scenario value: the text, or the file that
+/// contains it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanText {
     text: String,
     plan: dtn::Plan,
-    /// The reasons for the contacts that the plan does not have because they are impossible.
+    /// The reasons for the contacts that were left out of the plan because they are impossible.
     skipped: Vec<dtn::Wrong>,
 }
 
@@ -238,13 +243,14 @@ impl PlanText {
     /// Reads a plan in any of its formats.
     ///
     /// # Errors
-    /// What is wrong, line by line.
+    /// Returns the problems, line by line.
     pub fn parse(text: &str) -> Result<PlanText, String> {
         let (plan, skipped) = dtn::read::possible(text).map_err(|wrong| listed(&wrong))?;
         Ok(PlanText { text: text.to_owned(), plan, skipped })
     }
 
-    /// Adds the contacts that do not end after their start, unless the scenario says that they are skipped.
+    /// Adds the contacts that do not end after their start as problems, unless the scenario skips
+    /// them.
     pub fn check(&self, skip_impossible: bool, problems: &mut Problems) {
         if !skip_impossible && !self.skipped.is_empty() {
             let lines = listed(&self.skipped);
@@ -259,13 +265,13 @@ impl PlanText {
         }
     }
 
-    /// The contact plan as it was read and checked.
+    /// Returns the contact plan as it was read and checked.
     pub fn plan(&self) -> &dtn::Plan {
         &self.plan
     }
 }
 
-/// The first lines that are wrong with a plan.
+/// Returns the first faulty lines of a plan, as text.
 fn listed(wrong: &[dtn::Wrong]) -> String {
     const MOST: usize = 5;
     let mut shown: Vec<String> = wrong.iter().take(MOST).map(ToString::to_string).collect();

@@ -9,15 +9,15 @@ use bentpipe_core::{Problems, Rate, Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Contacts by a contact plan: those between the link's nodes, in both directions. Rates and light times of the plan replace those of
-/// the link.
+/// Contacts by a contact plan: the contacts between the link's nodes, in both directions. Rates and
+/// light times of the plan replace those of the link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The contact plan: JSON, HDTN's JSON, commands of ION, comma-separated values, or TOML.
     pub plan: PlanText,
-    /// Skips contacts of the plan that do not end after their start, as HDTN does. Off by default: a plan with such a contact is
-    /// refused.
+    /// True to skip contacts that do not end after their start, as HDTN does. Default false: a plan
+    /// with such a contact is refused.
     #[serde(default)]
     pub skip_impossible: bool,
 }
@@ -44,7 +44,7 @@ impl Contacts for Config {
             })
             .collect();
         openings.sort_by_key(|opening| (opening.start, opening.end));
-        // Contacts of one pair that overlap agree on rate and light time.
+        // Overlapping contacts of one pair agree on rate and light time.
         let mut merged: Vec<Opening> = Vec::with_capacity(openings.len());
         for opening in openings {
             match merged.last_mut() {

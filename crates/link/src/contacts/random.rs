@@ -1,4 +1,5 @@
-//! Contacts at random: open and closed for exponentially distributed times, as in models of opportunistic networks.
+//! Random contacts: open and closed for exponentially distributed times, as in models of
+//! opportunistic networks.
 //!
 //! ```toml
 //! when = { kind = "random", open = "10 min", closed = "80 min" }
@@ -9,8 +10,8 @@ use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Contacts at random: the link is closed first, then open and closed for exponentially distributed times. Both directions
-/// are open at the same times.
+/// Random contacts: the link is closed first, then open and closed for exponentially distributed
+/// times. Both directions are open at the same times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -31,7 +32,7 @@ impl Contacts for Config {
         Box::new(std::iter::from_fn(move || {
             let start = now + Span::from_secs_f64(stream.exponential(closed));
             let end = start + Span::from_secs_f64(stream.exponential(open)) + Span::from_nanos(1);
-            // The next one begins after this one has ended.
+            // The next opening begins after the end of this one.
             now = end + Span::from_nanos(1);
             Some(Opening { start, end, rate: None, delay: None })
         }))

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Start and end of each window, counted from the start of the run, in order.
     pub windows: Vec<[Span; 2]>,
-    /// Period after which the windows repeat, not shorter than the end of the last one. If unset, they do not.
+    /// Period after which the windows repeat, not shorter than the end of the last one. If unset,
+    /// they do not repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Span>,
 }

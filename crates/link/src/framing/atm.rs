@@ -1,15 +1,17 @@
-//! ATM with AAL5 (ITU-T I.363.5, RFC 2684): packet, padding and a trailer of 8 bytes fill whole cells of 48 bytes, which are
-//! sent with 5 bytes of header each. Cells are not shared between packets.
+//! ATM with AAL5 (ITU-T I.363.5, RFC 2684): packet, padding and a trailer of 8 bytes fill whole
+//! cells of 48 bytes, each sent with a header of 5 bytes. Packets do not share cells.
 //!
-//! What comes before the packet is the encapsulation's: nothing with VC multiplexing (RFC 2684, section 6); 8 bytes
-//! (AA-AA-03, 00-00-00, 08-00) with LLC/SNAP (section 5.1, routed protocols); LLC, SNAP and an Ethernet header of 14 bytes
-//! with bridged Ethernet (section 5.2, without its checksum); a header of LAN emulation and the Ethernet header with
-//! LANE (ATM Forum, LAN Emulation over ATM 1.0, section 4.1.1); 6 bytes with PPP (RFC 2364, section 5, LLC encapsulation).
-//! Bridged and emulated Ethernet frames have at least 60 bytes. So a TCP acknowledgment of 40 bytes takes two cells with
-//! all of them but VC multiplexing.
+//! The encapsulation determines the bytes before the packet: nothing with VC multiplexing (RFC
+//! 2684, section 6); 8 bytes (AA-AA-03, 00-00-00, 08-00) with LLC/SNAP (section 5.1, routed
+//! protocols); LLC, SNAP and an Ethernet header of 14 bytes with bridged Ethernet (section 5.2,
+//! without its checksum); a header of LAN emulation and the Ethernet header with LANE (ATM Forum,
+//! LAN Emulation over ATM 1.0, section 4.1.1); 6 bytes with PPP (RFC 2364, section 5, LLC
+//! encapsulation). Bridged and emulated Ethernet frames have at least 60 bytes. So a TCP
+//! acknowledgment of 40 bytes takes two cells with every encapsulation except VC multiplexing.
 //!
-//! The loss of a cell loses its packet. The loss of a packet's last cell, which marks the packet's end, also
-//! loses the next packet: the receiver takes both for one, whose length and CRC-32 do not match.
+//! The loss of a cell loses its packet. The loss of a packet's last cell, which marks the packet's
+//! end, also loses the next packet: the receiver takes both for one, whose length and CRC-32 do not
+//! match.
 //!
 //! ```toml
 //! framing = { kind = "atm", encapsulation = "llc-snap" }
@@ -20,38 +22,39 @@ use bentpipe_core::{Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// ATM with AAL5 (ITU-T I.363.5, RFC 2684): each packet, with padding and a trailer of 8 bytes, fills whole
-/// cells of 53 bytes, 48 of them payload.
+/// ATM with AAL5 (ITU-T I.363.5, RFC 2684): each packet, with padding and a trailer of 8 bytes,
+/// fills whole cells of 53 bytes, 48 of them payload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// What precedes the packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (nothing),
-    /// `"bridged"` (24 bytes, an Ethernet frame without checksum), `"lane"` (16 bytes, LAN emulation) or
-    /// `"ppp"` (6 bytes).
+    /// Encapsulation of the packet in its AAL5 frame, by the bytes before it: `"llc-snap"` (8
+    /// bytes, the default), `"vc"` (none), `"bridged"` (24 bytes, an Ethernet frame without
+    /// checksum), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes).
     pub encapsulation: Encapsulation,
 }
 
-/// What precedes a packet in its AAL5 frame, by which the receiver recognises the protocol.
+/// The encapsulation of a packet in its AAL5 frame, from which the receiver recognises the
+/// protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encapsulation {
     /// An LLC/SNAP header of 8 bytes (RFC 2684, section 5.1).
     #[default]
     LlcSnap,
-    /// Nothing: each protocol has a virtual channel (RFC 2684, section 6).
+    /// No header: each protocol has its own virtual channel (RFC 2684, section 6).
     Vc,
-    /// An LLC/SNAP header, padding and an Ethernet header, 24 bytes; the Ethernet frame has at least 60 bytes
-    /// (RFC 2684, section 5.2).
+    /// An LLC/SNAP header, padding and an Ethernet header, 24 bytes; the Ethernet frame has at
+    /// least 60 bytes (RFC 2684, section 5.2).
     Bridged,
-    /// A LAN emulation header of 2 bytes and an Ethernet header of 14; the Ethernet frame has at least 60
-    /// bytes (ATM Forum LANE 1.0).
+    /// A LAN emulation header of 2 bytes and an Ethernet header of 14; the Ethernet frame has at
+    /// least 60 bytes (ATM Forum LANE 1.0).
     Lane,
     /// An LLC header and the protocol field of PPP, 6 bytes (RFC 2364).
     Ppp,
 }
 
 impl Encapsulation {
-    /// Header bytes before the packet, and the least size of the two together.
+    /// Returns the size of the header before the packet, and the minimum size of header and packet.
     const fn sizes(self) -> (u32, u32) {
         match self {
             Encapsulation::LlcSnap => (8, 0),
@@ -62,7 +65,7 @@ impl Encapsulation {
         }
     }
 
-    /// Number of cells of the AAL5 frame of a packet of `size` bytes.
+    /// Returns the number of cells of the AAL5 frame of a packet of `size` bytes.
     pub const fn cells(self, size: u32) -> u32 {
         let (header, least) = self.sizes();
         let whole = size + header;
@@ -70,17 +73,18 @@ impl Encapsulation {
         (payload + TRAILER).div_ceil(PAYLOAD)
     }
 
-    /// Size in bytes of the longest packet: the trailer's length field has 16 bits.
+    /// Returns the size in bytes of the longest packet: the trailer's length field has 16 bits.
     pub const fn longest(self) -> u32 {
         65_535 - self.sizes().0
     }
 }
 
-/// Header of an Ethernet frame, and the least size of a frame without its checksum (IEEE 802.3).
+/// Size of the header of an Ethernet frame, and the minimum size of a frame without its checksum
+/// (IEEE 802.3).
 const ETHERNET_HEADER: u32 = 14;
 const ETHERNET_LEAST: u32 = 60;
 
-/// Size of a cell in bytes, and of its payload.
+/// Size of a cell and of its payload, in bytes.
 pub const CELL: u32 = 53;
 const PAYLOAD: u32 = 48;
 const TRAILER: u32 = 8;
@@ -126,7 +130,8 @@ mod tests {
     use super::super::tests::units;
     use super::*;
 
-    /// Rows of `tests/authorities/atm/overhead.csv`: packet, encapsulation, cells, bytes of the cells.
+    /// Rows of `tests/authorities/atm/overhead.csv`: packet, encapsulation, cells, bytes of the
+    /// cells.
     #[test]
     fn cells_are_those_of_the_authority() {
         let table = include_str!("../../../../tests/authorities/atm/overhead.csv");

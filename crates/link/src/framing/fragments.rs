@@ -1,6 +1,6 @@
-//! Fragmentation over carriers of one size, as in GSE and RLE. A packet that fits is sent whole. Any other
-//! packet fills the rest of the carrier with a first fragment and continues in the next carriers. A carrier
-//! may hold several packets.
+//! Fragmentation over carriers of one size, as in GSE and RLE. A packet that fits is sent whole.
+//! Any other packet fills the rest of the carrier with a first fragment and continues in the next
+//! carriers. A carrier may hold several packets.
 
 use super::{Added, Framer};
 
@@ -20,7 +20,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The smallest usable carrier: it must have room for at least one byte of each kind of fragment.
+    /// Returns the smallest usable carrier: it must have room for at least one byte of each kind of
+    /// fragment.
     pub fn least_carrier(&self) -> u32 {
         (self.first + 1).max(self.next + 1 + self.trailer)
     }
@@ -61,7 +62,7 @@ impl Framer for Fragments {
             let fragment = if last {
                 left
             } else {
-                // The last fragment has at least one byte.
+                // The last fragment contains at least one byte.
                 self.room.saturating_sub(header).min(most).min(left - 1)
             };
             if fragment == 0 {

@@ -1,20 +1,21 @@
-//! Generic stream encapsulation (TS 102 606-1): packets, whole or in fragments, in baseband frames of DVB-S2.
+//! Generic stream encapsulation (TS 102 606-1): packets, whole or in fragments, in baseband frames
+//! of DVB-S2.
 //!
 //! | | header bytes |
 //! | --- | --- |
 //! | whole packet | 2 (start, end, label type, length) + 2 (protocol type) + label |
 //! | first fragment | 2 + 1 (fragment identifier) + 2 (total length) + 2 + label |
 //! | others | 2 + 1 |
-//! | last | and 4 of CRC-32 behind it |
+//! | last | and 4 of CRC-32 after it |
 //!
-//! The label has 6, 3 or 0 bytes; a packet or fragment has at most 4095 bytes after its first two. The frame
-//! is the data field of the baseband frame and is protected as a whole: a lost frame loses every packet that
-//! has a part in it. A frame that is not full when it must be sent is padded. On a return link the burst
-//! takes the place of the frame. With adaptive coding and modulation, frames have the sizes of their MODCODs
-//! ([`crate::acm::frames`]).
+//! The label has 6, 3 or 0 bytes. A packet or fragment has at most 4095 bytes after its first two.
+//! The frame is the data field of the baseband frame and is protected as a whole: a lost frame
+//! loses every packet that has a part in it. A frame that is not full when it must be sent is
+//! padded. On a return link the burst replaces the frame. With adaptive coding and modulation,
+//! frames have the sizes of their MODCODs ([`crate::acm::frames`]).
 //!
-//! Limit: only whole frames are counted, neither the 10 bytes of the baseband header nor the coding. The
-//! link's rate is that of the data fields.
+//! Limit: only data fields are counted, not the 10 bytes of the baseband header and not the coding.
+//! The link's rate is that of the data fields.
 //!
 //! ```toml
 //! framing = { kind = "gse", frame = 4016 }
@@ -26,16 +27,17 @@ use bentpipe_core::{Count, Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Generic stream encapsulation (ETSI TS 102 606-1): packets, whole or in fragments, in the baseband frames
-/// of DVB-S2.
+/// Generic stream encapsulation (ETSI TS 102 606-1): packets, whole or in fragments, in the
+/// baseband frames of DVB-S2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Size in bytes of a baseband frame's data field, on links. The default, 4016, is that of QPSK 1/2 with
-    /// long frames: 32 208 bits less 80. With adaptive coding and modulation the size of the MODCOD's long frame
-    /// applies instead, on a return link that of the burst.
+    /// Size of a baseband frame's data field in bytes, on links; 8 to 8192. The default, 4016, is
+    /// that of QPSK 1/2 with long frames: 32 208 bits minus 80. With adaptive coding and
+    /// modulation, the size of the MODCOD's long frame applies instead; on a return link, that of
+    /// the burst.
     pub frame: Count<8, 8192>,
-    /// Size of the label in bytes: 0 (the default), 3 or 6.
+    /// Size of the label in bytes, 0 to 6: 0 (the default), 3 or 6.
     pub label: Count<0, 6>,
 }
 
@@ -52,7 +54,8 @@ const LENGTH: u32 = 4095;
 impl Config {
     fn shape(&self) -> Shape {
         let label = self.label.value() as u32;
-        // The length field counts what follows it, which includes up to 5 bytes of header and the label.
+        // The length field counts the bytes after it, which include up to 5 bytes of header and the
+        // label.
         Shape { whole: 4 + label, first: 7 + label, next: 3, trailer: CRC, most: LENGTH - 5 - label }
     }
 
@@ -107,13 +110,15 @@ mod tests {
         assert_eq!(units(&config(1510, 6), None, &[1500]), [(1, false)]);
         // Two in a frame of 3008, and the third in the next.
         assert_eq!(units(&config(3008, 0), None, &[1500; 3]), [(1, false), (0, true), (1, false)]);
-        // In fragments over frames of 500: 7 + 493, 3 + 497, and 3 + 493 + 4 = 500 for what is left of 1483.
+        // In fragments over frames of 500: 7 + 493, 3 + 497, and 3 + 493 + 4 = 500 for the
+        // remaining 483 and the CRC.
         assert_eq!(units(&config(500, 0), None, &[1483]), [(3, false)]);
-        // One more: the last fragment needs a frame of its own.
+        // With one byte more, the last fragment needs a frame of its own.
         assert_eq!(units(&config(500, 0), None, &[1484]), [(4, false)]);
-        // 40 + 4 leave 56 of 100: 7 + 49 of the next packet, whose 51 others, 3 + 51 + 4, are in the next frame.
+        // 40 + 4 leave 56 of 100: 7 + 49 of the next packet, whose 51 others, 3 + 51 + 4, are in
+        // the next frame.
         assert_eq!(units(&config(100, 0), None, &[40, 100, 38]), [(1, false), (1, true), (0, true)]);
-        // 100 - 58 = 42 of which 38 + 4 took all.
+        // Of 100 - 58 = 42 bytes, 38 + 4 took all.
         assert_eq!(
             units(&config(100, 0), None, &[40, 100, 38, 20]),
             [(1, false), (1, true), (0, true), (1, false)]

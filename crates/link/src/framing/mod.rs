@@ -1,14 +1,14 @@
-//! Framings: how packets are placed into the units that a link transmits, byte for byte. One file per
-//! framing.
+//! Framings: the placement of packets into the units that a link transmits, byte for byte. One file
+//! per framing.
 //!
-//! A framing turns a stream of packets into a stream of units of one size: ATM cells, MPEG transport stream
-//! packets, or whatever carries data on the link (a baseband frame, a burst). A packet costs the units that
-//! it starts. A framing that packs first fills the unit that the previous packet left open, unless that unit
-//! is already being sent. Whatever stays empty in a unit is padding.
+//! A framing turns a stream of packets into a stream of units of one size: ATM cells, MPEG
+//! transport stream packets, or other carriers (a baseband frame, a burst). A packet costs the
+//! units that it starts. A framing that packs first fills the unit that the previous packet left
+//! open, unless that unit is already being sent. The rest of a unit is padding.
 //!
-//! Errors act on units. A lost unit loses every packet that has bytes in it ([`Verdicts`]).
+//! Errors affect units. A lost unit loses every packet that has bytes in it ([`Verdicts`]).
 //!
-//! A [link](crate::Link) sends units one after the other; a DAMA terminal puts them into its slots.
+//! A [link](crate::Link) sends units one after the other. A DAMA terminal puts them into its slots.
 
 pub mod atm;
 pub mod fragments;
@@ -24,12 +24,12 @@ use crate::channel::{self, Errors, Fate};
 use bentpipe_core::{kinds, Problems, Stream, Time};
 use bentpipe_stage::{DropReason, Packet};
 
-/// The packet is longer than the framing's length field can express.
+/// Drop reason: the packet is longer than the framing's length field can express.
 pub const TOO_LONG: DropReason = DropReason::new("longer than the framing can carry");
 
 kinds! {
-    /// The framing: how packets are placed into the units that a link transmits, which determines the
-    /// overhead and what an error destroys.
+    /// The framing: the placement of packets into the units that a link transmits. It determines
+    /// the overhead, and the packets lost by an error.
     #[schemars(rename = "Framing")]
     pub enum Config: Framing {
         "none" => None(none::Config),
@@ -50,11 +50,11 @@ impl Default for Config {
 
 /// The factory of a framing, implemented by its `Config`.
 pub trait Framing {
-    /// Builds the framing of one stream of packets, or returns `None` if packets are sent as they are.
+    /// Builds the framing of one stream of packets; `None` if packets are sent without framing.
     /// `carrier` is the size of a burst in bytes, for framings that fill bursts.
     fn build(&self, carrier: Option<u32>) -> Option<Box<dyn Framer>>;
 
-    /// Size in bytes of the longest packet that the framing can carry.
+    /// Returns the size in bytes of the longest packet that the framing can carry.
     fn longest(&self) -> u32;
 
     /// Adds the problems of this configuration; `carrier` as in [`Framing::build`].
@@ -64,26 +64,27 @@ pub trait Framing {
 /// The cost of a packet: the bytes that the framing adds, and the units in which it travels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Added {
-    /// Number of units that the packet starts.
+    /// Number of units that start with the packet.
     pub units: u32,
-    /// Whether its first bytes lie in the unit that the previous packet left open.
+    /// True if the packet's first bytes lie in the unit that the previous packet left open.
     pub shares: bool,
 }
 
-/// Frames one stream of packets.
+/// A framer of one stream of packets.
 pub trait Framer: Send {
-    /// Size of a unit in bytes, as transmitted.
+    /// Returns the size of a unit in bytes, as transmitted.
     fn unit(&self) -> u32;
 
-    /// Adds a packet of `size` bytes. If `open`, the last unit can still be filled.
+    /// Adds a packet of `size` bytes. With `open`, the last unit can still be filled.
     fn add(&mut self, size: u32, open: bool) -> Added;
 
-    /// Whether the loss of a packet's last unit also loses the next packet.
+    /// Returns true if the loss of a packet's last unit also loses the next packet.
     fn merges(&self) -> bool {
         false
     }
 
-    /// Whether units without packets are sent while there is nothing to send, so that a packet waits for the end of one.
+    /// Returns true if empty units are sent while there is nothing to send, so that a packet waits
+    /// for the end of one.
     fn idles(&self) -> bool {
         false
     }
@@ -94,7 +95,7 @@ pub trait Framer: Send {
 pub struct Unit {
     /// Size of the unit in bytes.
     pub bytes: u32,
-    /// Whether the loss of a packet's last unit also loses the next packet.
+    /// True if the loss of a packet's last unit also loses the next packet.
     pub merges: bool,
 }
 
@@ -105,19 +106,20 @@ impl Unit {
     }
 }
 
-/// What a framing makes of packets of one size that follow each other without a pause.
+/// The framing of packets of one size that follow each other without a pause.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Framed {
-    /// Bytes of packets for each byte that is sent.
+    /// Bytes of packets per byte sent.
     pub efficiency: f64,
-    /// Bytes of a unit, if packets are put into units.
+    /// Size of a unit in bytes, if packets are put into units.
     pub unit: Option<u32>,
-    /// Units of which none may be lost for a packet to arrive, in the mean.
+    /// Mean number of units that must all arrive for a packet to arrive.
     pub units: f64,
 }
 
 impl Framed {
-    /// Fraction of the packets of `bytes` that `error` is expected to corrupt when `packets` of them are sent.
+    /// Returns the expected fraction of packets of `bytes` that `error` corrupts, if `packets` of
+    /// them are sent.
     pub fn loss(self, error: &channel::Config, bytes: u32, packets: u64) -> f64 {
         let units = (packets as f64 * self.units).round() as u64;
         let of_unit = error.expected_loss(units, f64::from(self.unit.unwrap_or(bytes)));
@@ -126,12 +128,12 @@ impl Framed {
 }
 
 impl Config {
-    /// Whether its units are sent also while there is nothing to send.
+    /// Returns true if empty units are sent while there is nothing to send.
     pub fn idles(&self) -> bool {
         matches!(self, Config::Space(space) if space.idle_frames)
     }
 
-    /// Whether its units are baseband frames, whose size depends on the MODCOD.
+    /// Returns true if the units are baseband frames, whose size depends on the MODCOD.
     pub fn has_frames(&self) -> bool {
         matches!(self, Config::Gse(_))
     }
@@ -157,15 +159,15 @@ impl Config {
     }
 }
 
-/// The units of a stream that were lost, as far as they affect packets to come.
+/// The lost units of a stream that still affect future packets.
 #[derive(Default)]
 pub struct Verdicts {
     last: bool,
 }
 
 impl Verdicts {
-    /// Decides about the next packet of the stream, which cost `added` units and whose last bit arrives at
-    /// `now`.
+    /// Decides the fate of the next packet of the stream, which costs `added` units and whose last
+    /// bit arrives at `now`.
     pub fn meet(
         &mut self,
         unit: Unit,
@@ -206,7 +208,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The cost of packets that follow each other without a pause.
+    /// Returns the cost of packets that follow each other without a pause.
     pub fn units(config: &dyn Framing, carrier: Option<u32>, sizes: &[u32]) -> Vec<(u32, bool)> {
         let mut framer = config.build(carrier).unwrap();
         let add = |(index, size): (usize, &u32)| framer.add(*size, index > 0);
@@ -243,7 +245,7 @@ pub(crate) mod tests {
                     let added = framer.add(*size, open);
                     prop_assert!(added.units > 0 || added.shares, "{config:?} loses a packet");
                     prop_assert!(open || !added.shares);
-                    // Alone, no less than its bytes take.
+                    // Alone, a packet takes at least the time of its bytes.
                     prop_assert!(added.shares || added.units * framer.unit() >= *size);
                     total += u64::from(*size);
                     units += u64::from(added.units);
@@ -255,7 +257,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_lost_unit_loses_every_packet_that_has_bytes_in_it() {
-        // Three packets of 100 bytes by ULE: 108 + pointer in the first unit, the second in the rest of it and in the next.
+        // Three packets of 100 bytes by ULE: 108 + pointer in the first unit, the second in the
+        // rest of it and in the next.
         let config: Config = serde_json::from_str(r#"{"ule": {}}"#).unwrap();
         let mut framer = config.build(None).unwrap();
         let added: Vec<Added> = (0..3).map(|index| framer.add(100, index > 0)).collect();

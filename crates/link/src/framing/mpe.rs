@@ -1,6 +1,7 @@
-//! Multi-protocol encapsulation (EN 301 192, section 7): a packet in a datagram section, sections in MPEG transport stream
-//! packets. The section has 12 bytes of header, MAC address included, and 4 of CRC; LLC/SNAP adds 8. With section packing the
-//! next section begins where the last one ends; without, the rest of the transport stream packet is stuffed.
+//! Multi-protocol encapsulation (EN 301 192, section 7): each packet in a datagram section,
+//! sections in MPEG transport stream packets. The section has 12 bytes of header, MAC address
+//! included, and 4 of CRC; LLC/SNAP adds 8. With section packing, the next section begins where the
+//! last one ends; otherwise the rest of the transport stream packet is stuffed.
 //!
 //! ```toml
 //! framing = { kind = "mpe", packing = true }
@@ -11,15 +12,15 @@ use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Multi-protocol encapsulation (EN 301 192, section 7): packets in datagram sections, sections in MPEG
-/// transport stream packets of 188 bytes.
+/// Multi-protocol encapsulation (EN 301 192, section 7): packets in datagram sections, sections in
+/// MPEG transport stream packets of 188 bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Whether a section may start in the transport stream packet in which the previous one ends; on by
-    /// default. Otherwise the rest of that packet is stuffed.
+    /// True if a section may start in the transport stream packet in which the previous one ends;
+    /// otherwise the rest of that packet is stuffed. Default true.
     pub packing: bool,
-    /// Whether an LLC/SNAP header of 8 bytes identifies the protocol of each packet; off by default.
+    /// True if an LLC/SNAP header of 8 bytes identifies the protocol of each packet. Default false.
     pub llc_snap: bool,
 }
 
@@ -69,7 +70,8 @@ mod tests {
         assert_eq!(units(&padded, None, &[167]), [(1, false)]);
         assert_eq!(units(&padded, None, &[168]), [(2, false)]);
         assert_eq!(units(&Config { llc_snap: true, ..padded }, None, &[160]), [(2, false)]);
-        // Packed: three sections of 56 bytes and the pointer field are 169, so the fourth begins in the first packet.
+        // Packed: three sections of 56 bytes and the pointer field are 169, so the fourth begins in
+        // the first packet.
         assert_eq!(
             units(&Config::default(), None, &[40; 5]),
             [(1, false), (0, true), (0, true), (1, true), (0, true)]
@@ -79,8 +81,9 @@ mod tests {
 
     #[test]
     fn a_pointer_field_is_paid_for_in_each_packet_in_which_a_section_begins() {
-        // 1500 + 16 = 1516: 183 in the first packet, 1333 = 7 x 184 + 45 in eight more. The next section finds 184 - 45 - 1
-        // bytes of room, and its other 1516 - 138 = 1378 take 7.49 packets.
+        // 1500 + 16 = 1516: 183 in the first packet, 1333 = 7 x 184 + 45 in eight more. The next
+        // section finds 184 - 45 - 1 bytes of room, and its other 1516 - 138 = 1378 take 7.49
+        // packets.
         assert_eq!(units(&Config::default(), None, &[1500, 1500]), [(9, false), (8, true)]);
     }
 }

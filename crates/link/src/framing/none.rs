@@ -1,11 +1,11 @@
-//! No framing: packets are sent as they are, and errors act on packets.
+//! No framing: packets are sent unchanged, and errors affect packets.
 
 use super::{Framer, Framing};
 use bentpipe_core::{Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// No framing: packets are transmitted as they are, and errors act on packets.
+/// No framing: packets are sent unchanged, and errors affect packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

@@ -1,15 +1,16 @@
-//! Return link encapsulation (EN 301 545-2, TS 103 179): packets, whole or in fragments, in the bursts of DVB-RCS2.
+//! Return link encapsulation (EN 301 545-2, TS 103 179): packets, whole or in fragments, in the
+//! bursts of DVB-RCS2.
 //!
 //! | | header bytes |
 //! | --- | --- |
 //! | whole packet (full PPDU) | 2 (start, end, length of 11 bits, label type, protocol type suppressed) |
 //! | first fragment (start PPDU) | 2 + 2 (trailer, total length of 12 bits, label type, protocol type suppressed) |
-//! | others (continuation, end PPDU) | 2 |
+//! | last | and the trailer after it: 1 byte of sequence number, or 4 of CRC-32 |
 //! | last | and the trailer behind it: 1 byte of sequence number, or 4 of CRC-32 |
 //!
-//! The packet itself (the ALPDU) starts with its protocol type: 2 bytes, 1 if compressed, none if suppressed,
-//! as terminals do for the one protocol that makes up most of their traffic. Bursts are protected as a whole:
-//! a lost burst loses every packet that has a part in it.
+//! The packet itself (the ALPDU) starts with its protocol type: 2 bytes, 1 if compressed, none if
+//! suppressed, as terminals do for the most frequent protocol. Bursts are protected as a whole: a
+//! lost burst loses every packet that has a part in it.
 //!
 //! Limits: no labels, neither of packets nor of bursts; the trailer is not divided between bursts.
 //!
@@ -23,23 +24,24 @@ use bentpipe_core::{Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Return link encapsulation (EN 301 545-2, TS 103 179): packets, whole or in fragments, in the bursts of
-/// DVB-RCS2.
+/// Return link encapsulation (EN 301 545-2, TS 103 179): packets, whole or in fragments, in the
+/// bursts of DVB-RCS2.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How the protocol type of each packet is sent; suppressed by default.
+    /// Encoding of each packet's protocol type: `"suppressed"` (the default, 0 bytes),
+    /// `"compressed"` (1 byte) or `"full"` (2 bytes).
     pub protocol: Protocol,
-    /// What follows the last fragment of a fragmented packet, for the receiver to check it; a sequence number
-    /// by default.
+    /// Trailer of a fragmented packet, with which the receiver checks it: `"sequence"` (the
+    /// default, 1 byte) or `"crc"` (4 bytes).
     pub trailer: Trailer,
 }
 
-/// How the protocol type of a packet is sent.
+/// The encoding of a packet's protocol type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// Not sent: all packets are of one protocol. No bytes.
+    /// The protocol type is not sent: all packets are of one protocol.
     #[default]
     Suppressed,
     /// The protocol type is sent compressed, in one byte.
@@ -48,14 +50,15 @@ pub enum Protocol {
     Full,
 }
 
-/// What follows the last fragment of a fragmented packet.
+/// The trailer after the last fragment of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Trailer {
-    /// A sequence number of one byte, by which the receiver detects a missing fragment.
+    /// A sequence number of one byte, from which the receiver detects a missing fragment.
     #[default]
     Sequence,
-    /// A CRC-32 of four bytes over the packet, by which the receiver detects wrong or missing fragments.
+    /// A CRC-32 of four bytes over the packet, from which the receiver detects wrong or missing
+    /// fragments.
     Crc,
 }
 
@@ -124,10 +127,11 @@ mod tests {
     fn worked_examples() {
         let units = |config: &Config, burst, sizes: &[u32]| units(config, Some(burst), sizes);
         let plain = Config::default();
-        // Bursts of 123 bytes: an acknowledgment of 40 takes 42, so that two and a part of a third lie in one.
-        // 123 - 84 = 39: 4 + 35 of it, and 2 + 5 + 1 in the next.
+        // Bursts of 123 bytes: an acknowledgment of 40 takes 42, so two and a part of a third fit
+        // into one. 123 - 84 = 39: 4 + 35 of the third, and 2 + 5 + 1 in the next burst.
         assert_eq!(units(&plain, 123, &[40, 40, 40]), [(1, false), (0, true), (1, true)]);
-        // 1500 alone: 4 + 119, 2 + 121 as long as it lasts: 1381 = 11 x 121 + 50, with the trailer 2 + 50 + 1.
+        // 1500 alone: 4 + 119, then 2 + 121 repeatedly: 1381 = 11 x 121 + 50, and 2 + 50 + 1 with
+        // the trailer.
         assert_eq!(units(&plain, 123, &[1500]), [(13, false)]);
         // With type and CRC: 6 + 117, then 1383 = 11 x 121 + 52.
         let full = Config { protocol: Protocol::Full, trailer: Trailer::Crc };

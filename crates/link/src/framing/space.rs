@@ -1,18 +1,24 @@
-//! Transfer frames of space links: TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B) and Proximity-1 (211.0-B), behind a channel code.
+//! Transfer frames of space links: TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B) and
+//! Proximity-1 (211.0-B), with a channel code.
 //!
-//! Packets are put behind each other into the data fields of frames, each with an encapsulation packet's header of 4 bytes (133.1-B) or a space
-//! packet's of 6 (133.0-B), across the bounds of frames. All frames have one length; what is not filled when a frame must be sent is
-//! an idle packet. A frame is sent with its sync marker and the symbols that the code adds, and is lost as a whole if it
-//! cannot be decoded. The link's rate is that of the sent bits.
+//! Each packet is wrapped in an encapsulation packet with a header of 4 bytes (133.1-B) or in a
+//! space packet with 6 (133.0-B). These are concatenated into the data fields of frames and may
+//! span frame boundaries. All frames have one length. If a frame must be sent before it is full, an
+//! idle packet fills the rest. A frame is sent with its sync marker and the symbols of the code,
+//! and is lost as a whole if it cannot be decoded. The link's rate counts all sent bits.
 //!
-//! With m bytes of sync marker, L bytes of frame and a code of c check bytes, m + L + c bytes are sent for L - h bytes of packets, where h are the
-//! headers and checks within the frame: 1279 for 1103 for a TM frame of 1115 bytes with a control field behind RS(255,223) with depth 5.
+//! With m bytes of sync marker, L bytes of frame and c check bytes of the code, m + L + c bytes are
+//! sent for L - h bytes of packets, where h are the headers and checks within the frame: 1279 for
+//! 1103 for a TM frame of 1115 bytes with a control field and RS(255,223) at depth 5.
 //!
-//! With `idle_frames`, frames follow each other without a pause, as on a real long-haul link: when there is nothing to send, an idle frame is sent, and a packet
-//! that arrives meanwhile begins with the next frame, half a frame later in the mean.
+//! With `idle_frames`, frames follow each other without a pause, as on a real long-haul link. When
+//! there is nothing to send, an idle frame is sent. A packet that arrives meanwhile begins with the
+//! next frame, on average half a frame later.
 //!
-//! **Deviations.** Without `idle_frames`, a frame begins when there is something to send. Proximity-1 has frames of varying length; here they have one, unless the link retransmits
-//! them ([`crate::arq`]): then each carries a packet and is as long as that needs, up to `length`.
+//! **Deviations.** Without `idle_frames`, a frame begins when there is something to send. Frames of
+//! Proximity-1 have variable length; here they have one length, unless the link retransmits them
+//! ([`crate::arq`]): then each frame carries one packet and is as long as the packet requires, up
+//! to `length`.
 //!
 //! ```toml
 //! framing = { kind = "space", frame = "tm", length = 1115, code = { kind = "reed-solomon" } }
@@ -25,23 +31,28 @@ use bentpipe_dtn::frames::{self, ENCAPSULATION, SPACE_PACKET};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Transfer frames of space links (TM, AOS, USLP, Proximity-1; CCSDS) behind a channel code. The link's rate is that of the sent bits.
+/// Transfer frames of space links (TM, AOS, USLP, Proximity-1; CCSDS) with a channel code. The
+/// link's rate counts all sent bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "SpaceFraming")]
 pub struct Config {
-    /// The kind of frame: `"tm"` (the default), `"aos"`, `"uslp"` or `"proximity-1"`.
+    /// Kind of frame: `"tm"` (the default), `"aos"`, `"uslp"` or `"proximity-1"`.
     pub frame: Kind,
-    /// Bytes of a frame without sync marker and code, 1115 by default, which are five codewords of RS(255,223). With `arq`, of the longest frame.
+    /// Length of a frame in bytes, without sync marker and code, 16 to 65536. Default 1115, which
+    /// is five codewords of RS(255,223). With `arq`, the maximum length.
     pub length: Count<16, 65_536>,
-    /// Whether frames end with an operational control field of 4 bytes; off by default.
+    /// True if frames end with an operational control field of 4 bytes. Default false.
     pub control_field: bool,
-    /// Whether idle frames are sent when there is nothing to send, so that a packet waits for the end of the one in transmission; off by default. Links
-    /// with TM, AOS and USLP frames send them.
+    /// True if idle frames are sent when there is nothing to send, as on real links with TM, AOS
+    /// and USLP frames. A packet then waits for the end of the frame in transmission. Default
+    /// false.
     pub idle_frames: bool,
-    /// Header of each packet: `"encapsulation"` (the default), 4 bytes, or `"space-packet"`, 6 bytes.
+    /// Header of each packet: `"encapsulation"` (the default), 4 bytes, or `"space-packet"`, 6
+    /// bytes.
     pub packets: Packets,
-    /// The channel code; none by default. The link's `error` of kind `coded` has the same one.
+    /// Channel code of the frames. Default none. The link's `error` of kind `coded` uses the same
+    /// code.
     pub code: Code,
 }
 
@@ -50,32 +61,32 @@ pub struct Config {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "SpaceFrame")]
 pub enum Kind {
-    /// Telemetry (CCSDS 132.0-B).
+    /// Telemetry frames, TM (CCSDS 132.0-B).
     #[default]
     Tm,
-    /// Advanced orbiting systems (CCSDS 732.0-B).
+    /// Frames of advanced orbiting systems, AOS (CCSDS 732.0-B).
     Aos,
-    /// Unified space link protocol (CCSDS 732.1-B).
+    /// Frames of the unified space link protocol, USLP (CCSDS 732.1-B).
     Uslp,
-    /// Proximity-1 (CCSDS 211.0-B).
+    /// Frames of Proximity-1 (CCSDS 211.0-B).
     #[serde(rename = "proximity-1")]
     Proximity1,
 }
 
-/// The header that a packet gets.
+/// The header of each packet in the frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "SpacePackets")]
 pub enum Packets {
-    /// An encapsulation packet (CCSDS 133.1-B).
+    /// The header of an encapsulation packet, 4 bytes (CCSDS 133.1-B).
     #[default]
     Encapsulation,
-    /// A space packet (CCSDS 133.0-B).
+    /// The header of a space packet, 6 bytes (CCSDS 133.0-B).
     SpacePacket,
 }
 
 impl Packets {
-    /// Bytes of the header.
+    /// Returns the size of the header in bytes.
     pub fn header(self) -> u32 {
         match self {
             Packets::Encapsulation => ENCAPSULATION,
@@ -136,7 +147,7 @@ impl Framing for Config {
         match self.packets {
             // The length field of two bytes counts the header.
             Packets::Encapsulation => 65_535 - ENCAPSULATION,
-            // It is one less than the length of the data.
+            // The field contains the length of the data minus one.
             Packets::SpacePacket => 65_536,
         }
     }
@@ -151,17 +162,17 @@ impl Framing for Config {
     }
 }
 
-/// Frames of one length.
+/// A stream of frames of one length.
 struct Frames {
-    /// Bytes sent for a frame.
+    /// Number of bytes sent for a frame.
     unit: u32,
-    /// Bytes of its data field.
+    /// Size of a frame's data field in bytes.
     data: u32,
-    /// Bytes of a packet's header.
+    /// Size of a packet's header in bytes.
     header: u32,
-    /// Whether idle frames are sent.
+    /// True if idle frames are sent.
     idles: bool,
-    /// What is left of the last frame.
+    /// Free bytes in the last frame.
     room: u32,
 }
 
@@ -189,8 +200,8 @@ mod tests {
     use super::super::tests::units;
     use super::*;
 
-    /// CCSDS 132.0-B and 131.0-B: a frame of 1115 bytes has 6 bytes of header, 4 of control field and 2 of check; it is sent with a
-    /// marker of 4 bytes and 5 x 32 check bytes.
+    /// Worked example of CCSDS 132.0-B and 131.0-B: a frame of 1115 bytes has 6 bytes of header, 4
+    /// of control field and 2 of check; it is sent with a marker of 4 bytes and 5 x 32 check bytes.
     #[test]
     fn worked_examples() {
         let config: Config =

@@ -1,5 +1,6 @@
-//! MPEG-2 transport stream packets (ISO/IEC 13818-1): 188 bytes, of which 4 are header. A packet in which a
-//! section or SNDU starts has a pointer field of one byte that gives the position of the first one.
+//! MPEG-2 transport stream packets (ISO/IEC 13818-1): 188 bytes, 4 of them header. A packet in
+//! which a section or SNDU starts has a pointer field of one byte with the position of the first
+//! one.
 
 use super::{check_divides, Added, Framer, Framing};
 use bentpipe_core::Problems;
@@ -9,18 +10,20 @@ pub const PACKET: u32 = 188;
 const PAYLOAD: u32 = 184;
 const POINTER: u32 = 1;
 
-/// A framing that places packets into sections or SNDUs, and those into transport stream packets.
+/// A framing that places packets into sections or SNDUs, and these into transport stream packets.
 pub trait Encapsulation {
-    /// Number of bytes of a section that must fit into the transport stream packet in which it starts.
+    /// Number of bytes of a section that must fit into the transport stream packet in which the
+    /// section starts.
     const TOGETHER: u32;
 
-    /// Whether a section may start in the transport stream packet in which the previous one ends.
+    /// Returns true if a section may start in the transport stream packet in which the previous one
+    /// ends.
     fn packing(&self) -> bool;
 
-    /// Bytes that are added to each network-layer packet.
+    /// Returns the number of bytes that the framing adds to each network-layer packet.
     fn overhead(&self) -> u32;
 
-    /// Size in bytes of the longest packet that a section can carry.
+    /// Returns the size in bytes of the longest packet that a section can carry.
     fn longest(&self) -> u32;
 }
 
@@ -40,11 +43,11 @@ impl<E: Encapsulation> Framing for E {
 
 /// Places sections or SNDUs into transport stream packets.
 pub struct TransportStream {
-    /// Bytes that are added to each packet.
+    /// Number of bytes added to each packet.
     pub overhead: u32,
-    /// Whether a section may start in the packet in which the previous one ends.
+    /// True if a section may start in the packet in which the previous one ends.
     pub packing: bool,
-    /// Number of bytes of a section that must fit into the packet in which it starts.
+    /// Number of bytes of a section that must fit into the packet in which the section starts.
     pub least: u32,
     /// Used payload bytes of the last packet, and whether one of them is a pointer field.
     used: u32,
@@ -52,7 +55,7 @@ pub struct TransportStream {
 }
 
 impl TransportStream {
-    /// Creates an empty stream.
+    /// Creates an empty stream of units.
     pub fn new(overhead: u32, packing: bool, least: u32) -> TransportStream {
         TransportStream { overhead, packing, least, used: PAYLOAD, pointed: false }
     }

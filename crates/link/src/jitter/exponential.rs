@@ -1,4 +1,4 @@
-//! Extra delay that is exponentially distributed.
+//! Jitter with an exponentially distributed extra delay.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Sample, Span, Stream, Time};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Mean of the extra delay of a packet.
+    /// Mean extra delay of a packet.
     pub mean: Span,
 }
 

@@ -1,17 +1,18 @@
-//! Packets that now and then are late by a fixed time, as on a path with retransmissions below the network layer.
+//! Occasional late packets: some packets are late by a fixed time, as on a path with
+//! retransmissions below the network layer.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Fraction, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An extra delay that a packet has with some probability. With `reorder`, others overtake it.
+/// A fixed extra delay for randomly chosen packets. With `reorder`, other packets overtake them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Probability that a packet is late, independently of all others.
+    /// Probability that a packet is late, 0 to 1, independent of other packets.
     pub probability: Fraction,
-    /// Extra delay of a packet that is late.
+    /// Extra delay of a late packet.
     pub extra: Span,
 }
 

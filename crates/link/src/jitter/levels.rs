@@ -1,18 +1,20 @@
-//! Levels of delay that last for a fixed time, as on paths over low orbits whose satellites are reassigned every 15 s.
+//! Delay levels that last for a fixed time, as on paths over low orbits whose satellites are
+//! reassigned every 15 s.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Extra delay that is the same for all packets during a period of fixed length, with another draw for each period.
+/// Extra delay that is constant during periods of fixed length. A new value is drawn for each
+/// period.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Time for which a level lasts, 15 s by default, as measured on Starlink.
+    /// Duration of a level. Default 15 s, as measured on Starlink.
     #[serde(default = "every")]
     pub every: Span,
-    /// Time of the first change, 0 s by default.
+    /// Time of the first change. Default 0 s.
     #[serde(default)]
     pub offset: Span,
     /// The distribution from which each level of extra delay is drawn.
@@ -31,7 +33,7 @@ struct Levels {
     every: Span,
     offset: Span,
     of: Box<dyn Process>,
-    /// The present level, and until when it lasts.
+    /// The present level, and the time of its end.
     level: f64,
     until: Time,
 }

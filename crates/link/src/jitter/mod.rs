@@ -1,13 +1,16 @@
-//! Jitter: delay of a packet beyond the link's own, by a distribution or by a series. One file per kind.
+//! Jitter: delay of a packet beyond the link's own, from a distribution or a series. One file per
+//! kind.
 //!
-//! The extra delay is drawn when the packet has crossed the link. Unless the link reorders, a packet then waits for those before
-//! it, as in a queue: its delay is at least what keeps the order. With `reorder = true` a packet with less extra delay overtakes.
+//! The extra delay is drawn when the packet has crossed the link. Unless the link reorders, a
+//! packet then waits for the packets before it, as in a queue: its delay is at least long enough to
+//! keep the order. With `reorder = true` a packet with less extra delay overtakes.
 //!
 //! ```toml
 //! jitter = { kind = "normal", mean = "5 ms", deviation = "2 ms" }
 //! ```
 //!
-//! Deviation: extra delay is never negative, so that `delay` is the least that a packet takes (netem draws around `delay`).
+//! Deviation: extra delay is never negative, so `delay` is the minimum delay of a packet (netem
+//! draws around `delay`).
 
 pub mod exponential;
 pub mod late;
@@ -50,7 +53,7 @@ pub trait Jitter {
     /// Builds the process, or returns `None` for a link without jitter.
     fn build(&self) -> Option<Box<dyn Process>>;
 
-    /// The mean of the extra delay in seconds.
+    /// Returns the mean of the extra delay in seconds.
     fn mean(&self) -> f64;
 
     /// Adds the problems of this configuration.
@@ -59,22 +62,23 @@ pub trait Jitter {
 
 /// A process that draws the extra delay of each packet.
 pub trait Process: Send {
-    /// The extra delay in seconds, at least 0, of a packet that has crossed the link at `now`. Called in order of time.
+    /// Returns the extra delay in seconds, at least 0, of a packet that has crossed the link at
+    /// `now`. Called in order of time.
     fn extra(&mut self, now: Time, stream: &mut Stream) -> f64;
 }
 
-/// Packets that wait for the end of their extra delay.
+/// The packets that wait for the end of their extra delay.
 pub struct Line {
     process: Box<dyn Process>,
     reorder: bool,
-    /// By the time at which they are delivered.
+    /// The waiting packets, by time of delivery.
     waiting: VecDeque<(Time, Whole<Packet>)>,
     held: Held,
     last: Time,
 }
 
 impl Line {
-    /// An empty line; `None` without jitter.
+    /// Creates an empty line; `None` without jitter.
     pub fn new(config: &Config, reorder: bool) -> Option<Box<Line>> {
         let process = config.build()?;
         Some(Box::new(Line {
@@ -86,7 +90,7 @@ impl Line {
         }))
     }
 
-    /// Goes on with another jitter; what waits keeps its time.
+    /// Continues with another jitter. Waiting packets keep their times.
     pub fn set(&mut self, config: &Config, reorder: bool) {
         self.process = config.build().unwrap_or_else(|| Box::new(none::Nothing));
         self.reorder = reorder;
@@ -102,7 +106,7 @@ impl Line {
         self.waiting.insert(at, (due, Whole::new(packet)));
     }
 
-    /// Sends what is due by `exit`.
+    /// Sends the packets that are due by `exit`.
     pub fn release(&mut self, now: Time, exit: Port, out: &mut Outbox) {
         while self.next().is_some_and(|due| due <= now) {
             let (_, packet) = self.waiting.pop_front().expect("it was looked at");
@@ -119,13 +123,13 @@ impl Line {
         self.waiting.drain(..).map(|(_, packet)| packet.into_inner()).collect()
     }
 
-    /// When the next packet is delivered.
+    /// Returns the time of the next delivery, if any.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.waiting.front().map(|(due, _)| *due)
     }
 
-    /// The packets that wait.
+    /// Returns the waiting packets.
     pub fn held(&self) -> Held {
         self.held
     }
@@ -136,7 +140,7 @@ pub(super) mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// Extra delays of packets each 10 ms.
+    /// Returns the extra delays of `count` packets, one every 10 ms.
     pub fn drawn(text: &str, count: u64) -> Vec<f64> {
         let config: Config = serde_json::from_str(text).unwrap();
         let mut problems = Problems::default();

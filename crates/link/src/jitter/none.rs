@@ -1,11 +1,11 @@
-//! No jitter.
+//! No jitter: the delay of the link is constant.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// No jitter: each packet takes the link's delay.
+/// No jitter: each packet takes exactly the link's delay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -14,7 +14,7 @@ impl Sample for Config {
     const SAMPLE: &'static str = "";
 }
 
-/// No extra delay, on a link whose jitter was switched off while it ran.
+/// The process without extra delay, for a link whose jitter was switched off during the run.
 pub(super) struct Nothing;
 
 impl Process for Nothing {

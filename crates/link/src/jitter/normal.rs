@@ -1,20 +1,21 @@
-//! Extra delay from a normal distribution that is cut off at 0 s.
+//! Jitter with a normally distributed extra delay, truncated at 0 s.
 //!
-//! A draw below 0 s is redrawn, so that the mean is above that of the normal distribution: with m and s those of the
-//! distribution, m + s phi(m / s) / Phi(m / s), phi and Phi being density and distribution of the standard normal.
+//! A draw below 0 s is repeated, so the mean exceeds that of the normal distribution. With m and s
+//! the mean and deviation of the distribution, the mean is m + s phi(m / s) / Phi(m / s), where phi
+//! and Phi are density and distribution of the standard normal.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Extra delay that is normally distributed; draws below 0 s are repeated.
+/// Normally distributed extra delay; draws below 0 s are repeated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Mean of the normal distribution, before draws below 0 s are repeated.
+    /// Mean of the normal distribution, before truncation at 0 s.
     pub mean: Span,
-    /// Standard deviation of the normal distribution, before draws below 0 s are repeated.
+    /// Standard deviation of the normal distribution, before truncation at 0 s.
     pub deviation: Span,
 }
 
@@ -31,7 +32,7 @@ impl Process for Normal {
     fn extra(&mut self, _now: Time, stream: &mut Stream) -> f64 {
         loop {
             let extra = self.mean + self.deviation * stream.normal();
-            // From a mean of 0 on every second draw is one of these.
+            // For a mean of 0 or more, at least every second draw is one of these.
             if extra >= 0.0 {
                 return extra;
             }
@@ -49,7 +50,8 @@ impl Jitter for Config {
         if deviation == 0.0 {
             return mean;
         }
-        // Numerically, as there is no error function here: the distribution up to 8 deviations.
+        // Computed numerically, because there is no error function here: the distribution up to 8
+        // deviations.
         let density = |x: f64| (-x * x / 2.0).exp();
         let (from, steps) = ((-mean / deviation).max(-8.0), 4000);
         let width = (8.0 - from) / f64::from(steps);

@@ -1,4 +1,4 @@
-//! Extra delay by the quantiles of a measured distribution, as a table or a figure of a paper gives them.
+//! Jitter by the quantiles of a measured distribution, as in a table or figure of a paper.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Quantiles in equal steps of probability, ascending: the first is the least extra delay, the last the greatest.
-    /// Between two of them the distribution is uniform.
+    /// Quantiles in equal steps of probability, ascending: the first is the minimum extra delay,
+    /// the last the maximum. Between two quantiles the distribution is uniform.
     pub values: Vec<Span>,
 }
 

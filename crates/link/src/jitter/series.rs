@@ -1,4 +1,4 @@
-//! Extra delay by a time series of samples, each of which holds until the next.
+//! Jitter by a time series of samples, each of which lasts until the next.
 //!
 //! ```text
 //! time,extra
@@ -12,7 +12,7 @@ use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Extra delay by a time series.
+/// Extra delay as a time series.
 ///
 /// ```toml
 /// jitter = { kind = "series", samples = { file = "rtt.csv" } }
@@ -20,12 +20,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The samples: a table, comma-separated or a Parquet file, with `time` and `extra`, both in seconds from 0. Each
-    /// sample holds until the next; there is no extra delay before the first. In a series of regular steps a longer step is refused as a
-    /// gap.
+    /// The samples: a table, comma-separated text or a Parquet file, with `time` and `extra`, both
+    /// in seconds from 0. Each sample lasts until the next; there is no extra delay before the
+    /// first. In a series of regular steps, a longer step is refused as a gap.
     pub samples: Table,
-    /// Period after which the series restarts; must be longer than the time of the last sample. If unset, the last
-    /// sample holds until the end of the run.
+    /// Period after which the series restarts, longer than the time of the last sample. If unset,
+    /// the last sample lasts until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Span>,
 }
@@ -61,7 +61,8 @@ impl Jitter for Config {
 
     fn mean(&self) -> f64 {
         let (times, extras) = (self.samples.times(), self.samples.column("extra").unwrap_or_default());
-        // In a series that restarts, the last sample holds until the first of the next pass.
+        // In a series that restarts, the last sample lasts until the first sample of the next
+        // repetition.
         let end = self.repeat.map(|repeat| times[0] + repeat).or(times.last().copied()).unwrap_or(Time::ZERO);
         let ends = times.iter().skip(1).copied().chain([end]);
         let parts = times

@@ -1,4 +1,4 @@
-//! The sum of several jitters, such as levels of the path and what a queue elsewhere adds.
+//! The sum of several jitters, such as levels of the path and the delay of a queue elsewhere.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Problems, Sample, Stream, Time};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The jitters whose extra delays add up.
+    /// Jitters of the sum, whose extra delays are added.
     pub parts: Vec<super::Config>,
 }
 

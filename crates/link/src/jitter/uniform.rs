@@ -1,15 +1,15 @@
-//! Extra delay that is uniformly distributed.
+//! Jitter with a uniformly distributed extra delay.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Extra delay that is uniformly distributed from 0 s to a greatest one.
+/// Uniformly distributed extra delay, from 0 s to a maximum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Largest extra delay of a packet; the smallest is 0 s.
+    /// Maximum extra delay of a packet. The minimum is 0 s.
     pub most: Span,
 }
 

@@ -1,17 +1,19 @@
-//! Adaptive RED (Floyd, Gummadi and Shenker 2001): sets its thresholds and its weight from the rate and a target delay, and keeps the
-//! average in the middle between the thresholds by adapting max_p.
+//! Adaptive RED (Floyd, Gummadi and Shenker 2001): sets its thresholds and its weight from the rate
+//! and a target delay, and keeps the average in the middle between the thresholds by adapting
+//! max_p.
 //!
-//! With C typical packets per second: min_th = max(5, target C / 2), max_th = 3 min_th, w_q = 1 - exp(-1 / C) (section 5). Every
-//! 0.5 s (section 4, figure 2): if the average is above min_th + 0.6 (max_th - min_th) and max_p at most 0.5, max_p grows by
-//! min(0.01, max_p / 4); if it is below min_th + 0.4 (max_th - min_th) and max_p at least 0.01, it falls to 0.9 of itself. The slope
-//! is gentle.
+//! With C typical packets per second: min_th = max(5, target C / 2), max_th = 3 min_th, w_q = 1 -
+//! exp(-1 / C) (section 5). Every 0.5 s (section 4, figure 2), max_p is adapted. If the average is
+//! above min_th + 0.6 (max_th - min_th) and max_p at most 0.5, max_p grows by min(0.01, max_p / 4).
+//! If the average is below min_th + 0.4 (max_th - min_th) and max_p at least 0.01, max_p falls to
+//! 0.9 max_p. The slope is gentle.
 //!
 //! ```toml
 //! queue = { kind = "ared", packets = 400, target = "100 ms" }
 //! ```
 //!
-//! The queue is only consulted when packets arrive. Intervals that have passed since the last arrival are
-//! processed then, with the average of that arrival.
+//! The queue is consulted only when packets arrive. Intervals that have passed since the last
+//! arrival are processed then, with the average of that arrival.
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
@@ -20,21 +22,22 @@ use bentpipe_stage::{facts, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Adaptive RED (Floyd, Gummadi and Shenker 2001): derives its thresholds and its weight from the link's rate
-/// and a target delay, and adapts the drop probability so that the average queue stays midway between the
-/// thresholds.
+/// Adaptive RED (Floyd, Gummadi and Shenker 2001): derives its thresholds and its weight from the
+/// link's rate and a target delay, and adapts the drop probability so that the average queue stays
+/// midway between the thresholds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped.
+    /// Maximum number of waiting packets. Default 1000. Packets that arrive at a full queue are
+    /// dropped.
     pub packets: Packets,
-    /// Average queueing delay to aim for, 5 ms by default as in section 5 of the paper. Must be longer than 0
-    /// s.
+    /// Target average queueing delay, longer than 0 s. Default 5 ms, as in section 5 of the paper.
     pub target: Span,
-    /// Packet size by which the link's rate and `target` are converted into packets, 500 B by default; 1 B to
-    /// 65535 B.
+    /// Size of a typical packet, 1 B to 65535 B, which converts the link's rate and `target` into
+    /// packets. Default 500 B.
     pub typical: Size,
-    /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default.
+    /// True if packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by
+    /// default.
     pub ecn: bool,
 }
 
@@ -69,7 +72,7 @@ impl Discipline for Config {
 const INTERVAL: Span = Span::from_millis(500);
 const INCREMENT: f64 = 0.01;
 const DECREASE: f64 = 0.9;
-/// max_p at the start.
+/// Initial value of max_p.
 const START: f64 = 0.1;
 
 struct Ared {
@@ -77,7 +80,7 @@ struct Ared {
     curve: Curve,
     average: Average,
     spread: Spread,
-    /// When max_p is next adapted.
+    /// Time of the next adaptation of max_p.
     adapt: Time,
 }
 
@@ -104,7 +107,7 @@ impl Ared {
             } else if average < low && *most >= 0.01 {
                 *most *= DECREASE;
             } else {
-                // Nothing changes until the average does.
+                // Nothing changes until the average changes.
                 let missed = now.since(self.adapt).as_nanos() / INTERVAL.as_nanos();
                 self.adapt += Span::from_nanos(missed * INTERVAL.as_nanos());
             }
@@ -112,7 +115,7 @@ impl Ared {
     }
 }
 
-/// The thresholds and the weight for a link of this rate.
+/// Returns the thresholds and the weight for a link of this rate.
 fn settings(config: &Config, rate: Rate, most: f64) -> (Curve, Fraction) {
     let per_second = 1.0 / rate.span_of(config.typical.bytes()).as_secs_f64();
     let min = (config.target.as_secs_f64() * per_second / 2.0).max(5.0);
@@ -144,7 +147,8 @@ mod tests {
 
     #[test]
     fn thresholds_and_weight_follow_from_rate_and_target() {
-        // 1000 B at 8 Mbit/s: 1000 packets/s. 100 ms are 100 packets; the thresholds lie at a half and at three halves of it.
+        // 1000 B at 8 Mbit/s: 1000 packets/s. 100 ms are 100 packets; the thresholds are 0.5 and
+        // 1.5 times that.
         let config =
             Config { target: Span::from_millis(100), typical: Size::from_bytes(1000), ..Config::default() };
         let (curve, weight) = settings(&config, Rate::from_bits_per_second(8_000_000), START);
@@ -166,12 +170,12 @@ mod tests {
             ared.average.update(now, packets, backlog);
             ared.admit(now, &mut Packet::default(), backlog, &mut stream);
         };
-        // An empty queue: 0.9 of itself each time, not below 0.01 by more than a step.
+        // An empty queue: max_p falls to 0.9 max_p each time, down to one step below 0.01.
         meet(&mut ared, 1600, 0);
         assert!((ared.curve.most - 0.1 * 0.9f64.powi(3)).abs() < 1e-12, "{}", ared.curve.most);
         meet(&mut ared, 60_000, 0);
         assert!((0.009..0.01).contains(&ared.curve.most), "{}", ared.curve.most);
-        // A long one: by a quarter of itself, then by 0.01, up to 0.5.
+        // A long queue: max_p grows by a quarter, then by 0.01, up to 0.5.
         ared.average.set_weight(Fraction::thousandths(1000));
         let before = ared.curve.most;
         meet(&mut ared, 60_400, 140);
@@ -179,7 +183,7 @@ mod tests {
         assert!((ared.curve.most - before * 1.25).abs() < 1e-12);
         meet(&mut ared, 600_000, 140);
         assert!((0.5..=0.51).contains(&ared.curve.most), "{}", ared.curve.most);
-        // In the middle it stays.
+        // In the middle max_p does not change.
         let before = ared.curve.most;
         meet(&mut ared, 600_100, 100);
         meet(&mut ared, 700_000, 100);

@@ -1,8 +1,8 @@
-//! A token bucket: tokens arrive at a rate, up to a size. Exact, in billionths of a bit.
+//! A token bucket, filled at a rate up to a size, in exact arithmetic (billionths of a bit).
 
 use bentpipe_core::{Rate, Size, Span, Time};
 
-/// Tokens that stand for one bit.
+/// Number of tokens for one bit.
 const BIT: u128 = 1_000_000_000;
 
 /// A token bucket, full at the start.
@@ -24,7 +24,7 @@ impl Bucket {
         Bucket { rate, size: bits(size.bytes()), tokens: bits(size.bytes()), filled: Time::ZERO }
     }
 
-    /// Adds the tokens that have arrived up to `now`. Returns those that did not fit.
+    /// Adds the tokens that have arrived up to `now`. Returns the tokens that did not fit.
     #[inline]
     pub fn fill(&mut self, now: Time) -> u128 {
         let since = now.since(self.filled);
@@ -39,19 +39,19 @@ impl Bucket {
         self.tokens = (self.tokens + tokens).min(self.size);
     }
 
-    /// Returns whether the bucket holds the tokens for `bytes`.
+    /// Returns true if the bucket contains the tokens for `bytes`.
     #[inline]
     pub fn has(&self, bytes: u32) -> bool {
         self.tokens >= bits(u64::from(bytes))
     }
 
-    /// Removes the tokens for `bytes`, which the bucket must hold.
+    /// Removes the tokens for `bytes`, which the bucket must contain.
     #[inline]
     pub fn take(&mut self, bytes: u32) {
         self.tokens -= bits(u64::from(bytes));
     }
 
-    /// Removes the tokens for `bytes` if the bucket holds them, and returns whether it did.
+    /// Removes the tokens for `bytes` if the bucket contains them. Returns true if it did.
     #[inline]
     pub fn try_take(&mut self, bytes: u32) -> bool {
         let enough = self.has(bytes);
@@ -61,7 +61,8 @@ impl Bucket {
         enough
     }
 
-    /// The time from which the bucket holds the tokens for `bytes`; [`Time::MAX`] if they exceed its size.
+    /// Returns the time from which the bucket contains the tokens for `bytes`; [`Time::MAX`] if
+    /// they exceed its size.
     pub fn ready(&self, bytes: u32) -> Time {
         let missing = bits(u64::from(bytes)).saturating_sub(self.tokens);
         if bits(u64::from(bytes)) > self.size {
@@ -87,7 +88,7 @@ mod tests {
         assert!(!bucket.has(1000));
         bucket.fill(Time::from_nanos(8_000_000));
         assert!(bucket.try_take(1000) && !bucket.has(1));
-        // 12 ms fill it; 8 ms more are too much.
+        // 12 ms fill it; the tokens of another 8 ms do not fit.
         assert_eq!(bucket.fill(Time::from_nanos(28_000_000)), bits(1000));
         assert!(bucket.try_take(1500));
     }

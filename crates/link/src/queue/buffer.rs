@@ -1,23 +1,24 @@
-//! Queues that keep their packets until asked for the next one: the common part of links, schedulers and
-//! disciplines that decide at departure.
+//! Queues that keep their packets until the next one is requested: the common part of links,
+//! schedulers and disciplines that decide at departure.
 
 use super::{Admission, Backlog, Queue, Verdict};
 use bentpipe_core::{Rate, Stream, Time, Whole};
 use bentpipe_stage::{DropReason, Held, Outbox, Packet};
 use std::collections::VecDeque;
 
-/// A queue that decides which packet leaves when the link is free.
+/// A queue that selects the departing packet when the link is free.
 pub trait Buffer: Send {
     /// Handles an arriving packet: keeps it or drops it, or drops others to make room.
     fn enqueue(&mut self, now: Time, packet: Packet, effects: &mut Effects<'_>);
 
-    /// Returns the next packet to transmit, if one is ready. May drop others on the way.
+    /// Returns the next packet to transmit, if one is ready. May drop other packets before it.
     fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<Packet>;
 
-    /// Returns the packet that would leave next if nothing else arrived, or `None` if the queue is empty.
+    /// Returns the packet that would leave next without further arrivals; `None` if the queue is
+    /// empty.
     fn head(&self, now: Time) -> Option<Head>;
 
-    /// The packets and bytes that are waiting.
+    /// Returns the packets and bytes that are waiting.
     fn held(&self) -> Held;
 
     /// Removes all waiting packets and returns them, by class and then by order of arrival.
@@ -30,18 +31,19 @@ pub trait Buffer: Send {
 /// The packet that leaves next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Head {
-    /// Earliest time at which it can leave, not before now.
+    /// Earliest time of departure, not before now.
     pub at: Time,
-    /// Its size in bytes. A different packet may leave in its place if it is dropped at departure.
+    /// Size of the packet in bytes. A different packet may leave instead if this one is dropped at
+    /// departure.
     pub size: u32,
 }
 
 /// The random stream of a buffer and the destination of its drops.
 pub struct Effects<'a> {
-    /// The link's random stream.
+    /// The random stream of the link.
     pub stream: &'a mut Stream,
     out: &'a mut Outbox,
-    /// Number of packets dropped so far.
+    /// Number of drops so far in this call.
     pub drops: u64,
 }
 
@@ -80,17 +82,17 @@ impl Line {
         Some((packet.into_inner(), arrived))
     }
 
-    /// Size of the first packet in bytes.
+    /// Returns the size of the first packet in bytes.
     pub fn first(&self) -> Option<u32> {
         self.packets.front().map(|(_, size, _)| *size)
     }
 
-    /// The packets and bytes that are waiting.
+    /// Returns the packets and bytes that are waiting.
     pub fn held(&self) -> Held {
         Held { packets: self.packets.len() as u64, bytes: self.bytes }
     }
 
-    /// The first packet, in the form that [`Buffer::head`] returns.
+    /// Returns the first packet, in the form that [`Buffer::head`] returns.
     pub fn head(&self, now: Time) -> Option<Head> {
         self.first().map(|size| Head { at: now, size })
     }

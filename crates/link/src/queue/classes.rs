@@ -1,5 +1,5 @@
-//! Traffic classes: names, the code points of their packets, and a queue for each. A packet belongs to the
-//! class that lists its DSCP, or else to the last class.
+//! Traffic classes: names, code points, and a queue per class. A packet belongs to the class that
+//! lists its DSCP, otherwise to the last class.
 
 use super::buffer::{Buffer, Effects, Head};
 use super::Config;
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 /// A class with a name and a list of code points that select its packets.
 pub trait Named {
-    /// The name of the class.
+    /// Returns the name of the class.
     fn name(&self) -> &str;
 
-    /// The code points of its packets. The last class of a list also takes all code points that no class
-    /// lists.
+    /// Returns the code points of the class. The last class of a list also takes all code points
+    /// that no class lists.
     fn dscp(&self) -> &[Dscp];
 }
 
@@ -52,28 +52,28 @@ pub fn by_dscp(classes: &[impl Named]) -> [u8; 64] {
     table
 }
 
-/// A class of a scheduling queue: it has a name, selects packets by DSCP and keeps them in a queue of its
-/// own.
+/// A class of a scheduling queue: it has a name, selects packets by DSCP and has its own queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ScheduledClass")]
 pub struct Class {
-    /// Name of the class, by which messages refer to it.
+    /// Name of the class, used in messages.
     pub name: String,
-    /// Code points (DSCP) of its packets. The last class also takes all code points that no class lists.
+    /// Code points (DSCP) of the class's packets. The last class also takes all code points that no
+    /// class lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dscp: Vec<Dscp>,
-    /// Weight of the class relative to the other classes' weights, 1 if unset. Not allowed in a `priority`
+    /// Weight relative to the other classes, 1 to 10000. Default 1. Not allowed in a `priority`
     /// queue, where the order of the classes decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<Count<1, 10_000>>,
-    /// Queue discipline of the class, which may have classes of its own.
+    /// Queue discipline of the class, which may contain further classes.
     #[serde(default)]
     pub queue: Config,
 }
 
 impl Class {
-    /// The weight of the class, 1 if unset.
+    /// Returns the weight of the class, 1 if unset.
     pub fn weight(&self) -> u64 {
         self.weight.map_or(1, Count::value)
     }
@@ -94,7 +94,7 @@ impl Named for Class {
     }
 }
 
-/// Adds the problems of a scheduler's classes; `weighted` tells whether they may have weights.
+/// Adds the problems of a scheduler's classes; `weighted` allows weights.
 pub(super) fn check_scheduled(classes: &[Class], weighted: bool, problems: &mut Problems) {
     if classes.is_empty() || classes.len() > 64 {
         problems.add("classes", format!("{} classes; allowed: 1 to 64", classes.len()));
@@ -119,7 +119,8 @@ pub(super) fn check_quantum(quantum: Size, problems: &mut Problems) {
     }
 }
 
-/// What a scheduler of the kind `kind` does to packets of a code point: what their class' queue does, in its turn.
+/// Returns the facts of a scheduler of kind `kind` for packets of a code point: those of the queue
+/// of their class.
 pub(super) fn facts(kind: &'static str, classes: &[Class], rate: Rate, dscp: Dscp) -> facts::Queue {
     let class = &classes[usize::from(by_dscp(classes)[usize::from(dscp.value())])];
     let mut facts = class.queue.facts(rate, dscp);
@@ -146,25 +147,25 @@ impl Lanes {
         Lanes { by_dscp: by_dscp(classes), lanes }
     }
 
-    /// The number of classes.
+    /// Returns the number of classes.
     pub fn count(&self) -> usize {
         self.lanes.len()
     }
 
-    /// Size in bytes of the packet that the class could send now, if any.
+    /// Returns the size in bytes of the packet that the class could send now, if any.
     pub fn ready(&self, class: usize, now: Time) -> Option<u32> {
         self.lanes[class].head(now).filter(|head| head.at <= now).map(|head| head.size)
     }
 
-    /// Returns whether the class has no waiting packets.
+    /// Returns true if the class has no waiting packets.
     pub fn is_empty(&self, class: usize) -> bool {
         self.lanes[class].held().packets == 0
     }
 }
 
-/// Chooses the class to serve next.
+/// A policy that chooses the class to serve next.
 pub trait Policy: Send {
-    /// Called when a packet arrives at a class that had none waiting.
+    /// Called when a packet arrives at a class without waiting packets.
     fn begins(&mut self, _now: Time, _class: usize, _lanes: &Lanes) {}
 
     /// Returns the class to serve, which must have a packet ready.
@@ -209,7 +210,8 @@ impl<P: Policy> Buffer for Scheduler<P> {
         }
     }
 
-    /// The head of the class that can send first; the earlier class in the list if several can.
+    /// Returns the head of the class that can send first; the earlier class in the list if several
+    /// can.
     fn head(&self, now: Time) -> Option<Head> {
         self.lanes.lanes.iter().filter_map(|lane| lane.head(now)).min_by_key(|head| head.at)
     }

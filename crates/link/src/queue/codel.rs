@@ -1,16 +1,17 @@
-//! CoDel, controlled delay (RFC 8289): drops at departure, at growing frequency, while every packet of an interval has waited longer
-//! than the target.
+//! CoDel, controlled delay (RFC 8289): drops packets at departure, with increasing frequency, while
+//! every packet of an interval has waited longer than the target.
 //!
-//! The states and their names are those of the pseudo-code in section 5: a packet may be dropped (`ok_to_drop`) when the delay has been
-//! above `target` for `interval` at `first_above_time`; while `dropping`, the next drop is due at `drop_next`, `interval` /
-//! sqrt(`count`) after the one before. Packets of ECN-capable transports are marked instead of dropped.
+//! States have the names of the pseudo-code in section 5. A packet may be dropped (`ok_to_drop`)
+//! when the delay has been above `target` for `interval` at `first_above_time`. While `dropping`,
+//! the next drop is due at `drop_next`, `interval` / sqrt(`count`) after the previous one. Packets
+//! of ECN-capable transports are marked instead of dropped.
 //!
 //! ```toml
 //! queue = { kind = "codel", packets = 1000, target = "5 ms", interval = "100 ms" }
 //! ```
 //!
-//! The default target is meant for paths through the Internet. The RFC recommends 5 to 10 % of the interval,
-//! which in turn should be a worst-case round-trip time: 600 ms over a geostationary satellite.
+//! The default target suits paths through the Internet. The RFC recommends 5 to 10 % of the
+//! interval, which should be a worst-case round-trip time: 600 ms over a geostationary satellite.
 
 use super::buffer::{Buffer, Effects, Head, Line};
 use super::drop_tail::FULL;
@@ -21,26 +22,29 @@ use bentpipe_stage::{facts, DropReason, Held, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Packets have waited longer than the target for an interval.
+/// Drop reason: packets have waited longer than the target for an interval.
 pub const DELAY: DropReason = DropReason::new("delay above target");
 
-/// CoDel (RFC 8289): drops packets at departure while the queueing delay has stayed above a target for a
-/// whole interval.
+/// CoDel (RFC 8289): drops packets at departure while the queueing delay has stayed above a target
+/// for a whole interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped.
+    /// Maximum number of waiting packets. Default 1000. Packets that arrive at a full queue are
+    /// dropped.
     pub packets: Packets,
-    /// Target minimum standing queue delay (TARGET in RFC 8289), 5 ms by default as the RFC recommends. Must
-    /// be longer than 0 s and shorter than `interval`.
+    /// Target: minimum standing queue delay (TARGET in RFC 8289), longer than 0 s and shorter than
+    /// `interval`. Default 5 ms, as the RFC recommends.
     pub target: Span,
-    /// Time for which the delay must stay above the target before packets are dropped (INTERVAL in RFC 8289),
-    /// 100 ms by default. It should be a worst-case round-trip time, such as 600 ms over a geostationary
-    /// satellite.
+    /// Interval: time for which the delay must stay above the target before packets are dropped
+    /// (INTERVAL in RFC 8289). It should be a worst-case round-trip time, such as 600 ms over a
+    /// geostationary satellite. Default 100 ms.
     pub interval: Span,
-    /// Size of the largest packet, 1500 B by default. Nothing is dropped while no more than this is waiting.
+    /// Size of the largest packet. Nothing is dropped while no more than this is waiting. Default
+    /// 1500 B.
     pub largest: Size,
-    /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default.
+    /// True if packets of ECN-capable transports are marked instead of dropped (RFC 3168). Default
+    /// true.
     pub ecn: bool,
 }
 
@@ -75,7 +79,7 @@ impl Discipline for Config {
     }
 }
 
-/// Adds a problem if target and interval do not fit together.
+/// Adds a problem if target and interval are inconsistent.
 pub(super) fn check_times(target: Span, interval: Span, problems: &mut Problems) {
     if target == Span::ZERO || target >= interval {
         let message = format!("must be longer than 0 s and shorter than the interval, {interval}");
@@ -117,7 +121,8 @@ impl Control {
         from + Span::from_secs_f64(self.interval.as_secs_f64() / f64::from(count).sqrt())
     }
 
-    /// Removes the first packet and returns it with whether it may be dropped (`dodequeue` in section 5).
+    /// Removes the first packet. Returns it, and true if it may be dropped (`dodequeue` in section
+    /// 5).
     fn take(&mut self, now: Time, line: &mut Line) -> Option<(Packet, bool)> {
         let Some((packet, arrived)) = line.pop() else {
             self.first_above_time = None;
@@ -134,7 +139,7 @@ impl Control {
         Some((packet, now >= first_above_time))
     }
 
-    /// Marks the packet, or drops it and takes the one behind it.
+    /// Marks the packet, or drops it and takes the next one.
     fn drop(
         &mut self,
         now: Time,
@@ -170,8 +175,8 @@ impl Control {
         } else if let Some((packet, true)) = first {
             (first, _) = self.drop(now, packet, line, effects);
             self.dropping = true;
-            // If packets were dropped a short time ago, resume near the drop rate that controlled the queue
-            // then.
+            // If packets were dropped a short time ago, resume near the drop rate that controlled
+            // the queue then.
             let delta = self.count.saturating_sub(self.last_count);
             let recent = now.since(self.drop_next).as_nanos() < 16 * self.interval.as_nanos();
             self.count = if delta > 1 && recent { delta } else { 1 };

@@ -1,8 +1,10 @@
-//! The usual per-hop behaviours in one queue: expedited forwarding (RFC 3246), four classes of assured forwarding (RFC 2597), best effort.
+//! The usual per-hop behaviours in one queue: expedited forwarding (RFC 3246), four classes of
+//! assured forwarding (RFC 2597), best effort.
 //!
-//! It stands for this tree: strict priority of `ef`, shaped to its share of the rate so that it starves nothing, over weighted fair
-//! queueing of `control` (CS6 and CS7), `af4` to `af1` with weights 8, 6, 4 and 2 and three drop precedences each (WRED), and `be`
-//! with weight 2 and RED. A queue that differs from this has to be written as a tree of its own.
+//! The queue is equivalent to this tree: strict priority of `ef`, shaped to its share of the rate
+//! so that it cannot starve the rest, over weighted fair queueing of `control` (CS6 and CS7), `af4`
+//! to `af1` with weights 8, 6, 4 and 2 and three drop precedences each (WRED), and `be` with weight
+//! 2 and RED. For another structure, write the tree with `priority`, `wfq` and `wred`.
 //!
 //! ```toml
 //! queue = "diffserv"
@@ -17,14 +19,16 @@ use bentpipe_stage::facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The common DiffServ per-hop behaviours in one queue: expedited forwarding (RFC 3246), four assured
-/// forwarding classes (RFC 2597), control traffic (CS6, CS7) and best effort.
+/// The common DiffServ per-hop behaviours in one queue: expedited forwarding (RFC 3246), four
+/// assured forwarding classes (RFC 2597), control traffic (CS6, CS7) and best effort.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Maximum number of waiting packets in each assured forwarding class and in best effort, 100 by default.
+    /// Maximum number of waiting packets in each assured forwarding class and in best effort.
+    /// Default 100.
     pub packets: Packets,
-    /// Maximum share of the link's rate for expedited forwarding, 0.3 by default. Must be greater than 0.
+    /// Maximum share of the link's rate for expedited forwarding, greater than 0 and at most 1.
+    /// Default 0.3.
     pub ef: Fraction,
 }
 
@@ -34,8 +38,8 @@ impl Default for Config {
     }
 }
 
-/// Maximum number of waiting packets of expedited forwarding and of control protocols, short because they
-/// must not wait long.
+/// Maximum number of waiting packets of expedited forwarding and of control protocols. It is small
+/// to bound their delay.
 const SHORT: u64 = 20;
 
 impl Config {

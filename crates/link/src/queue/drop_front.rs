@@ -1,10 +1,13 @@
-//! Drop front: first in, first out; when it is full, the packets at its front make room for the one that arrives.
+//! Drop front: first in, first out. A full queue drops packets at its front to make room for an
+//! arriving one.
 //!
-//! A sender notices a loss at the front a queueing delay earlier than one at the tail, and what waits is fresher (T. V.
-//! Lakshman, A. Neidhardt, T. Ott, "The drop from front strategy in TCP and in TCP over ATM", INFOCOM 1996). Measured on
-//! Starlink's downlink (arXiv 2605.27717).
+//! A sender detects a loss at the front one queueing delay earlier than a loss at the tail, and the
+//! remaining packets are fresher (T. V. Lakshman, A. Neidhardt, T. Ott, "The drop from front
+//! strategy in TCP and in TCP over ATM", INFOCOM 1996). Measured on Starlink's downlink (arXiv
+//! 2605.27717).
 //!
-//! The packet in transmission is not counted and never dropped. Without a limit the queue holds 1000 packets, as drop tail does.
+//! The packet in transmission is not counted and never dropped. The default limit is 1000 packets,
+//! as for drop tail.
 //!
 //! ```toml
 //! queue = { kind = "drop-front", packets = 417 }
@@ -22,10 +25,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device.
+    /// Maximum number of waiting packets. If neither this nor `bytes` is given, 1000 packets, as in
+    /// a Linux device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<limit::Packets>,
-    /// The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue.
+    /// Maximum number of waiting bytes, at least 1500 B. If unset, only `packets` limits the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Size>,
 }
@@ -107,7 +111,7 @@ mod tests {
         for (number, size) in [(0, 100), (1, 100), (2, 100), (3, 100), (4, 2850), (5, 4000)] {
             queue.enqueue(Time::ZERO, Packet { number, size, ..Packet::default() }, &mut effects);
         }
-        // 3 drops 0; 4 has room beside 3 alone; 5 fits nowhere.
+        // Packet 3 drops 0; 4 fits next to 3 alone; 5 does not fit at all.
         assert_eq!(effects.drops, 4);
         let left: Vec<u32> = queue.drain().iter().map(|packet| packet.number).collect();
         assert_eq!(left, [3, 4]);

@@ -1,9 +1,10 @@
-//! Drop tail: first in, first out, full at a number of packets or of bytes.
+//! Drop tail: first in, first out, limited in packets or in bytes.
 //!
 //! The packet in transmission is not counted, as in a Linux or ns-3 device queue.
 //!
-//! Without a limit it holds 1000 packets, the length that Linux gives a device's transmit queue (`DEFAULT_TX_QUEUE_LEN` in
-//! `include/net/pkt_sched.h`) and tc-netem its own (`limit`, tc-netem(8)); docs/decisions/queues.md says why.
+//! The default limit is 1000 packets, the length of a Linux device's transmit queue
+//! (`DEFAULT_TX_QUEUE_LEN` in `include/net/pkt_sched.h`) and of tc-netem's queue (`limit`,
+//! tc-netem(8)); docs/decisions/queues.md gives the reasons.
 //!
 //! ```toml
 //! queue = { kind = "drop-tail", packets = 417 }
@@ -16,17 +17,18 @@ use bentpipe_stage::{facts, DropReason, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The queue was full.
+/// Drop reason: the queue was full.
 pub const FULL: DropReason = DropReason::new("queue full");
 
 /// A drop-tail queue, limited in packets, in bytes or in both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device.
+    /// Maximum number of waiting packets. If neither this nor `bytes` is given, 1000 packets, as in
+    /// a Linux device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<limit::Packets>,
-    /// The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue.
+    /// Maximum number of waiting bytes, at least 1500 B. If unset, only `packets` limits the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Size>,
 }

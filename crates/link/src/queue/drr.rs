@@ -1,5 +1,6 @@
-//! Deficit round robin (Shreedhar and Varghese 1995): in its turn a class gets a quantum times its weight in bytes, sends what fits
-//! into what it has, and keeps the rest for its next turn; a class with nothing to send loses it.
+//! Deficit round robin (Shreedhar and Varghese 1995): in its turn, a class receives a quantum times
+//! its weight in bytes, sends the packets that its credit covers, and keeps the rest for its next
+//! turn. A class with nothing to send loses its credit.
 //!
 //! ```toml
 //! queue = { kind = "drr", quantum = "1500 B", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }] }
@@ -12,12 +13,12 @@ use bentpipe_stage::facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Deficit round robin (Shreedhar and Varghese 1995): classes take turns, and each may send `quantum` times
-/// its weight in bytes per turn.
+/// Deficit round robin (Shreedhar and Varghese 1995): classes take turns, and each may send
+/// `quantum` times its weight in bytes per turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Bytes that a class of weight 1 may send per turn, 1500 B by default; 64 B to 1 MB.
+    /// Quantum: the bytes that a class of weight 1 may send per turn, 64 B to 1 MB. Default 1500 B.
     #[serde(default = "quantum")]
     pub quantum: Size,
     /// The classes, in the order of their turns; 1 to 64.
@@ -55,7 +56,7 @@ struct Drr {
     /// Deficit counter of each class, in bytes.
     deficits: Vec<u64>,
     turn: usize,
-    /// Whether the class whose turn it is has received its quantum.
+    /// True if the class whose turn it is has received its quantum.
     given: bool,
 }
 

@@ -1,30 +1,31 @@
-//! The common part of RED and its variants: the average queue (Floyd and Jacobson 1993, section 4) and the
-//! decision about a packet.
+//! The common part of RED and its variants: the average queue (Floyd and Jacobson 1993, section 4)
+//! and the decision about a packet.
 //!
-//! When a packet arrives and finds q > 0 packets waiting: avg <- (1 - w) avg + w q. When it finds none: avg
-//! <- (1 - w)^m avg with m = (now - start of the idle time) / s, the number of packets that could have been
-//! sent in the idle time if each took the time s of a typical packet. The queue is empty as soon as the last
-//! waiting packet starts to be transmitted.
+//! A packet that arrives and finds q > 0 packets waiting sets avg <- (1 - w) avg + w q. A packet
+//! that finds none sets avg <- (1 - w)^m avg with m = (now - start of the idle time) / s, the
+//! number of packets that could have been sent in the idle time if each took the time s of a
+//! typical packet. The queue is empty as soon as the transmission of the last waiting packet
+//! starts.
 
 use super::drop_tail::FULL;
 use super::{Backlog, Verdict};
 use bentpipe_core::{Count, Fraction, Problems, Rate, Size, Span, Stream, Time};
 use bentpipe_stage::{DropReason, Ecn, Packet};
 
-/// A number of packets: a limit or a threshold.
+/// A limit or threshold in packets.
 pub type Packets = Count<1, 1_000_000>;
 
-/// The w_q that Floyd and Jacobson recommend.
+/// Returns the w_q that Floyd and Jacobson recommend.
 pub(super) fn weight() -> Fraction {
     Fraction::thousandths(2)
 }
 
-/// The max_p that Floyd recommends.
+/// Returns the max_p that Floyd recommends.
 pub(super) fn probability() -> Fraction {
     Fraction::thousandths(100)
 }
 
-/// A packet size between that of acknowledgments and that of full segments.
+/// Returns a typical packet size, between acknowledgments and full segments.
 pub(super) fn typical() -> Size {
     Size::from_bytes(500)
 }
@@ -43,9 +44,9 @@ pub(super) fn check_typical(typical: Size, problems: &mut Problems) {
     }
 }
 
-/// Dropped at random, with an average queue between the thresholds.
+/// Drop reason: a random early drop, with an average queue between the thresholds.
 pub const EARLY: DropReason = DropReason::new("early drop");
-/// Dropped because the average queue was above the thresholds.
+/// Drop reason: the average queue was above the thresholds.
 pub const FORCED: DropReason = DropReason::new("average queue too long");
 
 /// Exponentially weighted moving average of the queue, in packets or in bytes.
@@ -63,14 +64,15 @@ impl Average {
         Average { weight: weight.value(), packet: rate.span_of(typical.bytes()), value: 0.0 }
     }
 
-    /// Updates the average for an arriving packet that finds a queue of this length, of those packets that are
-    /// counted. Returns the new average.
+    /// Updates the average for an arriving packet that finds `length` counted packets in the queue.
+    /// Returns the new average.
     #[inline]
     pub fn update(&mut self, now: Time, length: u64, backlog: Backlog) -> f64 {
         if length > 0 {
             self.value += self.weight * (length as f64 - self.value);
         } else if backlog.packets > 0 {
-            // Other packets are waiting, so the link was not idle: this arrival counts as one typical packet.
+            // Other packets are waiting, so the link was not idle: this arrival decays the average
+            // by one typical packet.
             self.value *= 1.0 - self.weight;
         } else {
             let idle = now.since(backlog.empty_since).as_secs_f64() / self.packet.as_secs_f64();
@@ -95,8 +97,9 @@ impl Average {
     }
 }
 
-/// Drop probability as a function of the average (equation 1): 0 below `min`, rising linearly to `most` at
-/// `max`, and 1 beyond. If `gentle`, it rises further from `most` at `max` to 1 at twice `max`.
+/// Drop probability as a function of the average (equation 1): 0 below `min`, rising linearly to
+/// `most` at `max`, and 1 above. If `gentle`, it rises further from `most` at `max` to 1 at twice
+/// `max`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Curve {
     /// Lower threshold of the average (min_th), in its unit.
@@ -105,12 +108,12 @@ pub struct Curve {
     pub max: f64,
     /// max_p, the probability just below `max`.
     pub most: f64,
-    /// Whether the probability keeps rising beyond `max` instead of jumping to 1.
+    /// True if the probability keeps rising beyond `max` instead of jumping to 1.
     pub gentle: bool,
 }
 
 impl Curve {
-    /// The drop probability p_b at this average.
+    /// Returns the drop probability p_b at this average.
     #[inline]
     pub fn probability(&self, average: f64) -> f64 {
         let Curve { min, max, most, gentle } = *self;
@@ -137,8 +140,8 @@ pub enum Fate {
     Forced,
 }
 
-/// Spaces drops evenly (figure 2): p_a = p_b / (1 - count p_b), where count is the number of packets since
-/// the last drop.
+/// Spaces drops evenly (figure 2): p_a = p_b / (1 - count p_b), where count is the number of
+/// packets since the last drop.
 #[derive(Clone, Debug)]
 pub struct Spread {
     count: i64,
@@ -151,7 +154,7 @@ impl Default for Spread {
 }
 
 impl Spread {
-    /// Decides about a packet that arrives at this average.
+    /// Decides the fate of a packet that arrives at this average.
     #[inline]
     pub fn decide(&mut self, curve: &Curve, average: f64, stream: &mut Stream) -> Fate {
         if average < curve.min {
@@ -173,9 +176,9 @@ impl Spread {
     }
 }
 
-/// Decides about a packet by the average alone, with p_b itself ("method 1" of section 7), so that the number of packets
-/// between drops is geometric. At the same average it drops fewer packets than [`Spread`], almost half as many where
-/// p_b is small.
+/// Decides the fate of a packet by the average alone, with probability p_b ("method 1" of section
+/// 7), so that the number of packets between drops is geometric. At the same average it drops fewer
+/// packets than [`Spread`], almost half as many for a small p_b.
 #[inline]
 pub fn decide_alone(curve: &Curve, average: f64, stream: &mut Stream) -> Fate {
     let probability = curve.probability(average);
@@ -188,7 +191,7 @@ pub fn decide_alone(curve: &Curve, average: f64, stream: &mut Stream) -> Fate {
     }
 }
 
-/// Turns the decision into a verdict; `room` tells whether the queue has space left.
+/// Converts the decision into a verdict; `room` is true if the queue has space.
 #[inline]
 pub fn verdict(fate: Fate, room: bool, ecn: bool, packet: &mut Packet) -> Verdict {
     match fate {
@@ -199,8 +202,8 @@ pub fn verdict(fate: Fate, room: bool, ecn: bool, packet: &mut Packet) -> Verdic
     }
 }
 
-/// Marks a packet of an ECN-capable transport with congestion experienced (RFC 3168, section 5). Returns
-/// whether it did.
+/// Marks a packet of an ECN-capable transport as having experienced congestion (RFC 3168, section
+/// 5). Returns true if the packet was marked.
 #[inline]
 pub fn mark(packet: &mut Packet) -> bool {
     if packet.ecn == Ecn::NotEct {
@@ -222,7 +225,8 @@ mod tests {
 
     #[test]
     fn the_average_follows_the_queue_as_published() {
-        // Section 4.1, equation 3: the average after L arrivals with queues 1 to L is L + 1 + ((1 - w)^(L+1) - 1) / w.
+        // Section 4.1, equation 3: the average after L arrivals with queues 1 to L is L + 1 + ((1 -
+        // w)^(L+1) - 1) / w.
         let mut average = average();
         for q in 1..=35u64 {
             average.update(Time::ZERO, q, Backlog { packets: q, ..Backlog::default() });
@@ -237,7 +241,7 @@ mod tests {
         let mut average = average();
         average.value = 40.0;
         let idle = Backlog { empty_since: Time::from_nanos(1_000_000_000), ..Backlog::default() };
-        // 250 ms of 1 ms each.
+        // 250 ms are 250 packets of 1 ms.
         let value = average.update(Time::from_nanos(1_250_000_000), 0, idle);
         assert!((value - 40.0 * 0.998f64.powi(250)).abs() < 1e-9, "{value}");
         average.set_rate(Size::from_bytes(1000), Rate::from_bits_per_second(4_000_000));
@@ -247,7 +251,8 @@ mod tests {
 
     #[test]
     fn packets_between_drops_are_uniform() {
-        // Figure 2, where `count` is 1 for the packet after a drop: with p_b = 0.02 their number is uniform on 1 to 49.
+        // Figure 2, where `count` is 1 for the packet after a drop: with p_b = 0.02 the number of
+        // packets is uniform on 1 to 49.
         let curve = Curve { min: 5.0, max: 15.0, most: 0.02, gentle: false };
         let (mut spread, mut stream) = (Spread::default(), Streams::new(1, 0).stream("red"));
         let almost = 15.0 - 1e-9;
@@ -259,14 +264,15 @@ mod tests {
                 since = 0;
             }
         }
-        // 40000 gaps of 25 on average, 816 of each length, give or take five standard deviations.
+        // 40000 gaps with mean 25, 816 of each length, within five standard deviations.
         assert!(gaps[1..].iter().all(|count| (675..960).contains(count)), "{gaps:?}");
         assert_eq!(gaps[0], 0);
     }
 
     #[test]
     fn packets_between_drops_are_geometric_without_spreading() {
-        // Section 7, method 1: the mean gap is 1 / p_b and its variance (1 - p_b) / p_b^2; uniform gaps have 25 and 200.
+        // Section 7, method 1: the mean gap is 1 / p_b and its variance (1 - p_b) / p_b^2. Uniform
+        // gaps have 25 and 200.
         let curve = Curve { min: 5.0, max: 15.0, most: 0.02, gentle: false };
         let mut stream = Streams::new(1, 0).stream("red");
         let (mut gaps, mut since) = (Vec::new(), 0.0);

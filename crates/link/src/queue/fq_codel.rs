@@ -1,11 +1,12 @@
-//! FQ-CoDel (RFC 8290): a line of packets with a CoDel of its own for each of many flows, served by deficit round robin, those first
-//! that have just begun.
+//! FQ-CoDel (RFC 8290): flows are hashed to many lines with their own CoDel, which are served by
+//! deficit round robin; new lines have precedence.
 //!
-//! Packets are hashed to lines by flow, source and connection. A line that had nothing becomes the last of the new ones, with a credit of
-//! one quantum. The first new line, or the first old one when there are no new ones, is asked for a packet; with no credit left it gets a
-//! quantum and becomes the last of the old ones (section 4.2). A new line that is found empty becomes an old one, so that it
-//! does not come first again at once; an old one that is empty is forgotten. When there are too many packets, half of those
-//! of the longest line, at most 64, are dropped from its head.
+//! Packets are hashed to lines by flow, source and connection. A line that was empty is appended to
+//! the new lines, with a credit of one quantum. The first new line is served, or the first old line
+//! if there are no new ones. A line without credit receives a quantum and is appended to the old
+//! lines (section 4.2). An empty new line becomes an old one, so that it cannot return to the front
+//! at once; an empty old line is removed. When there are too many packets, half of those of the
+//! longest line, at most 64, are dropped from its head.
 //!
 //! ```toml
 //! queue = { kind = "fq-codel", packets = 10240 }
@@ -22,24 +23,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// FQ-CoDel (RFC 8290): hashes flows to lines, each controlled by a CoDel of its own, and serves the lines by
+/// FQ-CoDel (RFC 8290): hashes flows to lines, each with its own CoDel, and serves the lines by
 /// deficit round robin with precedence for new ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Maximum number of waiting packets in all lines together, 10240 by default as in RFC 8290. Beyond it,
-    /// up to 64 packets are dropped from the head of the longest line.
+    /// Maximum number of waiting packets in all lines together. Default 10240, as in RFC 8290.
+    /// Above it, up to 64 packets are dropped from the head of the longest line.
     pub packets: Packets,
-    /// Number of lines to which flows are hashed, 1024 by default as in RFC 8290.
+    /// Number of lines to which flows are hashed, 1 to 65536. Default 1024, as in RFC 8290.
     pub flows: Count<1, 65_536>,
-    /// Bytes that a line may send per turn, 1514 B by default as in RFC 8290; 64 B to 1 MB.
+    /// Quantum: the bytes that a line may send per turn, 64 B to 1 MB. Default 1514 B, as in RFC
+    /// 8290.
     pub quantum: Size,
-    /// Target minimum standing queue delay of each line's CoDel (TARGET in RFC 8289), 5 ms by default.
+    /// Target: minimum standing queue delay of each line's CoDel (TARGET in RFC 8289). Default 5
+    /// ms.
     pub target: Span,
-    /// Time for which a line's delay must stay above the target before its packets are dropped (INTERVAL in
-    /// RFC 8289), 100 ms by default.
+    /// Interval: time for which a line's delay must stay above the target before its packets are
+    /// dropped (INTERVAL in RFC 8289). Default 100 ms.
     pub interval: Span,
-    /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default.
+    /// True if packets of ECN-capable transports are marked instead of dropped (RFC 3168). Default
+    /// true.
     pub ecn: bool,
 }
 
@@ -97,7 +101,7 @@ struct Lane {
     line: Line,
     control: Control,
     credit: i64,
-    /// Whether the line is in the list of new or of old lines.
+    /// True if the line is in the list of new or of old lines.
     listed: bool,
 }
 

@@ -1,9 +1,9 @@
-//! Queue disciplines: which packets a link's queue admits, and which leaves next.
+//! Queue disciplines: they admit packets to a link's queue and select the next departure.
 //!
-//! Most disciplines decide when a packet arrives, from the backlog that it finds ([`Admission`]). The link
-//! then computes the departure at once, so that a hop costs one wake (see [links](crate)). Disciplines that
-//! decide when a packet leaves keep the packets themselves ([`Buffer`]), and the link asks for the next one
-//! whenever it has sent the one before.
+//! Most disciplines decide at the arrival of a packet, from the backlog that it finds
+//! ([`Admission`]). The link then computes the departure at once, so a hop costs one wake (see
+//! [links](crate)). Disciplines that decide at departure keep the packets themselves ([`Buffer`]),
+//! and the link requests the next packet whenever it has sent the previous one.
 
 pub mod ared;
 pub mod bucket;
@@ -35,7 +35,7 @@ use bentpipe_core::{kinds, Dscp, Problems, Rate, Stream, Time};
 use bentpipe_stage::{facts, Packet};
 
 kinds! {
-    /// The queue discipline: which packets are admitted, which leaves next, and which are dropped or marked.
+    /// The queue discipline, which admits, drops and marks packets and selects the next departure.
     #[schemars(rename = "Queue")]
     pub enum Config: Discipline {
         "drop-tail" => DropTail(drop_tail::Config),
@@ -58,7 +58,8 @@ kinds! {
     }
 }
 
-/// Of every queue that a scenario does not describe: links, terminals, classes, sites and satellites.
+/// The default of every queue that a scenario does not describe: links, terminals, classes, sites
+/// and satellites.
 impl Default for Config {
     fn default() -> Config {
         Config::DropTail(drop_tail::Config::default())
@@ -70,14 +71,15 @@ pub trait Discipline {
     /// Builds the discipline for a link of this rate.
     fn build(&self, rate: Rate) -> Queue;
 
-    /// What it does to packets of a code point, in front of a link with this rate.
+    /// Returns the facts of the queue for packets of a code point, in front of a link with this
+    /// rate.
     fn facts(&self, rate: Rate, dscp: Dscp) -> facts::Queue;
 
     /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// A queue discipline, by when it decides.
+/// A queue discipline that decides at arrival or at departure.
 pub enum Queue {
     /// Decides when a packet arrives; packets leave in order of arrival.
     Arrival(Box<dyn Admission>),
@@ -89,7 +91,7 @@ impl Queue {
     /// Returns the discipline, for a queue that only allows disciplines that decide at arrival.
     ///
     /// # Panics
-    /// If it decides at departure, which [`Config::check_arrival`] refuses.
+    /// Panics if the discipline decides at departure, which [`Config::check_arrival`] refuses.
     pub fn admission(self) -> Box<dyn Admission> {
         match self {
             Queue::Arrival(admission) => admission,
@@ -99,7 +101,8 @@ impl Queue {
 }
 
 impl Config {
-    /// Adds the problems of this configuration where only disciplines that decide at arrival are allowed.
+    /// Adds the problems of this configuration where only disciplines that decide at arrival are
+    /// allowed.
     pub fn check_arrival(&self, problems: &mut Problems) {
         let before = problems.count();
         self.check(problems);
@@ -135,9 +138,9 @@ impl Config {
 pub struct Backlog {
     /// Number of waiting packets.
     pub packets: u64,
-    /// Their size in bytes.
+    /// Total size of the waiting packets in bytes.
     pub bytes: u64,
-    /// Time since which the queue has been empty, if it is.
+    /// Time since which the queue has been empty, if it is empty.
     pub empty_since: Time,
 }
 
@@ -152,29 +155,31 @@ pub enum Verdict {
 
 /// A discipline that decides at arrival.
 pub trait Admission: Send {
-    /// Decides about a packet that finds `backlog` waiting; may set the packet's ECN field.
+    /// Decides if a packet that finds `backlog` waiting is admitted. May set the packet's ECN
+    /// field.
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: Backlog, stream: &mut Stream) -> Verdict;
 
     /// Adopts a new rate of the link.
     fn set_rate(&mut self, _rate: Rate) {}
 
-    /// What it compares the backlog with, if that is all it does: the caller may then do so itself.
+    /// Returns the fixed limits of this discipline, if it has no other rule. Callers may check them
+    /// inline instead of calling `admit`.
     fn limits(&self) -> Option<Limits> {
         None
     }
 }
 
-/// The most that waits in a queue, the arriving packet included; `u64::MAX` for no limit.
+/// The maximum backlog of a queue, with the arriving packet; `u64::MAX` for no limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Limits {
-    /// Number of packets.
+    /// Maximum number of packets.
     pub packets: u64,
-    /// Their size in bytes.
+    /// Maximum total size in bytes.
     pub bytes: u64,
 }
 
 impl Limits {
-    /// Whether a packet of `size` bytes may join this backlog.
+    /// Returns true if a packet of `size` bytes may join this backlog.
     #[inline]
     pub fn admit(self, backlog: Backlog, size: u32) -> bool {
         backlog.packets < self.packets && backlog.bytes + u64::from(size) <= self.bytes

@@ -1,17 +1,19 @@
-//! PIE, proportional integral controller enhanced (RFC 8033): drops at arrival with a probability that follows the queueing delay.
+//! PIE, proportional integral controller enhanced (RFC 8033): drops packets at arrival with a
+//! probability that follows the queueing delay.
 //!
-//! The states and their names are those of the pseudo-code in appendix A: every T_UPDATE of 15 ms `drop_prob` changes by
-//! 0.125 (qdelay - target) + 1.25 (qdelay - qdelay_old) with the delay in seconds, less where it is small; it decays while there is no
-//! delay. For `burst` after quiet times nothing is dropped. The delay is that of the packet that left last, by its time stamp
-//! (section 5.2 allows it); it is zero when nothing waits. Packets of ECN-capable transports are marked instead of dropped while
-//! `drop_prob` is at most a tenth (section 5.1).
+//! States have the names of the pseudo-code in appendix A. Every T_UPDATE of 15 ms, `drop_prob`
+//! changes by 0.125 (qdelay - target) + 1.25 (qdelay - qdelay_old) with the delay in seconds, and
+//! by less if `drop_prob` is small. It decays while there is no delay. For `burst` after an idle
+//! time nothing is dropped. The delay is that of the packet that left last, from its time stamp
+//! (allowed by section 5.2); it is zero when nothing waits. Packets of ECN-capable transports are
+//! marked instead of dropped while `drop_prob` is at most a tenth (section 5.1).
 //!
 //! ```toml
 //! queue = { kind = "pie", packets = 1000, target = "15 ms" }
 //! ```
 //!
-//! Updates that fell due since the last arrival or departure are processed at the next one, with the state in
-//! between, which does not change. Drops are derandomised (section 5.4).
+//! Updates that were due since the last arrival or departure are processed at the next one, with
+//! the state in between, which does not change. Drops are derandomised (section 5.4).
 
 use super::buffer::{Buffer, Effects, Head, Line};
 use super::drop_tail::FULL;
@@ -22,24 +24,25 @@ use bentpipe_stage::{facts, Held, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// PIE (RFC 8033): drops packets at arrival with a probability that a controller adjusts to hold the queueing
-/// delay at a target.
+/// PIE (RFC 8033): drops packets at arrival with a probability that a controller adjusts to hold
+/// the queueing delay at a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped.
+    /// Maximum number of waiting packets. Default 1000. Packets that arrive at a full queue are
+    /// dropped.
     pub packets: Packets,
-    /// Queueing delay that the controller aims for (QDELAY_REF in RFC 8033), 15 ms by default. Must be longer
-    /// than 0 s.
+    /// Target queueing delay of the controller (QDELAY_REF in RFC 8033), longer than 0 s. Default
+    /// 15 ms.
     pub target: Span,
-    /// Period after which the drop probability is recomputed (T_UPDATE in RFC 8033), 15 ms by default. Must
-    /// be longer than 0 s.
+    /// Period of the updates of the drop probability (T_UPDATE in RFC 8033), longer than 0 s.
+    /// Default 15 ms.
     pub update: Span,
-    /// Time for which nothing is dropped when a delay builds up after an idle period (MAX_BURST in RFC 8033),
-    /// 150 ms by default.
+    /// Burst allowance: time without drops when a delay builds up after an idle period (MAX_BURST
+    /// in RFC 8033). Default 150 ms.
     pub burst: Span,
-    /// Whether packets of ECN-capable transports are marked instead of dropped while the drop probability is
-    /// at most 10 % (section 5.1); on by default.
+    /// True if packets of ECN-capable transports are marked instead of dropped while the drop
+    /// probability is at most 10 % (section 5.1). Default true.
     pub ecn: bool,
 }
 
@@ -78,7 +81,8 @@ impl Discipline for Config {
     }
 }
 
-/// A typical packet size in bytes: nothing is dropped while no more than two such packets are waiting.
+/// A typical packet size in bytes: nothing is dropped while no more than two such packets are
+/// waiting.
 const MEAN_PKTSIZE: u64 = 1024;
 /// The `drop_prob` up to which packets are marked instead of dropped.
 const MARK_ECNTH: f64 = 0.1;
@@ -89,7 +93,7 @@ enum Say {
     Drop,
 }
 
-/// The controller. Delays are in seconds.
+/// The controller of the drop probability. Delays are in seconds.
 struct Control {
     target: f64,
     update: Span,
@@ -119,7 +123,7 @@ impl Control {
         }
     }
 
-    /// Runs the updates that have fallen due.
+    /// Runs the updates that are due.
     fn catch_up(&mut self, now: Time) {
         while self.next <= now {
             self.next += self.update;
@@ -174,7 +178,8 @@ impl Control {
         Say::Enqueue
     }
 
-    /// Decides whether to admit a packet that finds `bytes` waiting; may mark it instead of dropping it.
+    /// Decides if a packet that finds `bytes` waiting is admitted. May mark it instead of dropping
+    /// it.
     fn admit(&mut self, now: Time, packet: &mut Packet, bytes: u64, stream: &mut Stream) -> bool {
         self.catch_up(now);
         let half = self.target / 2.0;

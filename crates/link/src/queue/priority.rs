@@ -16,8 +16,8 @@ use bentpipe_stage::facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Strict priority: whenever the link is free, it serves the first class in the list that has a packet to
-/// send.
+/// Strict priority: whenever the link is free, it serves the first class in the list that has a
+/// packet to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

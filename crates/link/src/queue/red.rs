@@ -1,7 +1,8 @@
-//! Random early detection (Floyd and Jacobson 1993): drops or marks by the average queue, before the queue is full.
+//! Random early detection (Floyd and Jacobson 1993): drops or marks packets by the average queue,
+//! before the queue is full.
 //!
-//! The average and the probabilities are those of [`super::early`]. Packets of ECN-capable transports are marked
-//! instead of dropped while the average is below `max` (RFC 3168, section 7).
+//! [`super::early`] computes the average and the probabilities. Packets of ECN-capable transports
+//! are marked instead of dropped while the average is below `max` (RFC 3168, section 7).
 //!
 //! ```toml
 //! queue = { kind = "red", packets = 100, min = 30, max = 90, probability = 0.1 }
@@ -14,35 +15,37 @@ use super::{Admission, Backlog, Discipline, Queue, Verdict};
 use bentpipe_core::{Fraction, Problems, Rate, Size, Stream, Time};
 use bentpipe_stage::Packet;
 
-/// Declares `Config` with the keys of RED, with a slope that is gentle or not.
+/// Declares `Config` with the keys of RED, with or without a gentle slope.
 macro_rules! config {
     ($(#[$about:meta])+ gentle = $gentle:literal) => {
         $(#[$about])+
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct Config {
-            /// Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are
-            /// dropped.
+            /// Maximum number of waiting packets. Default 100. Packets that arrive at a full queue
+            /// are dropped.
             pub packets: Packets,
-            /// Average queue in packets from which packets are dropped or marked (min_th), 5 by default.
+            /// Average queue in packets above which packets are dropped or marked at random
+            /// (min_th). Default 5.
             pub min: Packets,
-            /// Average queue in packets at which the linear slope of the drop probability ends (max_th), 15
-            /// by default. Must be greater than `min`.
+            /// Average queue in packets at which the linear slope of the drop probability ends
+            /// (max_th), greater than `min`. Default 15.
             pub max: Packets,
-            /// Drop probability just below `max` (max_p), 0.1 by default.
+            /// Drop probability just below `max` (max_p), 0 to 1. Default 0.1.
             pub probability: Fraction,
-            /// Weight of an arrival in the moving average of the queue (w_q), 0.002 by default.
+            /// Weight of an arrival in the moving average of the queue (w_q), 0 to 1. Default
+            /// 0.002.
             pub weight: Fraction,
-            /// Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the average
-            /// decays as if such packets were being sent.
+            /// Size of a typical packet, 1 B to 65535 B. During idle time the average decays as if
+            /// such packets were sent. Default 500 B.
             pub typical: Size,
-            /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by
-            /// default.
+            /// True if packets of ECN-capable transports are marked instead of dropped (RFC 3168).
+            /// Default true.
             pub ecn: bool,
         }
 
-        /// Thresholds and weight as Floyd and Jacobson recommend (min_th 5, max_th three times as much, max_p
-        /// 1/10, w_q 0.002).
+        /// The recommendation of Floyd and Jacobson: min_th 5, max_th three times min_th, max_p
+        /// 1/10, w_q 0.002.
         impl Default for Config {
             fn default() -> Config {
                 Config {
@@ -84,12 +87,12 @@ macro_rules! config {
 pub(super) use config;
 
 config! {
-    /// Random early detection (Floyd and Jacobson 1993): drops or marks packets with a probability that grows
-    /// with the average queue, before the queue is full.
+    /// Random early detection (Floyd and Jacobson 1993): drops or marks packets with a probability
+    /// that grows with the average queue, before the queue is full.
     gentle = false
 }
 
-/// The discipline, also with a gentle slope.
+/// The discipline RED, with or without a gentle slope.
 pub struct Red {
     packets: u64,
     curve: Curve,

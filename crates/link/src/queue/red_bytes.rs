@@ -1,9 +1,10 @@
-//! Random early detection with thresholds in bytes, and with the parameters of Linux' `tc-red(8)`: limit, min, max, probability,
-//! average packet, burst and bandwidth.
+//! Random early detection with thresholds in bytes, and with the parameters of Linux' `tc-red(8)`:
+//! limit, min, max, probability, average packet, burst and bandwidth.
 //!
-//! The average and the probabilities are those of [`super::early`], of the bytes that wait. The weight of an arrival is not a key but
-//! follows from `burst`: it is the greatest power of 1/2 with which the average stays at or below `min` when `burst` packets of the average
-//! size arrive at an empty queue (Floyd and Jacobson 1993, section 5, equation 4):
+//! [`super::early`] computes the average and the probabilities, from the waiting bytes. The weight
+//! of an arrival is not a key but follows from `burst`. It is the greatest power of 1/2 with which
+//! the average stays at or below `min` when `burst` packets of the average size arrive at an empty
+//! queue (Floyd and Jacobson 1993, section 5, equation 4):
 //!
 //! L + 1 + ((1 - w)^(L+1) - 1) / w <= min / typical
 //!
@@ -11,7 +12,8 @@
 //! queue = { kind = "red-bytes", limit = "75 kB", min = "7500 B", max = "22500 B", probability = 0.1, typical = "1500 B", burst = 12 }
 //! ```
 //!
-//! Deviation: `tc-red` compares with the limit before the packet in transmission has left; here only waiting packets count.
+//! Deviation: `tc-red` compares with the limit before the packet in transmission has left. Here
+//! only waiting packets count.
 
 use super::early::{self, Average, Curve, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
@@ -20,34 +22,37 @@ use bentpipe_stage::{facts, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Random early detection (Floyd and Jacobson 1993) with limits in bytes and the parameters of Linux' `tc-red`: drops or marks
-/// packets with a probability that grows with the average queue.
+/// Random early detection (Floyd and Jacobson 1993) with limits in bytes and the parameters of
+/// Linux' `tc-red`: drops or marks packets with a probability that grows with the average queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The most bytes that wait, 75 kB by default. Packets that would exceed it are dropped.
+    /// Maximum number of waiting bytes. Default 75 kB. Packets that would exceed it are dropped.
     pub limit: Size,
-    /// Average queue from which packets are dropped or marked (min_th). If unset, a third of `max`, as in `tc-red`.
+    /// Average queue above which packets are dropped or marked at random (min_th). If unset, a
+    /// third of `max`, as in `tc-red`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<Size>,
-    /// Average queue at which the linear slope of the drop probability ends (max_th), above which all packets are
-    /// dropped. If unset, a quarter of `limit`, as in `tc-red`. Must be greater than `min`.
+    /// Average queue at which the linear slope of the drop probability ends (max_th), greater than
+    /// `min`. Above it all packets are dropped. If unset, a quarter of `limit`, as in `tc-red`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<Size>,
-    /// Drop probability just below `max` (max_p), 0.02 by default, as in `tc-red`.
+    /// Drop probability just below `max` (max_p), 0 to 1. Default 0.02, as in `tc-red`.
     pub probability: Fraction,
-    /// Average size of a packet (`avpkt` of `tc-red`), 1500 B by default; 1 B to 65535 B. With `burst` it determines
-    /// the weight of an arrival; during idle time the average decays as if such packets were being sent.
+    /// Average packet size (`avpkt` of `tc-red`), 1 B to 65535 B. With `burst` it determines the
+    /// weight of an arrival. During idle time the average decays as if such packets were sent.
+    /// Default 1500 B.
     pub typical: Size,
-    /// Number of packets that may arrive at once at an empty queue without raising the average above `min`; at
-    /// least `min` / `typical`. If unset, (2 `min` + `max`) / (3 `typical`), as `tc-red` recommends.
+    /// Number of packets that may arrive at once at an empty queue without raising the average
+    /// above `min`, at least `min` / `typical`. If unset, (2 `min` + `max`) / (3 `typical`), as
+    /// `tc-red` recommends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Count<1, 1_000_000>>,
-    /// Rate at which the average decays during idle time. If unset, that of the link.
+    /// Rate at which the average decays during idle time. If unset, the link's rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Rate>,
-    /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); off by default, as in
-    /// `tc-red`.
+    /// True if packets of ECN-capable transports are marked instead of dropped (RFC 3168). Default
+    /// false, as in `tc-red`.
     pub ecn: bool,
 }
 
@@ -84,8 +89,8 @@ impl Config {
         self.burst.map_or_else(recommended, Count::value)
     }
 
-    /// The greatest power of 1/2 with which the average of a burst at an empty queue stays at or below `min`; `None` if there
-    /// is none down to 2^-31.
+    /// Returns the greatest power of 1/2 with which the average of a burst at an empty queue stays
+    /// at or below `min`; `None` if no power down to 2^-31 does.
     fn weight(&self) -> Option<f64> {
         let arrivals = self.burst() as f64;
         let least = self.min() as f64 / self.typical.bytes() as f64;
@@ -153,7 +158,7 @@ struct RedBytes {
     curve: Curve,
     average: Average,
     spread: Spread,
-    /// Size of the packets by which the average decays at the rate of the link, if it does.
+    /// Size of the packets by which the average decays, if it decays at the rate of the link.
     follows: Option<Size>,
     ecn: bool,
 }
@@ -178,7 +183,8 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// The panel of the platform study: limit 75000, min 7500, max 22500, probability 0.1, average packet 1500, burst 12.
+    /// Returns the configuration of the platform study: limit 75000, min 7500, max 22500,
+    /// probability 0.1, average packet 1500, burst 12.
     fn panel() -> Config {
         serde_json::from_str(
             r#"{"limit": "75 kB", "min": "7500 B", "max": "22500 B", "probability": 0.1, "typical": "1500 B", "burst": 12, "bandwidth": "10 Mbit/s"}"#,
@@ -194,10 +200,11 @@ mod tests {
 
     #[test]
     fn the_weight_follows_from_the_burst() {
-        // With w = 1/16: 13 + (0.9375^13 - 1) / 0.0625 = 3.915 packets, at most 5; with 1/8: 13 + (0.875^13 - 1) / 0.125 = 6.41.
+        // With w = 1/16: 13 + (0.9375^13 - 1) / 0.0625 = 3.915 packets, at most 5; with 1/8: 13 +
+        // (0.875^13 - 1) / 0.125 = 6.41.
         assert_eq!(panel().weight(), Some(1.0 / 16.0));
-        // Floyd and Jacobson: with min_th of 5 packets, w_q of 0.0042 allows bursts of 50 packets, so that 1/256 (0.0039) does and
-        // 1/128 (0.0078) does not.
+        // Floyd and Jacobson: with min_th of 5 packets, a w_q of 0.0042 allows bursts of 50
+        // packets. So 1/256 (0.0039) does, and 1/128 (0.0078) does not.
         let fifty = Config {
             min: Some(Size::from_bytes(5000)),
             max: Some(Size::from_bytes(15_000)),
@@ -217,21 +224,23 @@ mod tests {
             let mut packet = Packet { size, ..Packet::default() };
             red.admit(Time::from_nanos(1), &mut packet, backlog, &mut stream)
         };
-        // A burst of 12 at an empty queue passes, then a few at 75 000 B: nothing fits beyond the limit, whatever the average.
+        // A burst of 12 at an empty queue passes, then a few packets at 75 000 B: nothing fits
+        // above the limit, at any average.
         for waiting in 0..12 {
             assert!(matches!(offer(1500 * waiting, 1500), Verdict::Admit), "{waiting}");
         }
         assert!(matches!(offer(75_000 - 40, 40), Verdict::Admit | Verdict::Drop(early::EARLY)));
-        // Average 3.9 packets, then 75 kB with w = 1/16 and 75 kB again: 10 219 B and 14 268 B, between the thresholds.
+        // Average 3.9 packets, then 75 kB with w = 1/16 and 75 kB again: 10 219 B and 14 268 B,
+        // between the thresholds.
         assert!(matches!(offer(75_000, 40), Verdict::Drop(_)));
-        // Long enough, the average passes max, and everything is dropped.
+        // After some time the average exceeds max, and everything is dropped.
         for _ in 0..40 {
             let _either = offer(60_000, 1500);
         }
         for _ in 0..20 {
             assert!(matches!(offer(60_000, 1500), Verdict::Drop(early::FORCED)));
         }
-        // And in the other direction: at an average below min nothing is dropped.
+        // Conversely, nothing is dropped at an average below min.
         for _ in 0..100 {
             let _either = offer(1500, 1500);
         }
@@ -244,7 +253,8 @@ mod tests {
     fn between_the_thresholds_the_share_of_drops_is_that_of_the_slope() {
         let Queue::Arrival(mut red) = panel().build(Rate::from_bits_per_second(2_000_000)) else { panic!() };
         let mut stream = Streams::new(1, 0).stream("red");
-        // A queue of 15 000 B is the middle: p_b = 0.05. Packets between drops are uniform on 1 to 1 / p_b - 1 = 19, in the mean 10.
+        // A queue of 15 000 B is in the middle: p_b = 0.05. Packets between drops are uniform on 1
+        // to 1 / p_b - 1 = 19, with mean 10.
         let backlog = Backlog { packets: 10, bytes: 15_000, ..Backlog::default() };
         let mut dropped = 0;
         for number in 0..210_000 {
@@ -252,7 +262,8 @@ mod tests {
             let verdict = red.admit(Time::from_nanos(number), &mut packet, backlog, &mut stream);
             dropped += u32::from(matches!(verdict, Verdict::Drop(early::EARLY)));
         }
-        // 21 000, with a deviation of a gap of 5.48: 21 000 / 10 * 5.48 / sqrt(21 000) = 79, give or take five of them.
+        // 21 000 packets, with a gap's deviation of 5.48: 21 000 / 10 * 5.48 / sqrt(21 000) = 79,
+        // times five.
         assert!((20_600..21_400).contains(&dropped), "{dropped}");
     }
 

@@ -1,7 +1,8 @@
-//! A shaper: delays the packets of the queue within it until a token bucket holds tokens for them.
+//! A shaper: delays the packets of the queue within it until a token bucket contains tokens for
+//! them.
 //!
-//! In any time t no more than `burst` + `rate` t bytes leave. Schedulers skip a class that is held back, so
-//! shapers build hierarchies: classes within classes, each limited to its rate.
+//! In any time t at most `burst` + `rate` t bytes leave. Schedulers skip a class that is held back,
+//! so shapers build hierarchies: classes within classes, each limited to its rate.
 //!
 //! ```toml
 //! [link.queue]
@@ -20,17 +21,18 @@ use bentpipe_stage::{facts, DropReason, Held, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The packet is longer than the shaper's burst, so it could never leave.
+/// Drop reason: the packet is longer than the shaper's burst and could never leave.
 pub const TOO_LONG: DropReason = DropReason::new("longer than the shaper's burst");
 
-/// A token bucket shaper: limits a queue to a rate and a burst. Packets that exceed them wait; a packet
-/// longer than `burst` is dropped.
+/// A token bucket shaper: limits a queue to a rate and a burst. Packets that exceed them wait; a
+/// packet longer than `burst` is dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Rate at which the bucket is refilled, and thus the long-term rate of the queue.
+    /// Rate at which the bucket is refilled: the maximum long-term rate of the queue.
     pub rate: Rate,
-    /// Size of the token bucket, which may leave at once after a pause; 3000 B by default, at least 1500 B.
+    /// Size of the token bucket: the bytes that may leave at once after a pause, at least 1500 B.
+    /// Default 3000 B.
     #[serde(default = "burst")]
     pub burst: Size,
     /// Queue discipline for the packets that wait for tokens.
@@ -72,8 +74,8 @@ struct Shaper {
     bucket: Bucket,
     burst: u64,
     inner: Box<dyn Buffer>,
-    /// A packet that has left the inner queue but lacks tokens, because it is longer than the packet before
-    /// it, which was dropped.
+    /// A packet that has left the inner queue but lacks tokens, because it is longer than the
+    /// dropped packet before it.
     next: Option<Packet>,
 }
 

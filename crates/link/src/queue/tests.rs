@@ -1,4 +1,4 @@
-//! Disciplines held to their papers and RFCs, packet by packet.
+//! Tests of the disciplines against their papers and RFCs, packet by packet.
 
 use super::buffer::{Buffer, Effects};
 use super::*;
@@ -78,8 +78,8 @@ fn packet(flow: u32, size: u32, dscp: Dscp) -> Packet {
     Packet { flow: FlowId(flow), dscp: dscp.value(), ..bench::packet(0, size) }
 }
 
-/// Streams of packets at constant rates: flow, bytes of a packet, bit/s, code point; for a time in milliseconds.
-/// Returns how many they were.
+/// Offers streams of packets at constant rates (flow, bytes of a packet, bit/s, code point) for a
+/// time in milliseconds. Returns the number of packets.
 fn load(rig: &mut Rig, streams: &[(u32, u32, u64, Dscp)], millis: u64) -> usize {
     let mut arrivals = Vec::new();
     for &(flow, size, rate, dscp) in streams {
@@ -246,7 +246,8 @@ fn schedulers_divide_the_link_by_their_rules() {
 
 #[test]
 fn a_class_within_its_share_of_fair_queueing_waits_for_little() {
-    // Half of its half: a packet waits for the one in transmission and for one more of the other class at most.
+    // Half of its half: a packet waits for the packet in transmission and for at most one more of
+    // the other class.
     for (kind, most) in [("wfq", 3100), ("priority", 1510)] {
         let json = format!(
             r#"{{"{kind}": {{"classes": [{{"name": "a", "dscp": ["ef"]}}, {{"name": "b", "queue": {{"drop-tail": {{"packets": 100}}}}}}]}}}}"#
@@ -271,7 +272,8 @@ fn a_shaper_conforms_and_a_hierarchy_lends_what_is_left() {
     }
     let whole = rig.left.last().unwrap().at.as_secs_f64();
     assert!((rig.left.len() as f64 * 700.0 - 3000.0 - 125_000.0 * whole).abs() < 1400.0);
-    // EF is held to 2 of 8 Mbit/s; of the rest AF and BE get 3 : 1, and AF what BE leaves.
+    // EF is limited to 2 of 8 Mbit/s. AF and BE share the rest 3 : 1, and AF also gets the part
+    // that BE does not use.
     let json = r#"{"priority": {"classes": [
         {"name": "ef", "dscp": ["ef"], "queue": {"shaper": {"rate": "2 Mbit/s", "queue": {"drop-tail": {"packets": 20}}}}},
         {"name": "rest", "queue": {"wfq": {"classes": [

@@ -1,7 +1,7 @@
-//! A queue without a limit: first in, first out, and no packet is ever dropped.
+//! A queue without a limit: first in, first out, without drops.
 //!
-//! No device has one. It isolates what a protocol does by itself: a window that grows over it fills no buffer, and delay grows
-//! with it instead. Scenarios that want that say so.
+//! No device has such a queue. It isolates the behaviour of a protocol: a window that grows over it
+//! fills no buffer, and the delay grows instead. Scenarios must request it explicitly.
 //!
 //! ```toml
 //! queue = "unlimited"

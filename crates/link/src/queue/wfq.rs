@@ -1,11 +1,12 @@
-//! Weighted fair queueing, self-clocked (Golestani 1994): packets leave in the order in which a fluid system
-//! that serves all classes at once, in proportion to their weights, would complete them.
+//! Weighted fair queueing, self-clocked (Golestani 1994): packets leave in the order in which a
+//! fluid system that serves all classes at once, in proportion to their weights, would complete
+//! them.
 //!
-//! A packet's tag is max(tag of the packet before it in its class, virtual time at its arrival) + size /
-//! weight. The virtual time is the tag of the packet in service, and the packet with the smallest tag is
-//! served first. No rate has to be known, so the discipline may be nested. Deviation: with the virtual time
-//! of the fluid system itself (Demers, Keshav and Shenker 1989; Parekh and Gallager 1993) a packet may leave
-//! earlier, by at most one packet of each other class.
+//! A packet's tag is max(tag of the packet before it in its class, virtual time at its arrival) +
+//! size / weight. The virtual time is the tag of the packet in service, and the packet with the
+//! smallest tag is served first. The rate need not be known, so the discipline may be nested.
+//! Deviation: with the virtual time of the fluid system itself (Demers, Keshav and Shenker 1989;
+//! Parekh and Gallager 1993), a packet may leave earlier by at most one packet of each other class.
 //!
 //! ```toml
 //! queue = { kind = "wfq", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }] }
@@ -18,8 +19,8 @@ use bentpipe_stage::facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Weighted fair queueing in its self-clocked form (Golestani 1994): classes share the rate in bytes in
-/// proportion to their weights.
+/// Weighted fair queueing in its self-clocked form (Golestani 1994): classes share the rate in
+/// bytes in proportion to their weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -49,8 +50,8 @@ impl Discipline for Config {
 
 struct Wfq {
     weights: Vec<f64>,
-    /// For each class, the start of its first packet's tag: the tag of the packet before it, or the virtual
-    /// time at its arrival.
+    /// For each class, the start of its first packet's tag: the tag of the packet before it, or the
+    /// virtual time at its arrival.
     starts: Vec<f64>,
     virtual_time: f64,
 }
@@ -72,7 +73,7 @@ impl Policy for Wfq {
         self.starts[class] += f64::from(size) / self.weights[class];
         self.virtual_time = self.virtual_time.max(self.starts[class]);
         if (0..lanes.count()).all(|class| lanes.is_empty(class)) {
-            // A new busy period starts at zero.
+            // A new busy period starts at virtual time zero.
             self.virtual_time = 0.0;
             self.starts.fill(0.0);
         }

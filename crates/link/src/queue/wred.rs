@@ -1,21 +1,24 @@
-//! Weighted RED, or RED with in and out (Clark and Fang 1998): thresholds for each of three drop precedences (RFC 2597, section 2).
+//! Weighted RED, or RED with in and out (Clark and Fang 1998): thresholds for each of three drop
+//! precedences (RFC 2597, section 2).
 //!
-//! Packets are green, yellow or red by the drop precedence of their assured forwarding code point; others are green. Averages and
-//! probabilities are RED's ([`super::early`]), with a count of its own for each precedence. What an average counts:
+//! Packets are green, yellow or red by the drop precedence of their assured forwarding code point;
+//! other packets are green. Averages and probabilities are those of RED ([`super::early`]), with a
+//! separate count for each precedence. The packets of an average:
 //!
-//! - `all`: every packet that waits, so that there is one average (WRED);
-//! - `coupled`: packets of its own and of lower precedence: green ones see green ones, red ones see all (RIO);
-//! - `own`: packets of its own precedence.
+//! - `all`: every waiting packet, so there is one average (WRED);
+//! - `coupled`: packets of the same and of lower precedence: green sees green, red sees all (RIO);
+//! - `own`: packets of the same precedence.
 //!
 //! ```toml
 //! queue = { kind = "wred", packets = 100, green = { min = 50, max = 90 }, yellow = { min = 40, max = 70 }, red = { min = 20, max = 50 } }
 //! queue = { kind = "wred", average = "coupled", red = { min = 30, max = 90, probability = 0.1 } }
 //! ```
 //!
-//! With `spacing = "geometric"` each packet is dropped with the probability of its average alone, instead of RED's even spacing.
+//! With `spacing = "geometric"`, each packet is dropped with the probability of its average alone,
+//! instead of RED's even spacing.
 //!
-//! While packets are waiting but none that an average counts, that average decays with each arrival; when the
-//! queue is empty, with the idle time.
+//! While packets wait but an average counts none of them, that average decays with each arrival.
+//! When the queue is empty, it decays with the idle time.
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
@@ -29,11 +32,11 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Thresholds {
-    /// Average queue in packets from which packets are dropped or marked (min_th).
+    /// Average queue in packets above which packets are dropped or marked at random (min_th).
     pub min: Packets,
-    /// Average queue in packets from which all packets are dropped (max_th). Must be greater than `min`.
+    /// Average queue in packets above which all packets are dropped (max_th), greater than `min`.
     pub max: Packets,
-    /// Drop probability just below `max` (max_p), 0.1 by default.
+    /// Drop probability just below `max` (max_p), 0 to 1. Default 0.1.
     #[serde(default = "early::probability")]
     pub probability: Fraction,
 }
@@ -48,58 +51,64 @@ impl Thresholds {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
-    /// All waiting packets, so that there is one average (WRED).
+    /// All waiting packets, in one average (WRED).
     #[default]
     All,
-    /// Packets of its own and of lower drop precedence (RIO, Clark and Fang 1998).
+    /// Packets of the same and of lower drop precedence (RIO, Clark and Fang 1998).
     Coupled,
-    /// Each precedence has an average of its own, over the packets of that precedence.
+    /// Packets of the same drop precedence, in one average per precedence.
     Own,
 }
 
-/// How drops are drawn from the probability p_b that belongs to an average (Floyd and Jacobson 1993, section 7).
+/// The drawing of drops from the probability p_b of an average (Floyd and Jacobson 1993, section
+/// 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
-    /// The number of packets between two drops is uniformly distributed (method 2, RED's own).
+    /// Uniform spacing: the number of packets between two drops is uniformly distributed (method 2,
+    /// RED's own).
     #[default]
     Uniform,
-    /// Each packet is dropped with p_b, so that this number is geometrically distributed (method 1). At the same
-    /// average fewer packets are dropped, almost half as many where p_b is small, and queues become longer.
+    /// Geometric spacing: each packet is dropped with p_b, so the number of packets between drops
+    /// is geometrically distributed (method 1). At the same average fewer packets are dropped,
+    /// almost half as many for a small p_b, and queues are longer.
     Geometric,
 }
 
-/// Weighted RED (Clark and Fang 1998): RED with thresholds for each of the three drop precedences of assured
-/// forwarding (RFC 2597, section 2).
+/// Weighted RED (Clark and Fang 1998): RED with thresholds for each of the three drop precedences
+/// of assured forwarding (RFC 2597, section 2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are dropped.
+    /// Maximum number of waiting packets. Default 100. Packets that arrive at a full queue are
+    /// dropped.
     pub packets: Packets,
-    /// Thresholds for green packets: low drop precedence (AFx1) and all code points other than assured
-    /// forwarding.
+    /// Thresholds for green packets: low drop precedence (AFx1) and all code points other than
+    /// assured forwarding.
     pub green: Thresholds,
     /// Thresholds for yellow packets: medium drop precedence (AFx2).
     pub yellow: Thresholds,
     /// Thresholds for red packets: high drop precedence (AFx3).
     pub red: Thresholds,
-    /// The packets that each average queue counts: all by default (WRED).
+    /// The packets that each average queue counts: `"all"` (the default, WRED), `"coupled"` or
+    /// `"own"`.
     pub average: Counted,
-    /// How drops are drawn from the probability: uniform by default (RED).
+    /// Spacing of the drops: `"uniform"` (the default, as in RED) or `"geometric"`.
     pub spacing: Spacing,
-    /// Whether the drop probability keeps rising beyond `max`, to 1 at twice `max`, instead of jumping to 1;
-    /// off by default.
+    /// True if the drop probability rises linearly above `max`, to 1 at twice `max`, instead of
+    /// jumping to 1. Default false.
     pub gentle: bool,
-    /// Weight of an arrival in a moving average (w_q), 0.002 by default.
+    /// Weight of an arrival in a moving average (w_q), 0 to 1. Default 0.002.
     pub weight: Fraction,
-    /// Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the averages decay as if
-    /// such packets were being sent.
+    /// Size of a typical packet, 1 B to 65535 B. During idle time the averages decay as if such
+    /// packets were sent. Default 500 B.
     pub typical: Size,
-    /// Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default.
+    /// True if packets of ECN-capable transports are marked instead of dropped (RFC 3168). Default
+    /// true.
     pub ecn: bool,
 }
 
-/// Thresholds one behind the other, those of red packets lowest.
+/// Thresholds in series, with those of red packets lowest.
 impl Default for Config {
     fn default() -> Config {
         Config {
@@ -143,13 +152,13 @@ struct Wred {
     packets: u64,
     counted: Counted,
     spacing: Spacing,
-    /// Indexed by drop precedence, like all that follow.
+    /// The curves, indexed by drop precedence, like all fields below.
     curves: [Curve; 3],
     spreads: [Spread; 3],
     averages: [Average; 3],
     counts: [u64; 3],
-    /// Precedences of the packets admitted last. The waiting packets are the last of them, as the queue is
-    /// first in, first out.
+    /// Precedences of the packets admitted last. The waiting packets are the last of them, because
+    /// the queue is first in, first out.
     waiting: VecDeque<u8>,
     typical: Size,
     ecn: bool,
@@ -175,7 +184,7 @@ impl Wred {
         }
     }
 
-    /// Updates all averages that count this arrival and returns the one that decides about it.
+    /// Updates all averages that count this arrival. Returns the average that decides its fate.
     #[inline]
     fn average(&mut self, now: Time, precedence: usize, backlog: Backlog) -> f64 {
         while self.waiting.len() as u64 > backlog.packets {
@@ -223,7 +232,8 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// Averages that follow at once, and what each colour meets after 10 green, 4 yellow and 2 red packets wait.
+    /// Returns the averages, which follow at once, that a packet of each colour meets after 10
+    /// green, 4 yellow and 2 red packets wait.
     fn met(counted: Counted) -> [f64; 3] {
         let config = Config { weight: Fraction::thousandths(1000), average: counted, ..Config::default() };
         let mut stream = Streams::new(1, 0).stream("wred");
@@ -239,7 +249,7 @@ mod tests {
                 }
             }
             *average = wred.average(Time::ZERO, precedence, backlog);
-            // Green ones leave first.
+            // Green packets leave first.
             backlog.packets = 5;
             assert_eq!(wred.average(Time::ZERO, 2, backlog), if counted == Counted::Own { 2.0 } else { 5.0 });
         }

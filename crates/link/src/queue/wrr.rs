@@ -1,6 +1,7 @@
-//! Weighted round robin: in its turn a class sends as many packets as its weight says.
+//! Weighted round robin: in its turn, a class sends as many packets as its weight.
 //!
-//! Shares are of packets; classes with large packets get more bytes. A class that cannot send loses the rest of its turn.
+//! Shares are in packets, so classes with larger packets get more bytes. A class that cannot send
+//! loses the rest of its turn.
 //!
 //! ```toml
 //! queue = { kind = "wrr", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }] }
@@ -13,8 +14,8 @@ use bentpipe_stage::facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Weighted round robin: classes take turns, and each sends as many packets per turn as its weight. Shares
-/// are of packets, so classes with larger packets get more bytes.
+/// Weighted round robin: classes take turns, and each sends as many packets per turn as its weight.
+/// Shares are in packets, so classes with larger packets get more bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -45,7 +46,7 @@ impl Discipline for Config {
 struct Wrr {
     weights: Vec<u64>,
     turn: usize,
-    /// Packets that may still be sent in this turn.
+    /// Number of packets that may still be sent in this turn.
     left: u64,
 }
 

@@ -1,15 +1,15 @@
-//! The common part of AAL5 (ITU-T I.363.5): payload, padding to whole cells, and a trailer of 8 bytes with the
-//! user-to-user byte, the common-part indicator, the length and a CRC-32.
+//! The common part of AAL5 (ITU-T I.363.5): payload, padding to whole cells, and a trailer of 8
+//! bytes with the user-to-user byte, the common-part indicator, the length and a CRC-32.
 //!
-//! The CRC has the generator x^32 + x^26 + x^23 + x^22 + x^16 + x^12 + x^11 + x^10 + x^8 + x^7 + x^5 + x^4 + x^2 + x + 1,
-//! most significant bit first, starts with ones and is complemented.
+//! The CRC has the generator x^32 + x^26 + x^23 + x^22 + x^16 + x^12 + x^11 + x^10 + x^8 + x^7 +
+//! x^5 + x^4 + x^2 + x + 1, most significant bit first, starts with ones and is complemented.
 
 const GENERATOR: u32 = 0x04c1_1db7;
 
-/// What the register of the CRC holds, before the complement, after a whole frame without error.
+/// Value of the CRC register after a whole frame without error, before the complement.
 pub const RESIDUE: u32 = 0xc704_dd7b;
 
-/// The register of the CRC-32 after `bytes`, before the complement.
+/// Returns the register of the CRC-32 after `bytes`, before the complement.
 pub fn register(bytes: &[u8]) -> u32 {
     bytes.iter().fold(u32::MAX, |register, byte| {
         (0..8).fold(register ^ u32::from(*byte) << 24, |register, _| match register >> 31 {
@@ -19,7 +19,8 @@ pub fn register(bytes: &[u8]) -> u32 {
     })
 }
 
-/// The frame (CPCS-PDU) of a payload of at most 65 535 bytes: whole cell payloads of 48 bytes.
+/// Returns the frame (CPCS-PDU) of a payload of at most 65 535 bytes: whole cell payloads of 48
+/// bytes.
 pub fn frame(payload: &[u8]) -> Vec<u8> {
     let cells = (payload.len() + 8).div_ceil(48);
     let mut frame = payload.to_vec();
@@ -30,7 +31,8 @@ pub fn frame(payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The payload of a frame, or nothing if its CRC or its length does not match, as when a cell was lost.
+/// Returns the payload of a frame, or `None` if its CRC or its length does not match, for example
+/// because a cell was lost.
 pub fn payload(frame: &[u8]) -> Option<&[u8]> {
     let trailer = frame.len().checked_sub(8)?;
     let length = usize::from(u16::from_be_bytes([frame[trailer + 2], frame[trailer + 3]]));

@@ -1,4 +1,4 @@
-//! An ATM network's place in a scenario: its nodes, checks, stages, changes, and its paths in numbers.
+//! An ATM network in a scenario: its nodes, checks, stages, changes, and its paths in numbers.
 
 use super::config::{slowest, Config, Frames};
 use super::stage::Direction;
@@ -10,7 +10,7 @@ use bentpipe_stage::facts::{self, Course, Crossing, Hop};
 use bentpipe_stage::Port;
 use std::sync::Arc;
 
-/// Names of the stages of network `name`, in the direction of the first node and back.
+/// Returns the names of the stages of network `name`: from the first node, and back.
 fn directions(name: &str) -> [String; 2] {
     ["forward", "back"].map(|direction| format!("{name}.{direction}"))
 }
@@ -142,7 +142,8 @@ impl AccessNetwork for Config {
             }
             let part = if crossing.from == ends[0] { forward.clone() } else { back.clone() };
             let packets = (leg.buffer.value() as f64 / cells) as u64;
-            // What all connections share; the access line and the shaper are each one's own.
+            // The legs that all connections share; access line and shaper belong to one connection
+            // each.
             let common = match self.others.is_empty() {
                 true => rate,
                 false => slowest(self.legs.iter()).map_or(rate, |(_, rate)| rate),

@@ -1,15 +1,16 @@
-//! The header of a cell (ITU-T I.361, I.432.1): 4 bytes and their header error control (HEC), a CRC-8 with the generator
-//! x^8 + x^2 + x + 1, to which 01010101 is added.
+//! The header of a cell (ITU-T I.361, I.432.1): 4 bytes and their header error control (HEC), a
+//! CRC-8 with the generator x^8 + x^2 + x + 1, to which 01010101 is added.
 //!
-//! A receiver in correction mode corrects one wrong bit of a header and discards a cell with more; after either it is in
-//! detection mode, in which it discards every cell with a wrong header, until the next header without error.
+//! A receiver in correction mode corrects one wrong bit of a header and discards a cell with more.
+//! After either it is in detection mode, in which it discards every cell with a wrong header, until
+//! the next header without error.
 
 /// Bits of a header.
 pub const HEADER_BITS: u64 = 40;
 /// Bits of a cell.
 pub const CELL_BITS: u64 = 424;
 
-/// The HEC of the first four bytes of a header.
+/// Returns the HEC of the first four bytes of a header.
 pub fn hec(header: [u8; 4]) -> u8 {
     let crc = header.iter().fold(0u8, |register, byte| {
         (0..8).fold(register ^ byte, |register, _| match register >> 7 {
@@ -20,7 +21,8 @@ pub fn hec(header: [u8; 4]) -> u8 {
     crc ^ 0x55
 }
 
-/// The header of a cell at a user-network interface: virtual path and channel, payload type, cell loss priority.
+/// Returns the header of a cell at a user-network interface: virtual path and channel, payload
+/// type, cell loss priority.
 pub fn header(vpi: u8, vci: u16, payload_type: u8, low_priority: bool) -> [u8; 4] {
     let word = u32::from(vpi) << 20
         | u32::from(vci) << 4
@@ -29,20 +31,20 @@ pub fn header(vpi: u8, vci: u16, payload_type: u8, low_priority: bool) -> [u8; 4
     word.to_be_bytes()
 }
 
-/// What a receiver of headers does next.
+/// The mode of a receiver of headers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
-    /// It corrects one wrong bit.
+    /// The receiver corrects one wrong bit.
     #[default]
     Correction,
-    /// It discards every cell with a wrong header.
+    /// The receiver discards every cell with a wrong header.
     Detection,
 }
 
 impl Mode {
-    /// A header with so many wrong bits arrives: whether its cell is accepted.
+    /// Handles an arriving header with so many wrong bits. Returns true if its cell is accepted.
     ///
-    /// Three or more wrong bits can look like one; here they are always discarded.
+    /// Three or more wrong bits can look like one; here such cells are always discarded.
     pub fn accepts(&mut self, wrong_bits: u32) -> bool {
         let before = *self;
         *self = if wrong_bits == 0 { Mode::Correction } else { Mode::Detection };
@@ -78,7 +80,7 @@ mod tests {
         let mut mode = Mode::default();
         let accepted = [0, 1, 1, 0, 1, 0, 2, 1, 0].map(|wrong| mode.accepts(wrong));
         assert_eq!(accepted, [true, true, false, true, true, true, false, false, true]);
-        // Every single error has a syndrome of its own, so that it can be corrected.
+        // Every single error has a syndrome of its own, so it can be corrected.
         let syndromes: std::collections::BTreeSet<u8> =
             (0..32).map(|bit| hec((1u32 << bit).to_be_bytes()) ^ hec([0; 4])).collect();
         assert_eq!(syndromes.len(), 32);

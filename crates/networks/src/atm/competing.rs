@@ -1,4 +1,5 @@
-//! Connections that share legs, against an account of all cells at once; and changes during a run.
+//! Connections that share legs, compared with a cell-by-cell calculation of all of them; and
+//! changes during a run.
 
 use super::config::Config;
 use super::connection::{EXCESS, MERGED};
@@ -19,15 +20,16 @@ fn at(micros: u64) -> Time {
     Time::ZERO + Span::from_micros(micros)
 }
 
-/// What a direction delivered: connection, number of the packet, nanosecond; and how many packets it dropped for each reason.
+/// The deliveries of a direction (connection, number of the packet, nanosecond), and the number of
+/// packets that it dropped for each reason.
 #[derive(Debug, Default, PartialEq)]
 struct Delivered {
     packets: Vec<(u16, u32, u64)>,
     dropped: Vec<(DropReason, u64)>,
 }
 
-/// Sends packets, each at its microsecond into a connection with a size, in order of time; before the packet with the number
-/// of a change the network changes.
+/// Sends packets in order of time, each at its microsecond into a connection with a size; before
+/// the packet with the number of a change the network changes.
 fn run(config: &Config, packets: &[(u64, u16, u32)], changes: &[(usize, &Config)]) -> Delivered {
     let mut bench = Bench::new(Direction::new("wan", config, false, stream("wan")));
     let mut current = config;
@@ -45,8 +47,9 @@ fn run(config: &Config, packets: &[(u64, u16, u32)], changes: &[(usize, &Config)
     Delivered { packets: delivered.collect(), dropped: bench.drops() }
 }
 
-/// The rules of one shared leg behind access lines of a cell in a microsecond, one cell in 4 us, applied to the list of all cells in
-/// order of their arrival: when each packet arrives that does.
+/// Applies the rules of one shared leg behind access lines of a cell in a microsecond, one cell in
+/// 4 us, to the list of all cells in order of their arrival. Returns the time of each packet that
+/// arrives.
 fn account(
     packets: &[(u64, u16, u32)],
     buffer: usize,
@@ -70,7 +73,8 @@ fn account(
     cells.sort();
     let mut starts: Vec<u64> = Vec::new();
     let mut line_free = 0;
-    // By connection: the next cell begins a frame, the frame lost a cell, it is refused.
+    // By connection: true if the next cell begins a frame, if the frame lost a cell, if the frame
+    // is refused.
     let mut frames = [(true, false, false); 3];
     let mut fates: Vec<(usize, Option<u64>, bool)> = Vec::new();
     for (time, connection, number, last) in cells {
@@ -111,7 +115,8 @@ fn account(
 }
 
 proptest! {
-    /// However cells of three connections meet, what arrives when is what an account of all cells at once says.
+    /// Deliveries and times agree with a calculation of all cells at once, however cells of three
+    /// connections meet.
     #[test]
     fn cells_compete_in_order_of_arrival(
         gaps in prop::collection::vec((0u64..300, 0u16..3, 20u32..1500), 1..60),
@@ -132,7 +137,8 @@ proptest! {
         prop_assert_eq!(delivered, account(&packets, buffer, early, partial));
     }
 
-    /// A connection that sends nothing changes nothing: cells that wait for others at the first leg fare as without others.
+    /// A connection that sends nothing changes nothing: cells that wait for others at the first leg
+    /// arrive as they would without others.
     #[test]
     fn an_idle_connection_changes_nothing(
         gaps in prop::collection::vec((0u64..2000, 20u32..1500), 1..60), buffer in 5u32..200, shaping: bool,
@@ -150,8 +156,8 @@ proptest! {
     }
 }
 
-/// Two connections offer 42.4 and 106 Mbit/s of cells to a leg of 84.8 Mbit/s. The first keeps to its contract; what the second sends
-/// beyond 10 Mbit/s is tagged.
+/// Two connections offer 42.4 and 106 Mbit/s of cells to a leg of 84.8 Mbit/s. The first keeps to
+/// its contract; cells of the second beyond 10 Mbit/s are tagged.
 #[test]
 fn what_conforms_is_not_lost_to_what_was_tagged() {
     let shared = |low_priority: &str| {
@@ -170,7 +176,8 @@ fn what_conforms_is_not_lost_to_what_was_tagged() {
     let arrived = |config: &Config| {
         run(config, &packets, &[]).packets.iter().filter(|(connection, ..)| *connection == 0).count()
     };
-    // With a threshold the tagged cells leave room for all that conform; without one they take the buffer.
+    // With a threshold, the tagged cells leave room for all that conform; without one, they fill
+    // the buffer.
     assert_eq!(arrived(&shared(r#", "low_priority": 60"#)), 2000);
     assert!(arrived(&shared("")) < 1900);
 }
@@ -187,11 +194,12 @@ fn delay_errors_and_contracts_change_during_a_run() {
     let packets = [(0, 0, 40), (100, 0, 40), (200, 0, 41), (300, 0, 40), (2000, 0, 40)];
     let times =
         |delivered: Delivered| delivered.packets.iter().map(|(.., time)| time / 1000).collect::<Vec<_>>();
-    // Cells take 1 us on each of three lines. The third packet has two cells, of which the last exceeds the contract.
+    // Cells take 1 us on each of three lines. The third packet has two cells, of which the last
+    // exceeds the contract.
     let unchanged = run(&start, &packets, &[]);
     assert_eq!(unchanged.dropped, [(EXCESS, 1), (MERGED, 1)]);
     assert_eq!(times(unchanged), [1003, 1103, 3003]);
-    // With half the delay the second arrives earlier, but not before the first.
+    // With half the delay, the second would arrive earlier, but not before the first.
     let near = keys("500 us", 0.0, "42400 kbit/s");
     assert_eq!(times(run(&start, &packets, &[(1, &near)])), [1003, 1004, 2503]);
     let lossy = keys("1 ms", 1.0, "42400 kbit/s");

@@ -1,4 +1,4 @@
-//! The configuration of an ATM network, and what a packet takes on its lines in numbers.
+//! The configuration of an ATM network, and quantities of a packet on its lines.
 
 use super::contract;
 use super::lan::on_ethernet;
@@ -9,38 +9,41 @@ use bentpipe_link::framing::atm::{Encapsulation, CELL};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An ATM connection between two nodes, over one or several legs between adapters and switches, with a LAN at
-/// both ends if wanted; `others` are further connections that share the legs.
+/// An ATM connection between two nodes, over one or several legs between adapters and switches,
+/// optionally with a LAN at each end; `others` are further connections that share the legs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The two nodes that the connection joins.
     pub ends: [String; 2],
-    /// The legs from the first node to the second, in reverse order on the return path. At least one. A change during
-    /// a run sets the keys of a leg by its position from 0, such as `legs.1.delay`; it holds for cells that
-    /// reach the first leg afterwards, and no cell overtakes earlier ones.
+    /// The legs from the first node to the second, in reverse order on the return path; at least
+    /// one. A change during a run sets the keys of a leg by its position from 0, such as
+    /// `legs.1.delay`. It applies to cells that reach the first leg afterwards, and no cell
+    /// overtakes earlier ones.
     #[schemars(extend("changeable" = true))]
     pub legs: Vec<leg::Config>,
-    /// The line between each node and its switch, before the first leg and behind the last. Each connection has such
-    /// lines of its own. If unset, the adapters stand at the ends of the legs; `others` need it.
+    /// The line between each node and its switch, before the first leg and behind the last. Each
+    /// connection has its own. If unset, the adapters are at the ends of the legs; required with
+    /// `others`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("changeable" = true))]
     pub access: Option<leg::Config>,
-    /// What precedes a packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (nothing),
+    /// Header of a packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (none),
     /// `"bridged"` (24 bytes), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes).
     #[serde(default)]
     pub encapsulation: Encapsulation,
-    /// Rate of the Ethernet segments between the nodes and their adapters. If unset, there are none: the
-    /// nodes have adapters of their own.
+    /// Rate of the Ethernet segments between the nodes and their adapters. If unset, there are
+    /// none: the nodes have their own adapters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lan: Option<Rate>,
-    /// The traffic contract of the connection between `ends`, which holds for each direction; by default UBR without
-    /// a peak rate. A contract that changes during a run starts with its next cell, whatever the policer had counted.
+    /// Traffic contract of the connection between `ends`, which applies to each direction; UBR
+    /// without a peak rate by default. A contract that changes during a run starts with its next
+    /// cell, whatever the policer had counted.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub contract: contract::Config,
-    /// Further connections between nodes, with contracts of their own, which share the legs with the first. Of
-    /// these keys `contract` can change during a run, such as `others.0.contract.peak`.
+    /// Further connections between nodes, each with its own contract, which share the legs with the
+    /// first. Only their `contract` can change during a run, such as `others.0.contract.peak`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("changeable" = true))]
     pub others: Vec<Other>,
@@ -53,7 +56,7 @@ pub struct Config {
 pub struct Other {
     /// The two nodes that the connection joins; the first is on the side of the first leg.
     pub ends: [String; 2],
-    /// The traffic contract, which holds for each direction; by default UBR without a peak rate.
+    /// Traffic contract, which applies to each direction; UBR without a peak rate by default.
     #[serde(default)]
     pub contract: contract::Config,
 }
@@ -62,9 +65,9 @@ impl Sample for Config {
     const SAMPLE: &'static str = r#"ends = ["a", "b"], lan = "10 Mbit/s", encapsulation = "lane", legs = [{ rate = "25600 kbit/s" }, { rate = "1920 kbit/s", delay = "100 ms", buffer = 200, early = 150, partial = true, error = { kind = "bit", rate = 1e-7 }, tdma = { frame = "20 ms", carrier = "8 Mbit/s" } }], contract = { category = "vbr", peak = "2 Mbit/s", sustainable = "1 Mbit/s", burst = 300, excess = "tag", tolerance = "1 ms" }, access = { rate = "20 Mbit/s", buffer = 500 }, others = [{ ends = ["b", "c"], contract = { category = "cbr", peak = "500 kbit/s", shaping = true } }]"#;
 }
 
-/// What happens to packets of one size.
+/// Quantities of packets of one size.
 pub(super) struct Frames {
-    /// Cells of a packet.
+    /// Number of cells of a packet.
     pub(super) cells: f64,
     /// Bytes of the packet for each byte of its cells.
     pub(super) efficiency: f64,
@@ -76,23 +79,23 @@ impl Config {
         1 + self.others.len()
     }
 
-    /// The contract of connection `index`.
+    /// Returns the contract of connection `index`.
     pub(super) fn contract_of(&self, index: usize) -> &contract::Config {
         index.checked_sub(1).map_or(&self.contract, |other| &self.others[other].contract)
     }
 
-    /// The ends of all connections.
+    /// Returns the ends of all connections.
     pub(super) fn pairs(&self) -> impl Iterator<Item = &[String; 2]> {
         std::iter::once(&self.ends).chain(self.others.iter().map(|other| &other.ends))
     }
 
-    /// The shared legs in the order in which cells pass them, there or back.
+    /// Returns the shared legs in the order in which cells pass them, there or back.
     pub(super) fn legs_towards(&self, back: bool) -> impl Iterator<Item = &leg::Config> {
         let count = self.legs.len();
         (0..count).map(move |place| &self.legs[if back { count - 1 - place } else { place }])
     }
 
-    /// All lines of a path: the legs, and the access lines at both ends.
+    /// Returns all lines of a path: the legs, and the access lines at both ends.
     pub(super) fn lines(&self) -> impl Iterator<Item = &leg::Config> {
         self.access.iter().chain(&self.legs).chain(&self.access)
     }
@@ -102,13 +105,14 @@ impl Config {
         Frames { cells: f64::from(cells), efficiency: f64::from(bytes) / f64::from(cells * CELL) }
     }
 
-    /// The line with the least rate, and that rate.
+    /// Returns the line with the lowest rate, and that rate.
     pub(super) fn slowest(&self) -> (&leg::Config, f64) {
         slowest(self.lines()).expect("the check has refused a path without legs")
     }
 
-    /// Time in which a packet passes everything but the slowest leg: the propagation, one cell for each other leg, the Ethernet
-    /// segments as a whole, and half a frame of time-division access less half of its burst.
+    /// Returns the time in which a packet passes everything except the slowest leg: the
+    /// propagation, one cell for each other leg, the whole packet for the Ethernet segments, and
+    /// half a frame of time-division access less half of its burst.
     pub(super) fn passing(&self, bytes: u32) -> f64 {
         let slowest = self.slowest().0;
         let leg = |leg: &leg::Config| {
@@ -124,7 +128,7 @@ impl Config {
         self.lines().map(leg).sum::<f64>() + islands.as_secs_f64()
     }
 
-    /// Part of the packets of `bytes` of which the lines spoil or lose a cell.
+    /// Returns the share of packets of `bytes` of which the lines corrupt or lose a cell.
     pub(super) fn loss(&self, bytes: u32) -> f64 {
         let Frames { cells, .. } = self.frames(bytes);
         let whole = |leg: &leg::Config| (1.0 - leg.error.expected_loss(0, f64::from(CELL))).powf(cells);
@@ -156,7 +160,7 @@ impl Config {
     }
 }
 
-/// The line with the least rate, and that rate.
+/// Returns the line with the lowest rate, and that rate.
 pub(super) fn slowest<'a>(lines: impl Iterator<Item = &'a leg::Config>) -> Option<(&'a leg::Config, f64)> {
     lines.map(|leg| (leg, leg.mean_rate())).min_by(|(_, one), (_, other)| one.total_cmp(other))
 }

@@ -1,8 +1,9 @@
-//! One direction of one connection: what belongs to it alone, before and behind the legs that all connections share.
+//! One direction of one connection: its own parts, before and behind the legs that all connections
+//! share.
 //!
-//! On the near side its cells pass the Ethernet segment, the shaper and the access line; their times at the first
-//! switch are known when the packet enters. On the far side an access line, the reassembly of frames and an Ethernet segment
-//! follow.
+//! On the near side its cells pass the Ethernet segment, the shaper and the access line; their
+//! arrival times at the first switch are known when the packet enters. On the far side follow an
+//! access line, the reassembly of frames and an Ethernet segment.
 
 use super::config::Config;
 use super::contract::{Policer, Verdict};
@@ -20,7 +21,7 @@ pub const EXCESS: DropReason = DropReason::new("cell exceeded the contract");
 pub const CELLS_FULL: DropReason = DropReason::new("cell buffer full");
 /// The packet's frame was dropped as a whole.
 pub const EARLY: DropReason = DropReason::new("early packet discard");
-/// The end of the frame before was lost, so that the receiver took both for one.
+/// The end of the previous frame was lost, so the receiver took both for one.
 pub const MERGED: DropReason = DropReason::new("merged with a frame whose end was lost");
 
 /// Counters of a connection in one direction.
@@ -33,7 +34,7 @@ pub static CONNECTION: Table = Table {
         Column::whole("cells", "cells", "cells of the packets that entered"),
         Column::whole("tagged", "cells", "cells that exceeded the contract and continued with low priority"),
         Column::whole("discarded", "cells", "cells that exceeded the contract and were discarded"),
-        Column::whole("lost", "frames", "packets that did not arrive, for whatever reason"),
+        Column::whole("lost", "frames", "packets that did not arrive, for any reason"),
         Column::whole("merged", "frames", "of them, those lost with a frame before whose end was missing"),
     ],
 };
@@ -41,20 +42,20 @@ pub static CONNECTION: Table = Table {
 /// A cell on its path.
 #[derive(Clone, Copy)]
 pub struct Cell {
-    /// When it arrives at the end of what it has passed, or was lost.
+    /// Time of arrival at the end of the path so far, or of the loss.
     pub at: Time,
-    /// Whether it marks the end of its frame.
+    /// True if it marks the end of its frame.
     pub last: bool,
-    /// Whether it has low priority (CLP = 1).
+    /// True if it has low priority (CLP = 1).
     pub low: bool,
-    /// Why the frame of the cell will be discarded, if it is already known.
+    /// Reason for which the cell's frame will be discarded, if already known.
     pub spoiled: Option<DropReason>,
-    /// Whether the cell itself was lost, for the reason that `spoiled` has.
+    /// True if the cell itself was lost, for the reason in `spoiled`.
     pub lost: bool,
 }
 
 impl Cell {
-    /// The cell behind a leg, with what happened to it there.
+    /// Returns the cell behind a leg, with its fate there.
     pub fn pass(mut self, leg: &mut Leg, connection: usize, stream: &mut Stream) -> Cell {
         if self.lost {
             return self;
@@ -72,12 +73,12 @@ impl Cell {
     }
 }
 
-/// A frame of which not all cells have arrived or been lost.
+/// A frame of which some cells have neither arrived nor been lost.
 struct Frame {
     packet: Packet,
-    /// Number of cells that are missing.
+    /// Number of missing cells.
     left: u32,
-    /// When the last of its cells arrives at the first switch.
+    /// Time at which the last of its cells arrives at the first switch.
     ready: Time,
     end: Time,
     reason: Option<DropReason>,
@@ -99,9 +100,9 @@ pub struct Connection {
     cells: VecDeque<Cell>,
     latest: Time,
     entering: VecDeque<Frame>,
-    /// Whether the receiver holds cells of a frame whose end was lost.
+    /// True if the receiver holds cells of a frame whose end was lost.
     stale: bool,
-    /// Packets by when they arrive, or would have, with the reason if they are lost.
+    /// Packets by their time of arrival, with the reason if they are lost.
     flying: VecDeque<(Time, Option<DropReason>, Packet)>,
     frames: u64,
     sent: u64,
@@ -112,7 +113,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connection `index` of the network, idle.
+    /// Creates connection `index` of the network, idle.
     pub fn new(name: String, config: &Config, index: usize) -> Connection {
         let contract = config.contract_of(index);
         Connection {
@@ -135,7 +136,8 @@ impl Connection {
         }
     }
 
-    /// A packet of so many cells enters. Returns it with the reason if it does not get as far as the adapter.
+    /// Takes a packet of so many cells. Returns it with the reason if it does not reach the
+    /// adapter.
     pub fn enter(
         &mut self,
         now: Time,
@@ -153,7 +155,7 @@ impl Connection {
         self.frames += 1;
         self.sent += u64::from(cells);
         for index in 1..=cells {
-            // After a change of the contract no cell overtakes those before.
+            // After a change of the contract no cell overtakes earlier ones.
             let mut at = ready.max(self.latest);
             if let Some(shaper) = &mut self.shaper {
                 at = at.max(shaper.earliest());
@@ -181,7 +183,7 @@ impl Connection {
         None
     }
 
-    /// When the next cell arrives at the first shared leg.
+    /// Returns the time at which the next cell arrives at the first shared leg.
     pub fn next_cell(&self) -> Option<Time> {
         self.cells.front().map(|cell| cell.at)
     }
@@ -191,12 +193,13 @@ impl Connection {
         self.cells.pop_front()
     }
 
-    /// Whether the connection has access lines, behind which the policer stands.
+    /// Returns true if the connection has access lines, behind which the policer stands.
     pub fn has_access(&self) -> bool {
         self.access.is_some()
     }
 
-    /// Passes a cell through the policer and returns it, tagged or marked as discarded if it does not conform.
+    /// Passes a cell through the policer. Returns it unchanged if it conforms, and otherwise tagged
+    /// or marked as discarded.
     pub fn police(&mut self, mut cell: Cell) -> Cell {
         let Some(policer) = self.policer.as_mut().filter(|_| !cell.lost) else { return cell };
         match policer.arrive(cell.at) {
@@ -213,7 +216,8 @@ impl Connection {
         cell
     }
 
-    /// A cell of the oldest frame leaves the shared legs, at `now` or later, or has been lost on them.
+    /// Handles a cell of the oldest frame that leaves the shared legs, at `now` or later, or was
+    /// lost on them.
     pub fn leave(&mut self, now: Time, mut cell: Cell, stream: &mut Stream) {
         if let Some((_, far)) = &mut self.access {
             cell = cell.pass(far, 0, stream);
@@ -241,33 +245,34 @@ impl Connection {
             }
         }
         self.lost += u64::from(frame.reason.is_some());
-        // What is lost leaves in its turn.
+        // Lost packets leave in their turn.
         let delivery = self.flying.back().map_or(delivery, |(before, ..)| delivery.max(*before));
         self.flying.push_back((delivery, frame.reason, frame.packet));
     }
 
-    /// When something is due: all cells of a frame at the first shared leg, or a delivery.
+    /// Returns the time of the next event: all cells of a frame at the first shared leg, or a
+    /// delivery.
     pub fn next(&self) -> Option<Time> {
         let ready = self.entering.front().map(|frame| frame.ready);
         ready.into_iter().chain(self.delivery()).min()
     }
 
-    /// When the next packet is delivered, or would have been.
+    /// Returns the time of the next delivery, or loss.
     pub fn delivery(&self) -> Option<Time> {
         self.flying.front().map(|(time, ..)| *time)
     }
 
-    /// Takes the packet that is delivered next, with the reason if it was lost.
+    /// Takes the next packet to be delivered, with the reason if it was lost.
     pub fn deliver(&mut self) -> Option<(Option<DropReason>, Packet)> {
         self.flying.pop_front().map(|(_, reason, packet)| (reason, packet))
     }
 
-    /// Number of packets that it holds.
+    /// Returns the number of packets that it holds.
     pub fn held(&self) -> usize {
         self.entering.len() + self.flying.len()
     }
 
-    /// Changes to what `after` says, where it differs from `before`.
+    /// Applies the differences between `before` and `after`.
     pub fn change(&mut self, before: &Config, after: &Config, index: usize) {
         let contract = after.contract_of(index);
         if contract != before.contract_of(index) {

@@ -1,5 +1,5 @@
-//! The traffic contract of a connection, and the policer (usage parameter control) that enforces it: ITU-T I.371, ATM Forum Traffic
-//! Management 4.0, sections 4.3 and 4.5.
+//! The traffic contract of a connection, and the policer (usage parameter control) that enforces
+//! it: ITU-T I.371, ATM Forum Traffic Management 4.0, sections 4.3 and 4.5.
 //!
 //! | category | cells conform by | others |
 //! | --- | --- | --- |
@@ -7,7 +7,8 @@
 //! | `cbr` | GCRA(1/PCR, CDVT) | discarded or tagged |
 //! | `vbr` | that, and GCRA(1/SCR, (MBS - 1) (1/SCR - 1/PCR) + CDVT) | above the peak discarded, above the sustainable rate discarded or tagged |
 //!
-//! A tagged cell has low priority (CLP = 1): buffers drop it first. A cell counts in an algorithm only if it conforms to both.
+//! A tagged cell has low priority (CLP = 1), so buffers drop it first. A cell counts in an
+//! algorithm only if it conforms to both.
 
 use super::cell::CELL_BITS;
 use super::gcra::Gcra;
@@ -15,49 +16,51 @@ use bentpipe_core::{Count, Problems, Rate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The traffic contract of the connection in each direction: its service category, its cell rates, and what
-/// happens to cells that exceed them.
+/// The traffic contract of the connection in each direction: service category, cell rates, and the
+/// treatment of cells that exceed them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "AtmContract")]
 pub struct Config {
-    /// Service category: `"ubr"` (unspecified bit rate, the default), `"cbr"` (constant bit rate, needs
-    /// `peak`) or `"vbr"` (variable bit rate, needs `peak`, `sustainable` and `burst`).
+    /// Service category: `"ubr"` (unspecified bit rate, the default), `"cbr"` (constant bit rate,
+    /// needs `peak`) or `"vbr"` (variable bit rate, needs `peak`, `sustainable` and `burst`).
     pub category: Category,
     /// Peak cell rate (PCR), in bit/s of whole cells of 53 bytes. Optional with `ubr`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<Rate>,
-    /// Sustainable cell rate (SCR), in bit/s of whole cells, below `peak`.
+    /// Sustainable cell rate (SCR), in bit/s of whole cells; less than `peak`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sustainable: Option<Rate>,
     /// Maximum burst size (MBS): number of cells that may arrive at the peak rate, 2 or more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Count<2, 1_000_000>>,
-    /// Cell delay variation tolerance (CDVT), by which a cell may be early; 0 s by default.
+    /// Cell delay variation tolerance (CDVT), the time by which a cell may be early; 0 s by
+    /// default.
     pub tolerance: Span,
-    /// What happens to a cell that exceeds the contract: `"discard"` (the default) or `"tag"`, which gives it
-    /// low priority. A cell of `vbr` above the peak rate is always discarded.
+    /// Treatment of a cell that exceeds the contract: `"discard"` (the default) or `"tag"`, which
+    /// gives it low priority. A cell of `vbr` above the peak rate is always discarded.
     pub excess: Excess,
-    /// Whether the sender's adapter spaces its cells so that all of them conform; off by default.
+    /// True if the sender's adapter spaces its cells so that all of them conform; off by default.
     pub shaping: bool,
 }
 
-/// Service category of an ATM connection, by which its cells are policed. The cells of all categories wait in one buffer, in order of
-/// arrival: none has a guarantee beside connections that fill it.
+/// Service category of an ATM connection, by which its cells are policed. The cells of all
+/// categories wait in one buffer, in order of arrival: no category has a guarantee against
+/// connections that fill it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "AtmCategory")]
 pub enum Category {
-    /// Unspecified bit rate: a peak rate at most.
+    /// Unspecified bit rate, with at most a peak rate.
     #[default]
     Ubr,
-    /// Constant bit rate: a peak rate.
+    /// Constant bit rate, with a peak rate.
     Cbr,
-    /// Variable bit rate: a peak rate, a sustainable rate and a burst.
+    /// Variable bit rate, with a peak rate, a sustainable rate and a burst.
     Vbr,
 }
 
-/// What a policer does to a cell that exceeds the contract.
+/// The treatment of a cell that exceeds the contract.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "AtmExcess")]
@@ -100,7 +103,7 @@ impl Config {
         }
     }
 
-    /// The policer, if the contract has a rate.
+    /// Returns the policer, if the contract has a rate.
     pub fn policer(&self) -> Option<Policer> {
         let time = |rate: Rate| rate.span_of(CELL_BITS / 8);
         let peak = time(self.peak?);
@@ -111,19 +114,19 @@ impl Config {
         Some(Policer { peak: Gcra::new(peak, self.tolerance), sustained, excess: self.excess })
     }
 
-    /// The shaper, if the sender shapes: algorithms without tolerance of delay variation.
+    /// Returns the shaper, if the sender shapes: the policer's algorithms without tolerance.
     pub fn shaper(&self) -> Option<Policer> {
         let strict = Config { tolerance: Span::ZERO, ..self.clone() };
         self.shaping.then(|| strict.policer()).flatten()
     }
 }
 
-/// What a policer decides about a cell.
+/// The decision of a policer about a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The cell conforms to the contract and passes unchanged.
     Conforms,
-    /// It goes on with low priority.
+    /// The cell continues with low priority.
     Tagged,
     /// The cell does not conform and is discarded.
     Discarded,
@@ -138,7 +141,7 @@ pub struct Policer {
 }
 
 impl Policer {
-    /// The earliest time at which the next cell conforms to all rates.
+    /// Returns the earliest time at which the next cell conforms to all rates.
     pub fn earliest(&self) -> Time {
         self.sustained.iter().fold(self.peak.earliest(), |time, gcra| time.max(gcra.earliest()))
     }
@@ -187,7 +190,8 @@ mod tests {
         let verdicts: Vec<bool> =
             verdicts(&contract, 60).iter().map(|one| *one == Verdict::Conforms).collect();
         let conforming: Vec<usize> = (0..60).filter(|slot| verdicts[*slot]).collect();
-        // Five at the peak rate: 0 to 8; the sixth when the sustainable rate has caught up: TAT is 50, its tolerance 32.
+        // Five at the peak rate: 0 to 8; the sixth when the sustainable rate has caught up: TAT is
+        // 50, its tolerance 32.
         assert_eq!(conforming, [0, 2, 4, 6, 8, 18, 28, 38, 48, 58]);
     }
 
@@ -208,8 +212,9 @@ mod tests {
         assert!(config("{}").policer().is_none());
     }
 
-    /// The two buckets of a variable bit rate as continuous-state leaky buckets, each of which leaks one per nanosecond and
-    /// into which a conforming cell pours its increment; a tagged cell counts in that of the peak rate alone.
+    /// Returns the two buckets of a variable bit rate as continuous-state leaky buckets, each of
+    /// which leaks one per nanosecond and into which a conforming cell pours its increment; a
+    /// tagged cell counts only in that of the peak rate.
     fn buckets(increments: [u64; 2], limits: [u64; 2], tag: bool, arrivals: &[u64]) -> Vec<Verdict> {
         let (mut content, mut last) = ([0u64; 2], [None; 2]);
         let decide = |at: &u64| {
@@ -230,8 +235,9 @@ mod tests {
     }
 
     proptest! {
-        /// Both forms of the algorithm decide alike about every cell of a contract with two rates; what conforms stays below
-        /// both arrival curves 1 + (w + tau) / T in every window w; and what is tagged or conforms below that of the peak.
+        /// Both forms of the algorithm agree about every cell of a contract with two rates;
+        /// conforming cells stay below both arrival curves 1 + (w + tau) / T in every window w; and
+        /// tagged and conforming cells together stay below that of the peak.
         #[test]
         fn a_contract_of_two_rates_is_two_leaky_buckets(
             peak in 2u64..50, more in 1u64..200, burst in 2u64..20, tolerance in 0u64..300, tag: bool,
@@ -258,7 +264,8 @@ mod tests {
             prop_assert!(below(&|verdict| verdict != Verdict::Discarded, tp, limits[0]));
         }
 
-        /// What a shaper lets through conforms to the contract from which it was made, whatever its tolerance.
+        /// Cells that a shaper lets through conform to the contract from which it was made,
+        /// whatever its tolerance.
         #[test]
         fn what_is_shaped_conforms(
             category in 0..3, peak in 100u64..2000, part in 1u64..99, burst in 2u64..200, tolerance in 0u64..5,

@@ -1,10 +1,13 @@
-//! The generic cell rate algorithm (ITU-T I.371, annex A; ATM Forum Traffic Management 4.0, section 4.4.2) as virtual scheduling.
+//! The generic cell rate algorithm (ITU-T I.371, annex A; ATM Forum Traffic Management 4.0, section
+//! 4.4.2) as virtual scheduling.
 //!
-//! GCRA(T, tau) has a theoretical arrival time TAT, at first the arrival of the first cell. A cell that arrives at t
-//! conforms if t >= TAT - tau; then TAT becomes max(t, TAT) + T. A cell that does not conform changes nothing.
+//! GCRA(T, tau) has a theoretical arrival time TAT, at first the arrival of the first cell. A cell
+//! that arrives at t conforms if t >= TAT - tau; then TAT becomes max(t, TAT) + T. A cell that does
+//! not conform changes nothing.
 //!
-//! On a line on which a cell takes d < T, 1 + floor(tau / (T - d)) cells conform back to back. A sustainable rate of one cell
-//! in Ts with bursts of MBS cells at one cell in Tp therefore has tau = (MBS - 1) (Ts - Tp).
+//! On a line on which a cell takes d < T, 1 + floor(tau / (T - d)) cells conform back to back. A
+//! sustainable rate of one cell in Ts with bursts of MBS cells at one cell in Tp therefore has tau
+//! = (MBS - 1) (Ts - Tp).
 
 use bentpipe_core::{Span, Time};
 
@@ -18,17 +21,17 @@ pub struct Gcra {
 }
 
 impl Gcra {
-    /// GCRA(T, tau) before its first cell.
+    /// Creates GCRA(T, tau) before its first cell.
     pub fn new(increment: Span, limit: Span) -> Gcra {
         Gcra { increment, limit, expected: Time::ZERO }
     }
 
-    /// The earliest time at which the next cell conforms.
+    /// Returns the earliest time at which the next cell conforms.
     pub fn earliest(&self) -> Time {
         Time::from_nanos(self.expected.as_nanos().saturating_sub(self.limit.as_nanos()))
     }
 
-    /// Whether a cell conforms that arrives at `now`; changes nothing.
+    /// Returns true if a cell that arrives at `now` conforms; changes nothing.
     pub fn conforms(&self, now: Time) -> bool {
         now >= self.earliest()
     }
@@ -38,7 +41,7 @@ impl Gcra {
         self.expected = self.expected.max(now) + self.increment;
     }
 
-    /// Decides about a cell that arrives at `now`.
+    /// Decides about a cell that arrives at `now`. Returns true if it conforms.
     pub fn arrive(&mut self, now: Time) -> bool {
         let conforms = self.conforms(now);
         if conforms {
@@ -53,14 +56,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Arrival times of those cells, of `arrivals` in tenths of a cell time, that conform.
+    /// Returns the arrival times of the conforming cells, of `arrivals` in tenths of a cell time.
     fn conforming(increment: u64, limit: u64, arrivals: &[u64]) -> Vec<u64> {
         let mut gcra = Gcra::new(Span::from_nanos(increment), Span::from_nanos(limit));
         arrivals.iter().copied().filter(|at| gcra.arrive(Time::from_nanos(*at))).collect()
     }
 
-    /// The parameters of the standard's examples: T = 4.5 cell times, a line that always has a cell, and a tolerance of 0.5, 1.5,
-    /// 3.5 and 7 cell times. The slots follow from the algorithm by hand.
+    /// The parameters of the standard's examples: T = 4.5 cell times, a line that always has a
+    /// cell, and a tolerance of 0.5, 1.5, 3.5 and 7 cell times. The slots follow from the algorithm
+    /// by hand.
     #[test]
     fn a_greedy_source_conforms_with_the_parameters_of_the_standard() {
         let always: Vec<u64> = (0..30).map(|slot| 10 * slot).collect();
@@ -82,7 +86,8 @@ mod tests {
         assert_eq!(conforming(100, 500, &burst), [0, 100, 110, 120, 130, 140, 150, 1000, 1010]);
     }
 
-    /// The second form that the standard gives: a bucket that leaks one per unit of time, into which each cell pours T.
+    /// Returns the same by the second form in the standard: a bucket that leaks one per unit of
+    /// time, into which each cell pours T.
     fn bucket(increment: u64, limit: u64, arrivals: &[u64]) -> Vec<u64> {
         let (mut content, mut last) = (0u64, None);
         let conforms = |at: &u64| {

@@ -1,13 +1,15 @@
-//! An Ethernet segment between a node and its adapter, which carries frames one after the other and each as a whole.
+//! An Ethernet segment between a node and its adapter, which carries frames one after the other,
+//! each as a whole.
 
 use bentpipe_core::{Rate, Span, Time};
 use bentpipe_link::queue::limit::DEFAULT_PACKETS;
 use std::collections::VecDeque;
 
-/// Bytes that Ethernet adds to a packet: preamble 8, header 14, checksum 4, gap 12; and the least payload (IEEE 802.3).
+/// Bytes that Ethernet adds to a packet (preamble 8, header 14, checksum 4, gap 12), and the
+/// minimum payload (IEEE 802.3).
 const ETHERNET: (u32, u32) = (38, 46);
 
-/// Time that a packet takes on an Ethernet segment.
+/// Returns the time that a packet takes on an Ethernet segment.
 pub fn on_ethernet(rate: Rate, size: u32) -> Span {
     let (more, least) = ETHERNET;
     rate.span_of(u64::from(size.max(least) + more))
@@ -17,7 +19,7 @@ pub fn on_ethernet(rate: Rate, size: u32) -> Span {
 pub struct Segment {
     rate: Rate,
     free_at: Time,
-    /// When the transmission of each waiting packet starts.
+    /// Start of the transmission of each waiting packet.
     waiting: VecDeque<Time>,
 }
 
@@ -27,7 +29,8 @@ impl Segment {
         Segment { rate, free_at: Time::ZERO, waiting: VecDeque::new() }
     }
 
-    /// When a packet that comes at `now` will have been sent; nothing if too many wait.
+    /// Sends a packet that comes at `now`. Returns the time at which it is sent completely; `None`
+    /// if too many wait.
     pub fn send(&mut self, now: Time, size: u32) -> Option<Time> {
         while self.waiting.front().is_some_and(|start| *start <= now) {
             self.waiting.pop_front();

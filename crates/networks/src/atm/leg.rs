@@ -1,19 +1,22 @@
 //! A leg: the output buffer of a switch or adapter, counted in cells, and the line behind it.
 //!
-//! Cells leave in order of arrival. Which are admitted is decided when they arrive, from the number of cells that wait (the one in
-//! transmission is not counted):
+//! Cells leave in order of arrival. Admission is decided on arrival, from the number of cells that
+//! wait (the one in transmission is not counted):
 //!
 //! - a cell of low priority (CLP = 1) only while fewer than `low_priority` wait;
 //! - early packet discard (EPD): none of a frame whose first cell finds `early` cells or more;
-//! - partial packet discard (PPD): none of a frame after the first that was dropped, except its last, which marks the end of the
-//!   frame (A. Romanow and S. Floyd, "Dynamics of TCP Traffic over ATM Networks", 1995).
+//! - partial packet discard (PPD): none of a frame after the first dropped cell, except its last,
+//!   which marks the end of the frame (A. Romanow and S. Floyd, "Dynamics of TCP Traffic over ATM
+//!   Networks", 1995).
 //!
-//! On a leg with time-division access (TDMA) a station sends K = floor(rate x frame / 424 bit) cells in each frame, back to back at
-//! the rate of the carrier from the start of the frame on. A cell waits for the next free place whose time has not come yet: without
-//! a queue for half a frame in the mean, less the half of the burst.
+//! On a leg with time-division access (TDMA) a station sends K = floor(rate x frame / 424 bit)
+//! cells in each frame, back to back at the rate of the carrier from the start of the frame on. A
+//! cell waits for the next free place that has not begun yet: without a queue for half a frame on
+//! average, less half of the burst.
 //!
-//! Errors: independent bit errors (`kind = "bit"`) act on the bits of a cell. A wrong bit of the payload leaves the cell in its
-//! place and spoils its frame; the header follows its HEC ([`super::cell`]). Any other process loses the cells that it hits.
+//! Errors: independent bit errors (`kind = "bit"`) act on the bits of a cell. A wrong bit in the
+//! payload leaves the cell in its place and corrupts its frame; the header is checked by its HEC
+//! ([`super::cell`]). Any other process loses the cells that it hits.
 
 use super::cell::{Mode, CELL_BITS, HEADER_BITS};
 use bentpipe_core::{Column, Count, Problems, Rate, Report, Span, Stream, Table, Time};
@@ -44,29 +47,29 @@ pub static LEG: Table = Table {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AtmLeg")]
 pub struct Config {
-    /// Rate at which cells of 53 bytes are sent: that of the line less the overhead of its physical layer. An
-    /// OC-3 of 155.52 Mbit/s carries 149.76 Mbit/s of cells.
+    /// Rate at which cells of 53 bytes are sent: that of the line less the overhead of its physical
+    /// layer. An OC-3 of 155.52 Mbit/s carries 149.76 Mbit/s of cells.
     pub rate: Rate,
     /// Propagation delay, one way; 0 s by default.
     #[serde(default)]
     pub delay: Span,
-    /// Errors on the line, which hit cells; none by default. Bit errors spoil a cell's payload or header,
-    /// others lose the cell.
+    /// Errors on the line, which hit cells; none by default. Bit errors corrupt a cell's payload or
+    /// header, other errors lose the cell.
     #[serde(default)]
     pub error: channel::Config,
     /// Number of cells that the buffer in front of the line holds, 4096 by default.
     #[serde(default = "buffer")]
     pub buffer: Count<1, 100_000_000>,
-    /// Number of waiting cells from which cells of low priority (CLP = 1) are dropped. If unset, the same as
-    /// `buffer`.
+    /// Number of waiting cells from which on cells of low priority (CLP = 1) are dropped. If unset,
+    /// the same as `buffer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low_priority: Option<Count<0, 100_000_000>>,
-    /// Number of waiting cells from which frames are dropped as a whole (early packet discard). If unset, they
-    /// are not.
+    /// Number of waiting cells from which on whole frames are dropped (early packet discard). If
+    /// unset, there is no such limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub early: Option<Count<0, 100_000_000>>,
-    /// Whether the rest of a frame is dropped once one of its cells has been (partial packet discard), except
-    /// its last cell; off by default.
+    /// True if the rest of a frame, except for its last cell, is dropped once one of its cells has
+    /// been dropped (partial packet discard); off by default.
     #[serde(default)]
     pub partial: bool,
     /// Time-division access to the line. If unset, cells are sent at any time.
@@ -74,18 +77,19 @@ pub struct Config {
     pub tdma: Option<Tdma>,
 }
 
-/// Time-division access: the cells of a frame's length are sent in one burst per frame.
+/// Time-division access: the cells of a frame's duration are sent in one burst per frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AtmTdma")]
 pub struct Tdma {
     /// Length of a frame, such as 20 ms. Frames begin at multiples of it.
     pub frame: Span,
-    /// Rate within a burst, at least the leg's `rate`, in bit/s of cells.
+    /// Rate within a burst in bit/s of cells; at least the leg's `rate`.
     pub carrier: Rate,
 }
 
-/// Default number of cells of a buffer: the product of an E1's rate and a geostationary round trip of 0.5 s is 2415.
+/// Default number of cells of a buffer: the product of an E1's rate and a geostationary round trip
+/// of 0.5 s is 2415.
 fn buffer() -> Count<1, 100_000_000> {
     Count::new(4096)
 }
@@ -117,7 +121,7 @@ impl Config {
         }
     }
 
-    /// Adds what this leg must not be in a network that was built with `start`.
+    /// Adds problems of this leg as a change in a network that was built with `start`.
     pub fn check_change(&self, start: &Config, problems: &mut Problems) {
         if self.tdma != start.tdma {
             problems.add("tdma", "cannot change while the network runs");
@@ -129,14 +133,15 @@ impl Config {
         }
     }
 
-    /// Number of cells in a burst.
+    /// Returns the number of cells in a burst.
     fn cells_in(&self, tdma: &Tdma) -> u64 {
         let bits =
             u128::from(self.rate.bits_per_second()) * u128::from(tdma.frame.as_nanos()) / 1_000_000_000;
         u64::try_from(bits).unwrap_or(u64::MAX) / CELL_BITS
     }
 
-    /// The rate of cells in the long run, in bit/s: whole cells per frame with time-division access.
+    /// Returns the long-term rate of cells in bit/s: whole cells per frame with time-division
+    /// access.
     pub fn mean_rate(&self) -> f64 {
         match &self.tdma {
             None => self.rate.bits_per_second() as f64,
@@ -145,14 +150,14 @@ impl Config {
     }
 }
 
-/// What happened to a cell.
+/// The fate of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives at the end of the leg then.
+    /// The cell arrives at the end of the leg at this time.
     Arrives(Time),
-    /// It arrives then, with wrong bits in its payload.
+    /// The cell arrives at this time, with wrong bits in its payload.
     Spoiled(Time),
-    /// The line lost it: it would have arrived then.
+    /// The line lost the cell, which would have arrived at this time.
     Lost(Time),
     /// The buffer was full.
     Full,
@@ -163,17 +168,17 @@ pub enum Fate {
 /// Counters of a leg.
 #[derive(Clone, Debug, Default)]
 struct Counters {
-    /// Cells that were sent.
+    /// Number of cells sent.
     sent: u64,
-    /// Cells that the buffer dropped.
+    /// Number of cells that the buffer dropped.
     dropped: u64,
-    /// Those of them that had low priority.
+    /// Number of dropped cells with low priority.
     dropped_low: u64,
-    /// Cells of frames that were dropped as a whole.
+    /// Number of cells of frames that were dropped as a whole.
     dropped_early: u64,
-    /// Cells that the line spoiled or lost.
+    /// Number of cells that the line corrupted or lost.
     spoiled: u64,
-    /// Most cells that waited at once.
+    /// Largest number of cells that waited at once.
     most: u64,
     /// Sum of the times that cells waited, and of their squares, in seconds.
     waits: (f64, f64),
@@ -193,28 +198,29 @@ pub struct Leg {
     error: channel::Config,
     /// Time at which the line has finished sending.
     free_at: Time,
-    /// When the transmission of each waiting cell starts.
+    /// Start of the transmission of each waiting cell.
     waiting: VecDeque<Time>,
-    /// The frame that is passing, of each connection.
+    /// The current frame of each connection.
     frames: Vec<Passing>,
-    /// When the latest cell arrives at the end of the leg. None arrives earlier, also when the delay has become shorter.
+    /// Time at which the latest cell arrives at the end of the leg. No later cell arrives earlier,
+    /// even if the delay has become shorter.
     latest: Time,
     counters: Counters,
 }
 
-/// The frame of a connection that is passing a leg.
+/// The current frame of a connection on a leg.
 #[derive(Clone)]
 struct Passing {
-    /// Whether the next cell begins a frame.
+    /// True if the next cell begins a frame.
     fresh: bool,
-    /// Whether the frame has lost a cell here.
+    /// True if the frame has lost a cell here.
     broken: bool,
-    /// Whether it is dropped as a whole.
+    /// True if it is dropped as a whole.
     refused: bool,
 }
 
 impl Leg {
-    /// An idle leg, which so many connections share.
+    /// Creates an idle leg that so many connections share.
     pub fn new(config: &Config, connections: usize) -> Leg {
         let mut leg = Leg {
             cell: Span::ZERO,
@@ -241,7 +247,7 @@ impl Leg {
         leg
     }
 
-    /// Takes up a changed configuration: cells that come from now on are admitted, sent, delayed and spoiled by it.
+    /// Applies a changed configuration to cells that come from now on.
     pub fn change(&mut self, config: &Config) {
         let limit = |cells: u64| usize::try_from(cells).unwrap_or(usize::MAX);
         self.cell = on_line(config.tdma.as_ref().map_or(config.rate, |tdma| tdma.carrier));
@@ -255,8 +261,9 @@ impl Leg {
         }
     }
 
-    /// A cell of a connection arrives at `now`, no earlier than the one before; `last` if it marks the end of its frame. A
-    /// frame begins behind such a mark, so that a frame whose end was lost counts as one with the next.
+    /// Handles a cell of a connection that arrives at `now`, no earlier than the previous one;
+    /// `last` is true if it marks the end of its frame. A frame begins behind such a mark, so a
+    /// frame whose end was lost is counted together with the next.
     pub fn send(&mut self, now: Time, connection: usize, last: bool, low: bool, stream: &mut Stream) -> Fate {
         while self.waiting.front().is_some_and(|start| *start <= now) {
             self.waiting.pop_front();
@@ -318,7 +325,7 @@ impl Leg {
     }
 }
 
-/// Time of a cell on a line.
+/// Returns the transmission time of a cell on a line.
 fn on_line(rate: Rate) -> Span {
     rate.span_of(CELL_BITS / 8)
 }
@@ -329,12 +336,12 @@ struct Bursts {
     cell: Span,
     /// Cells in a burst.
     cells: u64,
-    /// The first place that is free.
+    /// First place that is free.
     next: u64,
 }
 
 impl Bursts {
-    /// Takes the first free place that begins at `now` or later; returns when it does.
+    /// Takes the first free place that begins at `now` or later; returns its time.
     fn place(&mut self, now: Time) -> Time {
         let (frame, within) =
             (now.as_nanos() / self.frame.as_nanos(), now.as_nanos() % self.frame.as_nanos());
@@ -349,7 +356,8 @@ impl Bursts {
 /// The errors of a line.
 enum Noise {
     None,
-    /// Independent bit errors: bits until the next wrong one, ln(1 - BER), and what the receiver of headers does.
+    /// Independent bit errors: number of bits until the next wrong one, ln(1 - BER), and the mode
+    /// of the receiver of headers.
     Bits {
         until: Option<u64>,
         log_right: f64,
@@ -421,7 +429,8 @@ mod tests {
         Time::ZERO + Span::from_micros(micros)
     }
 
-    /// Sends cells of one frame at these times over a line of one cell in a microsecond; which of them arrive, when.
+    /// Sends cells of one frame at these times over a line of one cell in a microsecond. Returns
+    /// the arrival time of each, if it arrives.
     fn sent(leg: &mut Leg, times: &[u64], low: bool) -> Vec<Option<u64>> {
         let mut stream = Streams::new(1, 0).stream("leg");
         let last = times.len() - 1;
@@ -454,7 +463,8 @@ mod tests {
     fn a_frame_is_dropped_early_as_a_whole_or_partially_up_to_its_last_cell() {
         let mut early = leg(&format!("{{{LINE}, \"buffer\": 9, \"early\": 2}}"));
         assert_eq!(sent(&mut early, &[0, 0, 0], false).iter().flatten().count(), 3);
-        // Two wait: no cell of the next frame is taken, though there is room, also later when nothing waits.
+        // Two cells wait: no cell of the next frame is accepted, though there is room, not even
+        // later when nothing waits.
         assert_eq!(sent(&mut early, &[0, 0, 5], false), [None; 3]);
         assert_eq!(sent(&mut early, &[6], false), [Some(17)]);
         let mut partial = leg(&format!("{{{LINE}, \"buffer\": 1, \"partial\": true}}"));
@@ -463,7 +473,8 @@ mod tests {
 
     #[test]
     fn time_division_sends_a_burst_in_each_frame() {
-        // 100 us frames of 10 cells (42.4 Mbit/s) at 424 Mbit/s: places at 0, 1, ... 9 us of each frame.
+        // 100 us frames of 10 cells (42.4 Mbit/s) at 424 Mbit/s: places at 0, 1, ... 9 us of each
+        // frame.
         let mut leg =
             leg(r#"{"rate": "42400 kbit/s", "tdma": {"frame": "100 us", "carrier": "424 Mbit/s"}}"#);
         assert_eq!(sent(&mut leg, &[0, 5, 5, 9, 10], false), [1, 6, 7, 10, 101].map(Some));
@@ -504,8 +515,9 @@ mod tests {
                 _ => {}
             }
         }
-        // A header is right with r = 0.999^40, has one wrong bit with s = 40 x 0.001 x 0.999^39, and is accepted in correction
-        // mode, which holds after a right header, with r of all cells: r + r s of all headers are accepted.
+        // A header is right with r = 0.999^40, has one wrong bit with s = 40 x 0.001 x 0.999^39,
+        // and is accepted in correction mode, which holds after a right header, with r of all
+        // cells: r + r s of all headers are accepted.
         let (right, single) = (0.999f64.powi(40), 0.04 * 0.999f64.powi(39));
         let accepted = right + right * single;
         let wrong = 1.0 - 0.999f64.powi(384);

@@ -1,10 +1,11 @@
 //! One direction of all connections as a stage.
 //!
-//! Cells are handled one by one, but cost no events of their own. All connections pass the shared legs in the same order, so the
-//! only place where their cells meet is the first of these. The times at which cells arrive there are known when their packet
-//! enters, and nothing that arrives later changes what happens to earlier cells. So when the last cell of a frame arrives there,
-//! all cells that have arrived by then pass the legs in order of time, and it is known when the frame is delivered. That is
-//! exact, and costs two wakes for each packet; with a single connection, for which nothing has to be awaited, one.
+//! Cells are handled one by one, but cost no events of their own. All connections pass the shared
+//! legs in the same order, so their cells meet only at the first of these. The times at which cells
+//! arrive there are known when their packet enters, and later arrivals do not affect earlier cells.
+//! So when the last cell of a frame arrives there, all cells that have arrived by then pass the
+//! legs in order of time, and the delivery time of the frame is known. This is exact, and costs two
+//! wakes for each packet, or one with a single connection, which never has to wait for others.
 
 use super::config::Config;
 use super::connection::Connection;
@@ -14,13 +15,14 @@ use bentpipe_link::framing::atm::Encapsulation;
 use bentpipe_link::framing::TOO_LONG;
 use bentpipe_stage::{Change, Held, Outbox, Packet, Port, Stage};
 
-/// One direction of the network. Each connection has the input port and the output port of its number.
+/// One direction of the network. Each connection has the input port and the output port of its
+/// number.
 pub struct Direction {
     name: String,
     encapsulation: Encapsulation,
     connections: Vec<Connection>,
     legs: Vec<Leg>,
-    /// Whether the legs are passed from the last to the first.
+    /// True if the legs are passed from the last to the first.
     back: bool,
     stream: Stream,
     held_bytes: u64,
@@ -29,7 +31,7 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// The idle connections of `config` in one direction.
+    /// Returns the idle connections of `config` in one direction.
     pub fn new(name: &str, config: &Config, back: bool, stream: Stream) -> Direction {
         let connections = (0..config.connections()).map(|index| {
             let name = match index {
@@ -52,8 +54,8 @@ impl Direction {
         }
     }
 
-    /// Passes the cells that arrive at the first shared leg by `now` through the legs, in order of time; all cells if there is
-    /// one connection.
+    /// Passes the cells that arrive at the first shared leg by `now` through the legs, in order of
+    /// time; all cells if there is one connection.
     fn advance(&mut self, now: Time) {
         let horizon = if self.connections.len() == 1 { Time::MAX } else { now };
         let Direction { connections, legs, stream, .. } = self;
@@ -68,7 +70,7 @@ impl Direction {
             }
             for (place, leg) in legs.iter_mut().enumerate() {
                 cell = cell.pass(leg, index, stream);
-                // The policer stands at the first switch, behind the line from the adapter.
+                // The policer is at the first switch, behind the line from the adapter.
                 if place == 0 && !connection.has_access() {
                     cell = connection.police(cell);
                 }

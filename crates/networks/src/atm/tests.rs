@@ -1,4 +1,5 @@
-//! A connection as a whole, against times worked out by hand and against a cell-by-cell account.
+//! A connection as a whole, compared with times worked out by hand and with a cell-by-cell
+//! calculation.
 
 use super::connection::{CELLS_FULL, EXCESS, MERGED};
 use super::stage::Direction;
@@ -31,11 +32,12 @@ fn run(config: &Config, packets: &[(u64, u32)]) -> Vec<Result<u64, DropReason>> 
 
 #[test]
 fn cells_pass_switches_one_by_one_and_frames_pass_ethernet_as_a_whole() {
-    // 1500 bytes in LANE: 1516 + 8 bytes, 32 cells. One cell in 1 us on the fast legs, in 4 us on the slow one.
+    // 1500 bytes in LANE: 1516 + 8 bytes, 32 cells. One cell in 1 us on the fast legs, in 4 us on
+    // the slow one.
     let keys = r#""lan": "10 Mbit/s", "encapsulation": "lane", "legs": [{"rate": "424 Mbit/s"}, {"rate": "106 Mbit/s", "delay": "1 ms"}, {"rate": "424 Mbit/s"}]"#;
     let ethernet = 1538 * 800;
     let first = ethernet + 1000 + 32 * 4000 + 1_000_000 + 1000 + ethernet;
-    // The second waits for the first on the Ethernet alone, which is the slowest.
+    // The second waits for the first only on the Ethernet, which is the slowest.
     assert_eq!(run(&config(keys), &[(0, 1500), (0, 1500)]), [Ok(first), Ok(first + ethernet)]);
     // Without Ethernet two frames follow each other on the slow leg.
     let keys = r#""encapsulation": "vc", "legs": [{"rate": "424 Mbit/s"}, {"rate": "106 Mbit/s"}]"#;
@@ -60,7 +62,8 @@ fn a_lost_last_cell_loses_the_next_frame_too_and_a_frame_of_one_cell_loses_nothi
 
 #[test]
 fn a_buffer_that_is_too_small_for_a_burst_loses_its_end() {
-    // BB = (transmission - link) / transmission x burst, in cells: a burst of 10 x 32 cells from a leg four times as fast needs 240.
+    // BB = (transmission - link) / transmission x burst, in cells: a burst of 10 x 32 cells from a
+    // leg four times as fast needs 240.
     let small = |cells: u32| {
         config(&format!(
             r#""encapsulation": "vc", "legs": [{{"rate": "424 Mbit/s", "buffer": 1000}}, {{"rate": "106 Mbit/s", "buffer": {cells}}}]"#
@@ -78,7 +81,7 @@ fn a_policer_discards_what_exceeds_the_contract_and_a_shaper_keeps_to_it() {
             r#""encapsulation": "vc", "legs": [{{"rate": "424 Mbit/s"}}], "contract": {{"category": "cbr", "peak": "42400 kbit/s", "shaping": {shaping}}}"#
         ))
     };
-    // Two cells back to back where one in 10 us is allowed.
+    // Two cells back to back, where one in 10 us is allowed.
     assert_eq!(run(&contract(false), &[(0, 41)]), [Err(EXCESS)]);
     assert_eq!(run(&contract(true), &[(0, 41), (0, 41)]), [Ok(11_000), Ok(31_000)]);
 }

@@ -1,4 +1,4 @@
-//! What a delay-tolerant network is as an access network.
+//! A delay-tolerant network as an access network.
 
 use super::stage::Agents;
 use super::Config;
@@ -71,7 +71,8 @@ impl AccessNetwork for Config {
             let port = (stage, Port(index as u16));
             site.towards_node(port, *from);
             for (other, to) in nodes.iter().enumerate().filter(|(other, _)| *other != index) {
-                // Agents forward over several contacts, too: those without one of their own are farther than all others.
+                // Agents also forward over several contacts: nodes without a direct one are farther
+                // than all others.
                 let delay = self.delay(&names[index], &names[other]).unwrap_or(Span::from_secs(86_400));
                 site.edge(*from, *to, port, delay);
             }

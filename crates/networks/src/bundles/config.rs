@@ -10,8 +10,9 @@ use bentpipe_link::contacts::PlanText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A delay-tolerant network: bundle agents at the nodes of a contact plan. Every packet that enters the network at one of its nodes is carried
-/// as a bundle to the node behind which its destination lies.
+/// A delay-tolerant network: bundle agents at the nodes of a contact plan. Every packet that enters
+/// the network at one of its nodes is carried as a bundle to the node behind which its destination
+/// lies.
 ///
 /// ```toml
 /// [network.space]
@@ -22,40 +23,44 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The contact plan, whose nodes are nodes of the scenario: JSON, HDTN's JSON, commands of ION, comma-separated values, or TOML.
+    /// The contact plan, whose nodes are nodes of the scenario: JSON, HDTN's JSON, commands of ION,
+    /// comma-separated values, or TOML.
     pub plan: PlanText,
-    /// Skips contacts of the plan that do not end after their start, as HDTN does. Off by default: a plan with such a contact is
-    /// refused.
+    /// True if contacts of the plan that do not end after their start are skipped, as HDTN does.
+    /// Off by default: a plan with such a contact is refused.
     #[serde(default)]
     pub skip_impossible: bool,
-    /// How bundles pass a contact: `"udp"`, a datagram per bundle that is lost or not, or `"ltp"` (RFC 5326), which retransmits until
-    /// the neighbour has it. UDP by default.
+    /// Convergence layer of a contact: `"udp"`, a datagram per bundle that is lost or not, or
+    /// `"ltp"` (RFC 5326), which retransmits until the neighbour has the bundle. UDP by default.
     #[serde(default)]
     pub convergence: Layer,
-    /// Where bundles go next. By the contact plan (`"contact-graph"`, CCSDS 734.3) by default; `"epidemic"`, `"spray-and-wait"` and `"prophet"` (RFC
-    /// 6693) copy bundles at meetings and use no plan.
+    /// Routing of bundles: by the contact plan (`"contact-graph"`, CCSDS 734.3) by default;
+    /// `"epidemic"`, `"spray-and-wait"` and `"prophet"` (RFC 6693) copy bundles at meetings and use
+    /// no plan.
     #[serde(default)]
     pub routing: Method,
-    /// Copies of a bundle under spray-and-wait, 8 by default.
+    /// Number of copies of a bundle under spray-and-wait, 8 by default.
     #[serde(default = "eight")]
     pub copies: Count<1, 65_536>,
-    /// Time for which a bundle is worth anything; then it is dropped. One day by default.
+    /// Time after which a bundle is worthless and dropped. One day by default.
     #[serde(default = "day")]
     pub lifetime: Span,
-    /// Bytes of bundles that a node stores at most. Unlimited by default.
+    /// Maximum number of bytes of bundles that a node stores. Unlimited by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<Size>,
-    /// What a node without room drops: `"newest"`, the bundle that comes, by default; `"oldest"`, the bundles that came first; `"lowest-priority"`,
-    /// bundles of a lower priority than the one that comes, if any.
+    /// Bundles that a node without room drops: `"newest"`, the one that arrives, by default;
+    /// `"oldest"`, those stored longest; `"lowest-priority"`, those of a lower priority than the
+    /// one that arrives, if any.
     #[serde(default)]
     pub discard: Drop,
-    /// Largest LTP segment in bytes, headers of LTP included, 1400 B by default.
+    /// Largest LTP segment in bytes, headers of LTP included; 1400 B by default.
     #[serde(default = "segment")]
     pub segment: Size,
-    /// Time that an answer of LTP may take beyond light times and closed contacts, for transmission, queues and processing. 1 s by default.
+    /// Time that an LTP answer may take beyond light times and closed contacts, for transmission,
+    /// queues and processing. 1 s by default.
     #[serde(default = "second")]
     pub margin: Span,
-    /// Errors that spoil datagrams on every contact; none by default.
+    /// Errors that corrupt datagrams on every contact; none by default.
     #[serde(default)]
     pub error: channel::Config,
     /// Contacts or parts of them that do not take place.
@@ -75,7 +80,7 @@ pub enum Layer {
     Ltp,
 }
 
-/// What a node without room drops.
+/// Bundles that a node without room drops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "BundleDiscard")]
@@ -85,7 +90,8 @@ pub enum Drop {
     Newest,
     /// The bundles that have been stored longest are dropped.
     Oldest,
-    /// Bundles of a lower priority than the one that arrives are dropped, the lowest first; if there are none, it is refused.
+    /// Bundles of a lower priority than the one that arrives are dropped, the lowest first; if
+    /// there are none, it is refused.
     LowestPriority,
 }
 
@@ -96,13 +102,13 @@ pub enum Drop {
 pub struct Outage {
     /// Name of the node that cannot transmit.
     pub from: String,
-    /// The node that it cannot reach.
+    /// Name of the node that it cannot reach.
     pub to: String,
     /// Start of the interval, counted from the start of the run.
     pub start: Span,
     /// End of the interval, counted from the start of the run.
     pub end: Span,
-    /// Whether routing knows of it in advance; off by default.
+    /// True if routing knows the outage in advance; off by default.
     #[serde(default)]
     pub announced: bool,
 }
@@ -128,7 +134,7 @@ impl Sample for Config {
 }
 
 impl Config {
-    /// The plan without the outages that `wanted` names.
+    /// Returns the plan without the outages for which `wanted` returns true.
     fn without(&self, wanted: impl Fn(&Outage) -> bool) -> Plan {
         let plan = self.plan.plan();
         let mut contacts: Vec<Contact> = plan.contacts().to_vec();
@@ -153,12 +159,12 @@ impl Config {
         Plan::of(plan.nodes().to_vec(), contacts)
     }
 
-    /// The contacts as they take place, and those by which nodes route.
+    /// Returns the contacts that take place, and those by which nodes route.
     pub(super) fn plans(&self) -> [Plan; 2] {
         [self.without(|_| true), self.without(|outage| outage.announced)]
     }
 
-    /// What the agents do.
+    /// Returns the configuration of the agents.
     pub(super) fn agents(&self) -> network::Config {
         let config = ltp::Config { segment: self.segment.bytes(), ..ltp::Config::default() };
         network::Config {
@@ -176,7 +182,7 @@ impl Config {
         }
     }
 
-    /// The shortest light time between two nodes, if they have contacts.
+    /// Returns the shortest light time between two nodes, if they have contacts.
     pub(super) fn delay(&self, from: &str, to: &str) -> Option<Span> {
         let plan = self.plan.plan();
         let ends = (plan.node(from), plan.node(to));

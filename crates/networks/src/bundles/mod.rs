@@ -1,11 +1,14 @@
-//! A delay-tolerant network as an access network: each packet that enters it becomes the payload of a bundle, which
-//! agents at the nodes store, route and forward over the contacts of a plan, and which leaves the network as the packet it was.
+//! A delay-tolerant network as an access network. Each packet that enters it becomes the payload of
+//! a bundle, which agents at the nodes store, route and forward over the contacts of a plan, and
+//! leaves the network as the original packet.
 //!
-//! The agents, their storage, routing and convergence layers are those of [`bentpipe_dtn::network`]. The network is one stage with a
-//! port per node. A packet's DSCP gives the bundle its priority: 0 is bulk, below 32 normal, from 32 on expedited.
+//! The agents, their storage, routing and convergence layers are those of
+//! [`bentpipe_dtn::network`]. The network is one stage with a port per node. A packet's DSCP gives
+//! the bundle its priority: 0 is bulk, below 32 normal, from 32 on expedited.
 //!
-//! **Deviations.** The agents take no time. What they exchange to choose (summary vectors, predictabilities) costs nothing. Bundles are not
-//! fragmented, and one packet is one bundle.
+//! **Deviations.** The agents take no time. Data that they exchange for their choices (summary
+//! vectors, predictabilities) costs nothing. Bundles are not fragmented, and one packet is one
+//! bundle.
 
 mod access_network;
 mod config;

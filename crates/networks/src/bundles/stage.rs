@@ -1,4 +1,5 @@
-//! The agents of a delay-tolerant network as one stage. In port and out port i belong to node i of the plan.
+//! The agents of a delay-tolerant network as one stage. Input port and output port i belong to node
+//! i of the plan.
 
 use super::Config;
 use crate::{Beyond, FlowEnds};
@@ -19,7 +20,7 @@ pub const CUT_OFF: DropReason = DropReason::new("contact ended during the bundle
 /// The packet's destination does not lie behind a node of the network.
 pub const UNREACHABLE: DropReason = DropReason::new("not behind a node of the bundle network");
 
-/// What each agent sent to which other.
+/// Totals that each agent sent to each other.
 pub static HOPS: Table = Table {
     name: "bundle_hops",
     entity: "hop",
@@ -30,7 +31,7 @@ pub static HOPS: Table = Table {
     ],
 };
 
-/// What a delay-tolerant network did in a run.
+/// Totals of a delay-tolerant network in a run.
 pub static REPORT: Table = Table {
     name: "bundles",
     entity: "network",
@@ -60,7 +61,7 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// What became of the bundles of a flow, from its source to its destination.
+/// Outcomes of the bundles of a flow, from its source to its destination.
 pub static FLOW: Table = Table {
     name: "flow_carried",
     entity: "flow",
@@ -119,7 +120,8 @@ pub struct Agents {
     name: String,
     network: Network,
     lifetime: Span,
-    /// For each destination the node of the plan behind which it lies, by the port of entry: the nearest one that is not the entry itself.
+    /// For each destination, the node of the plan behind which it lies, by the port of entry: the
+    /// nearest one that is not the entry itself.
     exits: BTreeMap<NodeId, Vec<Option<u32>>>,
     carried: BTreeMap<u64, Carried>,
     flows: Vec<OfFlow>,
@@ -128,7 +130,7 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// The agents of network `name` at `nodes`, in the order of the plan.
+    /// Returns the agents of network `name` at `nodes`, in the order of the plan.
     pub fn new(name: &str, config: &Config, nodes: &[NodeId], beyond: Beyond, mut stream: Stream) -> Agents {
         let [real, known] = config.plans();
         let mut errors = config.error.errors();
@@ -163,7 +165,7 @@ impl Agents {
         }
     }
 
-    /// Sends what has arrived and drops what is lost.
+    /// Sends arrived packets and drops lost ones.
     fn settle(&mut self, now: Time, out: &mut Outbox) {
         while let Some(outcome) = self.network.next_outcome() {
             let (Outcome::Delivered { bundle, .. } | Outcome::Dropped { bundle, .. }) = outcome;
@@ -197,7 +199,7 @@ impl Agents {
     }
 }
 
-/// The flow of a packet that goes from the flow's source to its destination.
+/// Returns the flow of a packet that goes from the flow's source to its destination.
 fn flow_of<'a>(flows: &'a mut [OfFlow], packet: &Packet) -> Option<&'a mut OfFlow> {
     flows.get_mut(packet.flow.0 as usize).filter(|flow| flow.from == packet.source)
 }

@@ -1,5 +1,6 @@
-//! The stage that holds the links of a multilink. Input port 0 takes packets from the links' `from`, input port
-//! 1 those from their `to`; output port 0 leads to `to`, output port 1 to `from`.
+//! The stage that holds the links of a multilink. Input port 0 takes packets from the links'
+//! `from`, input port 1 those from their `to`; output port 0 leads to `to`, output port 1 to
+//! `from`.
 
 use super::policy::{Order, Policy, View};
 use super::{Config, Fate, Handover};
@@ -35,7 +36,8 @@ pub type Links = Vec<[link::Config; 2]>;
 
 /// The parts of a multilink.
 pub struct Parts {
-    /// The links in their order, from `from` to `to` and back. They deliver to output ports 0 and 1.
+    /// The links in their order, from `from` to `to` and back. They deliver to output ports 0 and
+    /// 1.
     pub links: Vec<[Link; 2]>,
     /// Rate of each link, there and back.
     pub rates: Vec<[Rate; 2]>,
@@ -64,7 +66,7 @@ struct Side {
     /// The serving link; during an interruption, the link that will serve from `opens` on.
     serving: usize,
     opens: Time,
-    /// What happens to packets that arrive before `opens`.
+    /// Fate of packets that arrive before `opens`.
     meanwhile: Fate,
     /// Packets that wait for `opens`.
     held: VecDeque<Whole<Packet>>,
@@ -128,7 +130,8 @@ impl Side {
         self.proceed(now, links, out);
     }
 
-    /// Cuts the links whose overlap has ended, and sends the waiting packets over a link that has come up.
+    /// Cuts the links whose overlap has ended, and sends the waiting packets over a link that has
+    /// come up.
     fn proceed(&mut self, now: Time, links: &mut [[Link; 2]], out: &mut Outbox) {
         let number = self.number;
         while let Some(place) = self.ending.iter().position(|ending| ending.at <= now) {

@@ -1,5 +1,5 @@
-//! The boundary between the network and a real host. Input port 0 is the network's side, input port 1 the
-//! host's; packets from the host leave by output port 0.
+//! The boundary between the network and a real host. Input port 0 is the network's side, input port
+//! 1 the host's; packets from the host leave by output port 0.
 
 use bentpipe_core::Time;
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
@@ -9,7 +9,7 @@ pub const NETWORK: Port = Port(0);
 /// Input port for packets from the host.
 pub const HOST: Port = Port(1);
 
-/// The name of the gate's stage at a node.
+/// Returns the name of the gate's stage at a node.
 pub fn name(node: &str) -> String {
     format!("{node}.host")
 }

@@ -1,11 +1,11 @@
-//! A node of the network: forwards by destination, and hands packets for itself to the endpoints of their
-//! flows. It takes no time; queues and rates are those of the links. It is not a stage, since it never holds
-//! a packet: the event loop asks it for the output port and moves nothing.
+//! A node of the network. It forwards by destination, and gives packets for itself to the endpoints
+//! of their flows. It takes no time; queues and rates are those of the links. It is not a stage,
+//! since it never holds a packet: the event loop asks it for the output port and moves nothing.
 //!
-//! An edge ([`super::edge`]) conditions packets that leave for other nodes. A real host at the node receives
-//! what is for none of the endpoints. Output ports: links first, in the order in which they were attached,
-//! then the endpoints and the host, and the proxies ([`super::proxy`]), which receive packets that only pass,
-//! after the edge.
+//! An edge ([`super::edge`]) conditions packets that leave for other nodes. A real host at the node
+//! receives packets that are for none of the endpoints. Output ports: links first, in the order in
+//! which they were attached, then the endpoints and the host, and the proxies ([`super::proxy`]),
+//! which receive packets that only pass, after the edge.
 
 use super::edge::Edge;
 use bentpipe_core::{FlowId, NodeId, Report, Time};
@@ -16,7 +16,7 @@ pub const NO_ROUTE: DropReason = DropReason::new("no route");
 /// No endpoint of the packet's flow is at this node.
 pub const NO_ENDPOINT: DropReason = DropReason::new("no endpoint");
 
-/// The name of the second router of a node, by which what its services send leaves.
+/// Returns the name of the second router of a node, by which packets of its services leave.
 pub fn beyond_name(node: &str) -> String {
     format!("{node}.beyond")
 }
@@ -31,7 +31,7 @@ pub struct Router {
     /// Endpoints at this node, sorted by flow.
     endpoints: Vec<(FlowId, Port)>,
     host: Option<Port>,
-    /// Services that take what passes, sorted by flow.
+    /// Services that take passing packets, sorted by flow.
     services: Vec<(FlowId, Port)>,
     interface: Option<u32>,
     edge: Option<Box<Edge>>,
@@ -97,7 +97,8 @@ impl Router {
         }
     }
 
-    /// The router for what the node's proxies send: the same, without proxies and without the edge.
+    /// Returns the router for packets of the node's proxies: the same, without proxies and without
+    /// the edge.
     pub fn beyond(&self) -> Router {
         Router {
             node: self.node,

@@ -1,4 +1,4 @@
-//! A Wi-Fi network's place in a scenario: its nodes, checks, stage, and its paths in numbers.
+//! A Wi-Fi network in a scenario: its nodes, checks, stage, and its paths in numbers.
 
 use super::cell::Link;
 use super::config::{Config, Member, Stack, MOST_STATIONS};
@@ -13,18 +13,19 @@ use bentpipe_link::queue;
 use bentpipe_stage::facts::{Course, Crossing, Hop};
 use bentpipe_stage::Port;
 
-/// What results call a station of network `name`.
+/// Returns the name in results of a station of network `name`.
 pub fn station(name: &str, member: &Member<'_>) -> String {
     format!("{name}.{}", member.name())
 }
 
 impl Config {
-    /// Returns whether station `one` hears station `other`.
+    /// Returns true if station `one` hears station `other`.
     fn hears(&self, one: &str, other: &str) -> bool {
         one == other || self.hears.get(one).is_none_or(|heard| heard.iter().any(|name| name == other))
     }
 
-    /// The pairs that exchange frames: stations and the access point, or all that hear each other.
+    /// Returns the pairs that exchange frames: stations and the access point, or all that hear each
+    /// other.
     pub fn links(&self) -> Vec<Link> {
         let names: Vec<String> = self.members().iter().map(Member::name).collect();
         let mut links = Vec::new();
@@ -39,7 +40,7 @@ impl Config {
         links
     }
 
-    /// The stations that hear each station, itself included; `None` if all hear all.
+    /// Returns the stations that hear each station, itself included; `None` if all hear all.
     pub fn heard_by(&self) -> Option<Vec<Vec<u16>>> {
         let names: Vec<String> = self.members().iter().map(Member::name).collect();
         let of = |sender: &String| -> Vec<u16> {
@@ -66,7 +67,8 @@ impl Config {
         true
     }
 
-    /// Time of an exchange of a station that has the medium to itself: DIFS, the mean back-off, the frame and its acknowledgment.
+    /// Returns the time of an exchange of a station that has the medium to itself: DIFS, the mean
+    /// back-off, the frame and its acknowledgment.
     fn exchange(&self, rate: usize, bytes: u32, frames: u32) -> Span {
         let rules = self.rules();
         let (phy, overhead) = (&rules.phy, self.overhead());
@@ -86,7 +88,7 @@ impl Config {
         back_off + protection + rts + phy.data(rate, sent) + answered
     }
 
-    /// Frames of these packets in an aggregate that is as long as allowed.
+    /// Returns the number of frames of these packets in an aggregate of the largest allowed length.
     fn aggregated(&self, rate: usize, bytes: u32) -> u32 {
         let rules = self.rules();
         let subframe = 4 + (bytes + self.overhead()).div_ceil(4) * 4;

@@ -1,29 +1,32 @@
-//! Who hears what, and when each access category of a station may transmit: carrier sense, physical and by the network allocation
-//! vector (NAV), spaces between frames, and the back-off.
+//! The medium as each station hears it, and the times at which its access categories may transmit:
+//! carrier sense, physical and by the network allocation vector (NAV), spaces between frames, and
+//! the back-off.
 //!
-//! No slot costs an event. A category that counts down from `slots` transmits at base + slots x slot, where base is the end of the
-//! last busy period that its station heard, plus AIFS (DIFS, or EIFS after a frame that the station could not read). If the medium becomes
-//! busy before that, the whole slots that have passed since base are subtracted.
+//! Slots cost no events. A category that counts down from `slots` transmits at base + slots x slot,
+//! where base is the end of the last busy period that its station heard, plus AIFS (DIFS, or EIFS
+//! after a frame that the station could not read). If the medium becomes busy before that, the
+//! whole slots that have passed since base are subtracted.
 //!
-//! With DCF a slot counts when it has passed idle, so after a busy period a frozen category waits for one slot at least. With EDCA
-//! (IEEE 802.11-2016, 10.22.2.3) the count is taken at the beginning of a slot, so the slot in which another station starts counts too.
+//! With DCF a slot counts when it has passed idle, so after a busy period a frozen category waits
+//! for at least one slot. With EDCA (IEEE 802.11-2016, 10.22.2.3) the count is taken at the
+//! beginning of a slot, so the slot in which another station starts counts, too.
 
 use bentpipe_core::{Span, Stream, Time};
 
 /// The state of the medium as one station hears it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ear {
-    /// End of the last frame that it hears, its own included.
+    /// End of the last frame that it hears, including its own.
     busy_until: Time,
-    /// The time until which the network allocation vector (NAV) reserves the medium.
+    /// Time until which the network allocation vector (NAV) reserves the medium.
     reserved_until: Time,
-    /// Frames that end by then overlap with others here.
+    /// Time until which frames that end overlap with others here.
     garbled_until: Time,
     /// End of its own last transmission.
     sending_until: Time,
-    /// Until when it waits for a response that does not come.
+    /// Time until which it waits for a response that does not come.
     waiting_until: Time,
-    /// EIFS - DIFS, after a frame that it could not read; else zero.
+    /// EIFS - DIFS after a frame that it could not read; otherwise zero.
     extra: Span,
 }
 
@@ -32,9 +35,9 @@ struct Ear {
 pub struct Access {
     /// Slots of AIFS beyond SIFS; 2 makes DIFS.
     pub aifs: u64,
-    /// The smallest contention window, in slots.
+    /// Smallest contention window, in slots.
     pub cw_min: u32,
-    /// The largest contention window, in slots.
+    /// Largest contention window, in slots.
     pub cw_max: u32,
     /// Time for which a station may keep the medium; zero for one frame.
     pub txop: Span,
@@ -47,11 +50,12 @@ struct Contender {
     cw: u32,
     cw_min: u32,
     cw_max: u32,
-    /// The number of slots that are left of the back-off.
+    /// Number of slots left of the back-off.
     slots: u32,
-    /// Whether it has a frame to contend for.
+    /// True if it has a frame to contend for.
     ready: bool,
-    /// When its first frame came, if it came while the medium was idle and no back-off was left.
+    /// Time at which its first frame came, if it came while the medium was idle and no back-off was
+    /// left.
     came: Option<Time>,
 }
 
@@ -59,15 +63,16 @@ struct Contender {
 pub struct Air {
     ears: Vec<Ear>,
     contenders: Vec<Contender>,
-    /// When each contender transmits if nothing else happens; `Time::MAX` if it has nothing to send.
+    /// Time at which each contender transmits if nothing else happens; `Time::MAX` if it has
+    /// nothing to send.
     starts: Vec<Time>,
-    /// The number of access categories of a station.
+    /// Number of access categories of a station.
     categories: usize,
     slot: Span,
     eifs_extra: Span,
-    /// The stations that hear each station, itself included; `None` if all hear all.
+    /// Stations that hear each station, itself included; `None` if all hear all.
     heard_by: Option<Vec<Vec<u16>>>,
-    /// Whether slots are counted at their beginning.
+    /// True if slots are counted at their beginning.
     edca: bool,
     stream: Stream,
 }
@@ -75,16 +80,16 @@ pub struct Air {
 /// A frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sound {
-    /// The station that sends it.
+    /// Station that sends it.
     pub from: usize,
-    /// When its first bit is sent.
+    /// Time at which its first bit is sent.
     pub begin: Time,
-    /// When its last bit is received.
+    /// Time at which its last bit is received.
     pub end: Time,
 }
 
 impl Air {
-    /// An idle medium among `stations` stations with these categories each.
+    /// Creates an idle medium among `stations` stations with these categories each.
     pub fn new(
         stations: usize,
         access: &[Access],
@@ -117,7 +122,7 @@ impl Air {
         }
     }
 
-    /// The next time at which a category transmits, if any does.
+    /// Returns the next time at which a category transmits, if any does.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.starts.iter().copied().min().filter(|time| *time < Time::MAX)
@@ -131,7 +136,7 @@ impl Air {
         );
     }
 
-    /// Whether all stations hear each other.
+    /// Returns true if all stations hear each other.
     #[inline]
     pub fn open(&self) -> bool {
         self.heard_by.is_none()
@@ -149,7 +154,7 @@ impl Air {
         }
     }
 
-    /// Since when a station's category counts slots, or when it starts to.
+    /// Returns the time from which on a station's category counts slots.
     #[inline]
     fn base(&self, station: usize, space: Span) -> Time {
         let ear = &self.ears[station];
@@ -170,7 +175,8 @@ impl Air {
         }
     }
 
-    /// Subtracts the slots that have passed for a station's categories by `now`, at which its medium becomes busy.
+    /// Subtracts the slots that have passed for a station's categories by `now`, at which its
+    /// medium becomes busy.
     #[inline]
     fn freeze(&mut self, station: usize, now: Time) {
         for index in station * self.categories..(station + 1) * self.categories {
@@ -206,20 +212,21 @@ impl Air {
         });
     }
 
-    /// Whether a frame that ends overlaps with another at this station.
+    /// Returns true if a frame that ends overlaps with another at this station.
     #[inline]
     pub fn garbled(&self, station: usize, sound: &Sound) -> bool {
         self.ears[station].garbled_until >= sound.end
     }
 
-    /// Whether the NAV of a station lets it answer an RTS at `now`.
+    /// Returns true if the NAV of a station lets it answer an RTS at `now`.
     #[inline]
     pub fn may_answer(&self, station: usize, now: Time) -> bool {
         self.ears[station].reserved_until <= now
     }
 
-    /// Ends a frame for all who hear it: those that can read it respect `reserved_until` if they are not addressed, those that cannot
-    /// wait for EIFS. `corrupted` is a station for which the channel corrupted it.
+    /// Ends a frame for all stations that hear it: those that can read it respect `reserved_until`
+    /// if they are not addressed, and those that cannot wait for EIFS. `corrupted` is a station for
+    /// which the channel corrupted it.
     pub fn end(&mut self, sound: &Sound, to: Option<usize>, reserved_until: Time, corrupted: Option<usize>) {
         self.listeners(sound.from, |air, station| {
             let extra = air.eifs_extra;
@@ -244,7 +251,7 @@ impl Air {
         });
     }
 
-    /// A category has its first frame.
+    /// Notes that a category has its first frame.
     pub fn want(&mut self, now: Time, index: usize) {
         let station = index / self.categories;
         let contender = self.contenders[index];
@@ -262,7 +269,7 @@ impl Air {
         self.plan(station);
     }
 
-    /// A category stops contending, because it transmits or because it has nothing more to send.
+    /// Stops the contention of a category, because it transmits or has nothing more to send.
     pub fn rest(&mut self, index: usize) {
         self.contenders[index].ready = false;
         self.starts[index] = Time::MAX;
@@ -274,8 +281,8 @@ impl Air {
         (((self.stream.bits() >> 32) * (u64::from(window) + 1)) >> 32) as u32
     }
 
-    /// Draws a new back-off after a transmission, from the smallest window if it is `settled`, otherwise from one twice as large as before.
-    /// It counts from `from` on at the earliest.
+    /// Draws a new back-off after a transmission, from the smallest window if it is `settled`,
+    /// otherwise from one twice as large as before. It counts from `from` on at the earliest.
     pub fn back_off(&mut self, index: usize, settled: bool, from: Time, ready: bool) {
         let contender = self.contenders[index];
         let cw = match settled {

@@ -13,93 +13,107 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A Wi-Fi network (IEEE 802.11b, a, g or n): stations that share a radio channel, with an access point or ad hoc.
+/// A Wi-Fi network (IEEE 802.11b, a, g or n): stations that share a radio channel, with an access
+/// point or ad hoc.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The standard of all stations: `"802.11b"`, `"802.11a"`, `"802.11g"` or `"802.11n"`.
     pub standard: Standard,
-    /// Length of the preambles of 802.11b: `"long"` (192 us with the header, the default) or `"short"` (96 us; 1 Mbit/s keeps the long
-    /// one).
+    /// Length of the preambles of 802.11b: `"long"` (192 us with the header, the default) or
+    /// `"short"` (96 us; 1 Mbit/s keeps the long one).
     #[serde(default)]
     pub preamble: Length,
-    /// Whether 802.11b stations are near a network of 802.11g, so that slots are long (20 us) and every data frame is preceded by a CTS
-    /// to its sender at 11 Mbit/s; false by default.
+    /// True if 802.11b stations are near a network of 802.11g, so that slots are long (20 us) and
+    /// every data frame is preceded by a CTS to its sender at 11 Mbit/s; false by default.
     #[serde(default)]
     pub protection: bool,
-    /// The band of 802.11n: `"5 GHz"` (the default) or `"2.4 GHz"`, where SIFS is 10 us and frames end with an extension of 6 us.
+    /// The band of 802.11n: `"5 GHz"` (the default) or `"2.4 GHz"`, where SIFS is 10 us and frames
+    /// end with an extension of 6 us.
     #[serde(default)]
     pub band: Band,
     /// Width of the channel of 802.11n: `"20 MHz"` (the default) or `"40 MHz"`.
     #[serde(default)]
     pub width: Width,
-    /// Length of the guard interval of 802.11n: `"long"` (800 ns, the default) or `"short"` (400 ns).
+    /// Length of the guard interval of 802.11n: `"long"` (800 ns, the default) or `"short"` (400
+    /// ns).
     #[serde(default)]
     pub guard: Length,
     /// Number of spatial streams of 802.11n, 1 to 4; 1 by default.
     #[serde(default = "one")]
     pub streams: Count<1, 4>,
-    /// Node name of the access point, through which all packets pass. If unset, the network is ad hoc: each station sends to any other.
+    /// Node name of the access point, through which all packets pass. If unset, the network is ad
+    /// hoc: each station sends to any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_point: Option<String>,
     /// The stations: node names, or tables with values that differ from the network's.
     pub stations: Vec<Stations>,
-    /// How senders choose the rates of data frames; `"minstrel"` by default.
+    /// Rate adaptation, by which senders choose the rates of data frames; `"minstrel"` by default.
     #[serde(default)]
     pub adaptation: adaptation::Config,
-    /// Errors of frames on the air, in each direction between two stations separately; none by default. Frames that are corrupted are
-    /// retransmitted.
+    /// Errors of frames on the air, in each direction between two stations separately; none by
+    /// default. Frames that are corrupted are retransmitted.
     #[serde(default)]
     pub error: channel::Config,
-    /// Whether errors also hit acknowledgments, RTS and CTS; false by default, since a process that describes data frames says nothing
-    /// of frames that are shorter and slower. Set it with processes that depend on size and rate, such as bit errors.
+    /// True if errors also hit acknowledgments, RTS and CTS; false by default, since a process that
+    /// describes data frames does not apply to frames that are shorter and slower. Set it with
+    /// processes that depend on size and rate, such as bit errors.
     #[serde(default)]
     pub control_errors: bool,
-    /// Which stations each station hears, by node name; a station that is not listed hears all. Stations that do not hear each other
-    /// are hidden from each other: they cannot exchange frames, and their transmissions collide at others.
+    /// Stations that each station hears, by node name; a station that is not listed hears all.
+    /// Stations that do not hear each other are hidden from each other: they cannot exchange
+    /// frames, and their transmissions collide at others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hears: BTreeMap<String, Vec<String>>,
-    /// Queue discipline of each station and category; drop-tail with 1000 packets by default. Only disciplines that decide at
-    /// arrival are allowed.
+    /// Queue discipline of each station and category; drop-tail with 1000 packets by default. Only
+    /// disciplines that decide at arrival are allowed.
     #[serde(default)]
     pub queue: queue::Config,
-    /// Whether stations use EDCA: four categories by DSCP (RFC 8325) - voice, video, best effort, background - with their own queues and
-    /// contention parameters. By default true with 802.11n, which requires it, and false otherwise: DCF with one queue.
+    /// True if stations use EDCA: four categories by DSCP (RFC 8325) - voice, video, best effort,
+    /// background - with their own queues and contention parameters. By default true with 802.11n,
+    /// which requires it, and false otherwise: DCF with one queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edca: Option<bool>,
-    /// Size of the longest frame (with its MAC header) that is sent without RTS and CTS. If unset, they are not used unless the rate
-    /// adaptation asks for them.
+    /// Size of the longest frame (with its MAC header) that is sent without RTS and CTS. If unset,
+    /// they are not used unless the rate adaptation asks for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<Size>,
-    /// Number of failed transmissions after which a frame up to `rts_threshold` is given up (dot11ShortRetryLimit), 7 by default.
+    /// Number of failed transmissions after which a frame up to `rts_threshold` is given up
+    /// (dot11ShortRetryLimit), 7 by default.
     #[serde(default = "short_limit")]
     pub short_retry_limit: Count<1, 255>,
-    /// Number of failed transmissions after which a frame longer than `rts_threshold` is given up (dot11LongRetryLimit), 4 by default.
+    /// Number of failed transmissions after which a frame longer than `rts_threshold` is given up
+    /// (dot11LongRetryLimit), 4 by default.
     #[serde(default = "long_limit")]
     pub long_retry_limit: Count<1, 255>,
-    /// Size of the longest aggregate (A-MPDU) of 802.11n, 65535 B by default; 0 B sends each frame on its own.
+    /// Size of the longest aggregate (A-MPDU) of 802.11n, 65535 B by default; 0 B sends each frame
+    /// on its own.
     #[serde(default = "aggregate")]
     pub aggregate: Size,
-    /// Number of frames in an aggregate at most, 64 by default, which is the size of the block acknowledgment's window.
+    /// Maximum number of frames in an aggregate, 64 by default, which is the size of the block
+    /// acknowledgment's window.
     #[serde(default = "window")]
     pub aggregate_frames: Count<1, 64>,
-    /// Implementation of Wi-Fi that the stations run in an emulation: `"model"` (the default) is bentpipe's, as in a simulation; `"linux"`
-    /// is the kernel's own, with its access point, association, rate control and numbers of attempts, over bentpipe's medium. It knows
-    /// 802.11a, b and g, and on the clock `kernel` 802.11n at 5 GHz with an access point, 20 MHz, the long guard interval and one or two
-    /// streams, and the adaptations `minstrel-ht` and `fixed`. Packets wait in `queue`, those of 802.11n also in the kernel's own queues.
-    /// On the clock `kernel` it is the guest's; on the real clock this machine's kernel needs mac80211_hwsim. A simulation runs the
-    /// model in either case.
+    /// Implementation of Wi-Fi that the stations run in an emulation: `"model"` (the default) is
+    /// bentpipe's, as in a simulation; `"linux"` is the kernel's own, with its access point,
+    /// association, rate control and numbers of attempts, over bentpipe's medium. It knows 802.11a,
+    /// b and g, and on the clock `kernel` 802.11n at 5 GHz with an access point, 20 MHz, the long
+    /// guard interval and one or two streams, and the adaptations `minstrel-ht` and `fixed`.
+    /// Packets wait in `queue`, those of 802.11n also in the kernel's own queues. On the clock
+    /// `kernel` it is the guest's; on the real clock this machine's kernel needs mac80211_hwsim. A
+    /// simulation runs the model in either case.
     #[serde(default)]
     pub stack: Stack,
     /// Propagation delay between any two stations, 0 s by default: a distance of 300 m is 1 us.
     #[serde(default)]
     pub delay: Span,
-    /// Whether stations wait for EIFS instead of DIFS after a frame that they could not read; true by default, as in the standard.
+    /// True if stations wait for EIFS instead of DIFS after a frame that they could not read; true
+    /// by default, as in the standard.
     #[serde(default = "yes")]
     pub eifs: bool,
 }
 
-/// An amendment of IEEE 802.11, which decides on the rates and on the timing.
+/// An amendment of IEEE 802.11, which determines the rates and the timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "WifiStandard")]
 pub enum Standard {
@@ -134,10 +148,10 @@ pub enum Stack {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "WifiLength")]
 pub enum Length {
-    /// Of the length that every station understands.
+    /// The length that every station understands.
     #[default]
     Long,
-    /// Of the shorter length, which takes less time and needs every station to understand it.
+    /// The shorter length, which takes less time and which every station must understand.
     Short,
 }
 
@@ -190,10 +204,11 @@ pub struct Group {
     /// Number of stations with this prefix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Count<1, 250>>,
-    /// How these stations choose rates. If unset, as the network says.
+    /// Rate adaptation of these stations. If unset, that of the network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adaptation: Option<adaptation::Config>,
-    /// Errors of frames from and to these stations, in each direction separately. If unset, those of the network.
+    /// Errors of frames from and to these stations, in each direction separately. If unset, those
+    /// of the network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<channel::Config>,
 }
@@ -259,7 +274,7 @@ impl Sample for Config {
 }
 
 impl Config {
-    /// All stations, the access point first.
+    /// Returns all stations, the access point first.
     pub fn members(&self) -> Vec<Member<'_>> {
         let of_network = |name| Member { number: None, name, adaptation: &self.adaptation, error: None };
         let mut members: Vec<Member<'_>> = self.access_point.iter().map(|name| of_network(name)).collect();
@@ -284,12 +299,12 @@ impl Config {
         members
     }
 
-    /// The errors of frames between two stations.
+    /// Returns the errors of frames between two stations.
     pub fn error_between(&self, one: &Member<'_>, other: &Member<'_>) -> channel::Config {
         one.error.or(other.error).unwrap_or(&self.error).clone()
     }
 
-    /// The physical layer of the stations.
+    /// Returns the physical layer of the stations.
     pub fn phy(&self) -> Phy {
         let short = self.guard == Length::Short;
         Phy::new(match self.standard {
@@ -305,7 +320,7 @@ impl Config {
         })
     }
 
-    /// Whether it is in the 2.4 GHz band.
+    /// Returns true if it is in the 2.4 GHz band.
     pub fn is_low_band(&self) -> bool {
         match self.standard {
             Standard::B | Standard::G => true,
@@ -314,17 +329,17 @@ impl Config {
         }
     }
 
-    /// The position of the only rate of all its stations; `None` if it adapts.
+    /// Returns the position of the only rate of all its stations; `None` if it adapts.
     pub fn constant_rate(&self, speeds: &[Speed]) -> Option<usize> {
         self.adaptation.constant(speeds)
     }
 
-    /// Whether stations have four categories.
+    /// Returns true if stations have four categories.
     pub fn has_categories(&self) -> bool {
         self.edca.unwrap_or(self.standard == Standard::N)
     }
 
-    /// Bytes that a packet gets on the air.
+    /// Returns the bytes that the MAC adds to each packet.
     pub fn overhead(&self) -> u32 {
         LLC_SNAP + HEADER + if self.has_categories() { QOS } else { 0 }
     }
@@ -401,7 +416,7 @@ fn check_error(error: &channel::Config, problems: &mut Problems) {
     }
 }
 
-/// The rates of a physical layer as adapters see them, the slowest first.
+/// Returns the rates of a physical layer for adapters, the slowest first.
 pub fn speeds(phy: &Phy) -> Vec<Speed> {
     let answer = phy.sifs + phy.lowest_ack();
     let of = |index: usize| {
@@ -422,7 +437,8 @@ fn dcf(phy: &Phy) -> Access {
     Access { aifs: 2, cw_min: u32::from(phy.cw_min), cw_max: u32::from(phy.cw_max), txop: Span::ZERO }
 }
 
-/// The categories of EDCA: voice, video, best effort and background (IEEE 802.11-2016, table 9-137).
+/// Returns the categories of EDCA: voice, video, best effort and background (IEEE 802.11-2016,
+/// table 9-137).
 fn categories(phy: &Phy) -> [Access; 4] {
     let (least, most) = (u32::from(phy.cw_min), u32::from(phy.cw_max));
     let slow = phy.mode(0).kbit_s == 1000;
@@ -436,7 +452,8 @@ fn categories(phy: &Phy) -> [Access; 4] {
     ]
 }
 
-/// The category of a code point by RFC 8325, figure 1; categories are numbered from voice to background.
+/// Returns the category of a code point by RFC 8325, figure 1; categories are numbered from voice
+/// to background.
 pub fn category(dscp: u8) -> usize {
     match dscp {
         // Network control (CS6, CS7), EF and VA: user priorities 7 and 6.

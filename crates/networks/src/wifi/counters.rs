@@ -1,4 +1,4 @@
-//! What a station of a Wi-Fi network did: the rows of its report and of its trace.
+//! The rows of a Wi-Fi station's report and of its trace.
 
 use bentpipe_core::{Column, Span, Table};
 
@@ -25,12 +25,12 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// Counters of what a station did so far.
+/// Counters of a station so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
-    /// The number of transmissions of data.
+    /// Number of transmissions of data.
     pub transmissions: u64,
-    /// The number of data frames in these transmissions.
+    /// Number of data frames in these transmissions.
     pub frames: u64,
     /// Transmissions that overlapped with others at their receiver.
     pub collisions: u64,
@@ -38,13 +38,13 @@ pub struct Counters {
     pub corrupted: u64,
     /// Acknowledgments for this station that did not reach it.
     pub acknowledgments_lost: u64,
-    /// The number of RTS frames without an answer.
+    /// Number of RTS frames without an answer.
     pub rts_failures: u64,
-    /// The number of frames that were received more than once.
+    /// Number of frames that were received more than once.
     pub duplicates: u64,
     /// Packets given up after the last retransmission.
     pub given_up: u64,
-    /// The sum of the times of all transmissions.
+    /// Sum of the times of all transmissions.
     pub airtime: Span,
 }
 

@@ -1,11 +1,13 @@
-//! The frames of an access category: waiting, on their way, and repeated until they are acknowledged or given up.
+//! The frames of an access category: waiting, on their way, and repeated until they are
+//! acknowledged or given up.
 //!
-//! Frames of one destination keep their order. A receiver passes them on in that order: with block acknowledgments it keeps frames
-//! that arrive before an earlier one. Both ends are one data structure here: a frame stays in the sender's window until it is settled, and its
-//! contents leave the window when the receiver passes them on.
+//! Frames for one destination keep their order. A receiver passes them on in that order; with block
+//! acknowledgments it keeps frames that arrive before an earlier one. Both ends are one data
+//! structure here: a frame stays in the sender's window until it is settled, and its contents leave
+//! the window when the receiver passes them on.
 //!
-//! A retransmission of a frame that has arrived, because its acknowledgment was lost, has no contents any more: that is how
-//! duplicates are detected.
+//! If a frame that has arrived is retransmitted because its acknowledgment was lost, it no longer
+//! has contents. This is how duplicates are detected.
 
 use std::collections::VecDeque;
 
@@ -17,7 +19,7 @@ pub struct Waiting<L> {
     pub bytes: u32,
     /// Place in the order of arrival in the category.
     pub order: u64,
-    /// Number of failures after which it is given up; `None` for that of the cell's rules.
+    /// Number of failures after which it is given up; `None` for the limit of the cell's rules.
     pub limit: Option<u32>,
 }
 
@@ -29,21 +31,21 @@ pub struct Sent<L> {
     pub bytes: u32,
     /// Place in the order of arrival in the category.
     pub order: u64,
-    /// Number of failures after which it is given up; `None` for that of the cell's rules.
+    /// Number of failures after which it is given up; `None` for the limit of the cell's rules.
     pub limit: Option<u32>,
     /// Number of transmissions that failed.
     pub failures: u32,
-    /// Whether the receiver has received the frame.
+    /// True if the receiver has received the frame.
     pub received: bool,
-    /// Whether it arrived in the last transmission.
+    /// True if it arrived in the last transmission.
     pub good: bool,
-    /// Whether the sender knows that it arrived, or has given it up.
+    /// True if the sender knows that it arrived, or has given it up.
     pub settled: bool,
 }
 
 /// The frames for one destination.
 pub struct Flow<L> {
-    /// The number of the receiving station.
+    /// Number of the receiving station.
     pub to: usize,
     /// Frames that have not been sent yet.
     pub waiting: VecDeque<Waiting<L>>,
@@ -62,7 +64,7 @@ pub struct Frames<L> {
 const NONE: u16 = u16::MAX;
 
 impl<L> Frames<L> {
-    /// No frames, for destinations below `destinations`.
+    /// Creates an empty set of frames, for destinations below `destinations`.
     pub fn new(destinations: usize) -> Frames<L> {
         Frames { flows: Vec::new(), of_destination: vec![NONE; destinations], next_order: 0 }
     }
@@ -80,7 +82,7 @@ impl<L> Frames<L> {
         order
     }
 
-    /// The flow whose first frame came first; `None` if there are no frames.
+    /// Returns the flow whose first frame came first; `None` if there are no frames.
     pub fn first(&self) -> Option<usize> {
         let order = |flow: &Flow<L>| match flow.window.front() {
             Some(sent) => Some(sent.order),
@@ -90,7 +92,7 @@ impl<L> Frames<L> {
         orders.min().map(|(_, index)| index)
     }
 
-    /// Returns whether no frame waits or is under way.
+    /// Returns true if no frame waits or is under way.
     pub fn is_empty(&self) -> bool {
         self.flows.iter().all(|flow| flow.window.is_empty() && flow.waiting.is_empty())
     }
@@ -100,7 +102,7 @@ impl<L> Frames<L> {
         &mut self.flows[index]
     }
 
-    /// All contents that have not been passed on.
+    /// Returns all contents that have not been passed on.
     pub fn loads(&self) -> impl Iterator<Item = &L> {
         self.flows.iter().flat_map(|flow| {
             let sent = flow.window.iter().filter_map(|sent| sent.load.as_ref());
@@ -110,7 +112,7 @@ impl<L> Frames<L> {
 }
 
 impl<L> Flow<L> {
-    /// The frames that are to be sent next: those sent before that are not settled, in order.
+    /// Returns the next frames to send: those sent before that are not settled, in order.
     pub fn unsettled(&mut self) -> impl Iterator<Item = &mut Sent<L>> {
         self.window.iter_mut().filter(|sent| !sent.settled)
     }
@@ -131,7 +133,8 @@ impl<L> Flow<L> {
         }
     }
 
-    /// Passes on what the receiver has in order, up to the first frame that is missing and may still come.
+    /// Passes on the frames that the receiver has in order, up to the first missing one that may
+    /// still come.
     pub fn release(&mut self, mut pass: impl FnMut(L)) {
         for sent in &mut self.window {
             if sent.received {

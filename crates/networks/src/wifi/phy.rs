@@ -1,4 +1,4 @@
-//! Timing of the physical layers: how long a frame is on the air, and the spaces between frames.
+//! Timing of the physical layers: the time of a frame on the air, and the spaces between frames.
 //!
 //! | layer | preamble and header | data |
 //! | --- | --- | --- |
@@ -6,49 +6,53 @@
 //! | OFDM (802.11a, and g with 6 us more) | 20 us | symbols of 4 us for 16 + 8 n + 6 bits |
 //! | HT mixed format (802.11n) | 36 us, and 4 us for each further long training field | the same, symbols of 3.6 us with the short guard interval |
 //!
-//! A symbol of OFDM carries (subcarriers) x (bits) x (coding) bits: 48 subcarriers, of HT 52 in 20 MHz and 108 in 40 MHz for each
-//! stream; above 300 Mbit/s there are two encoders and so two tails. In the 2.4 GHz band every OFDM frame is followed by a signal
-//! extension of 6 us, in which its receivers decode.
+//! A symbol of OFDM carries (subcarriers) x (bits) x (coding) bits: 48 subcarriers, of HT 52 in 20
+//! MHz and 108 in 40 MHz for each stream; above 300 Mbit/s there are two encoders and so two tails.
+//! In the 2.4 GHz band every OFDM frame is followed by a signal extension of 6 us, in which its
+//! receivers decode.
 //!
-//! Control frames go at the highest basic rate that is not above that of the data: 1, 2, 5.5, 11 (b) or 6, 12, 24 Mbit/s.
+//! Control frames use the highest basic rate that is not above that of the data: 1, 2, 5.5, 11 (b)
+//! or 6, 12, 24 Mbit/s.
 //!
-//! Source: IEEE 802.11-2016, clauses 15 to 19 (TXTIME in 15.3.4, 17.4.3, 18.5.3, 19.4.3), equation numbers not checked against a
-//! copy; held to the rows of `tests/authorities/wifi/frame_durations.csv` and `timing.csv`.
+//! Source: IEEE 802.11-2016, clauses 15 to 19 (TXTIME in 15.3.4, 17.4.3, 18.5.3, 19.4.3), equation
+//! numbers not checked against a copy; compared with the rows of
+//! `tests/authorities/wifi/frame_durations.csv` and `timing.csv`.
 //!
 //! Deviation: TXTIME with the short guard interval is not rounded up to a multiple of 4 us.
 
 use bentpipe_core::Span;
 use bentpipe_link::channel::{Coding, Mode, Modulation};
 
-/// What decides the timing of a network's frames.
+/// The parameters that determine the timing of a network's frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standard {
-    /// 802.11b: DSSS and CCK at 2.4 GHz, with short preambles if wanted.
+    /// 802.11b: DSSS and CCK at 2.4 GHz, optionally with short preambles.
     B {
-        /// Whether frames have short preambles instead of long ones.
+        /// True if frames have short preambles instead of long ones.
         short: bool,
     },
     /// 802.11a: OFDM at 5 GHz.
     A,
     /// 802.11g: OFDM at 2.4 GHz.
     G {
-        /// Whether 802.11b stations are near: long slots, and a CTS to itself before every data frame.
+        /// True if 802.11b stations are near: long slots, and a CTS to itself before every data
+        /// frame.
         protection: bool,
     },
     /// 802.11n: HT in mixed format.
     N {
-        /// Whether in the 2.4 GHz band.
+        /// True if the network is in the 2.4 GHz band.
         low: bool,
-        /// Whether channels are 40 MHz wide.
+        /// True if channels are 40 MHz wide.
         wide: bool,
-        /// Whether guard intervals are short (400 ns).
+        /// True if guard intervals are short (400 ns).
         short: bool,
         /// Number of spatial streams, 1 to 4.
         streams: u8,
     },
 }
 
-/// How the duration of frames at one rate is computed.
+/// Parameters from which the duration of frames at one rate is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Format {
     preamble: Span,
@@ -65,7 +69,7 @@ struct Format {
 struct Entry {
     mode: Mode,
     format: Format,
-    /// Index of the control rate that goes with it.
+    /// Index of the control rate for this rate.
     control: u8,
 }
 
@@ -74,15 +78,15 @@ struct Entry {
 pub struct Phy {
     /// Length of a slot of the back-off.
     pub slot: Span,
-    /// The short interframe space (SIFS), which precedes a response.
+    /// Short interframe space (SIFS), which precedes a response.
     pub sifs: Span,
-    /// The smallest contention window, in slots.
+    /// Smallest contention window, in slots.
     pub cw_min: u16,
-    /// The largest contention window, in slots.
+    /// Largest contention window, in slots.
     pub cw_max: u16,
     /// Time after which a receiver knows that a frame has begun (PHY-RX-START delay).
     pub detection: Span,
-    /// Whether data frames are preceded by a CTS to the sender itself.
+    /// True if data frames are preceded by a CTS to the sender itself.
     pub protection: bool,
     data: Vec<Entry>,
     control: Vec<(Mode, Format)>,
@@ -164,7 +168,7 @@ fn ht(mcs: usize, streams: u8, wide: bool, short: bool, extension: Span) -> (Mod
 const SIGNAL_EXTENSION: Span = Span::from_micros(6);
 
 impl Phy {
-    /// The physical layer of a standard.
+    /// Returns the physical layer of a standard.
     pub fn new(standard: Standard) -> Phy {
         let micros = Span::from_micros;
         let rates_b = |short| {
@@ -241,63 +245,67 @@ impl Phy {
         }
     }
 
-    /// The number of rates of data frames.
+    /// Returns the number of rates of data frames.
     pub fn rates(&self) -> usize {
         self.data.len()
     }
 
-    /// The rate of data frames with this index; of HT, the index is the MCS.
+    /// Returns the rate of data frames with this index; for HT, the index is the MCS.
     pub fn mode(&self, rate: usize) -> Mode {
         self.data[rate].mode
     }
 
-    /// Indices of the rates in ascending order of speed; of those that are equally fast the ones with fewer streams first.
+    /// Returns the indices of the rates in ascending order of speed; among equally fast ones, those
+    /// with fewer streams come first.
     pub fn by_speed(&self) -> Vec<usize> {
         let mut indices: Vec<usize> = (0..self.data.len()).collect();
         indices.sort_by_key(|index| self.data[*index].mode.kbit_s);
         indices
     }
 
-    /// The mode of control frames that answer data at `rate`.
+    /// Returns the mode of control frames that answer data at `rate`.
     pub fn control_mode(&self, rate: usize) -> Mode {
         self.control[usize::from(self.data[rate].control)].0
     }
 
-    /// Time on the air of a data frame, or an aggregate, of `bytes`.
+    /// Returns the time on the air of a data frame, or an aggregate, of `bytes`.
     #[inline]
     pub fn data(&self, rate: usize, bytes: u32) -> Span {
         self.data[rate].format.duration(bytes)
     }
 
-    /// Time from the beginning of a data frame until the last bit of its first `bytes` is received.
+    /// Returns the time from the beginning of a data frame until the last bit of its first `bytes`
+    /// is received.
     #[inline]
     pub fn until(&self, rate: usize, bytes: u32) -> Span {
         let format = Format { extension: Span::ZERO, half_overhead: 32, ..self.data[rate].format };
         format.duration(bytes)
     }
 
-    /// Time on the air of a control frame that goes with data at `rate`.
+    /// Returns the time on the air of a control frame that goes with data at `rate`.
     #[inline]
     pub fn control(&self, rate: usize, bytes: u32) -> Span {
         self.control[usize::from(self.data[rate].control)].1.duration(bytes)
     }
 
-    /// Time on the air of the CTS that a sender sends to itself so that 802.11b stations hear it.
+    /// Returns the time on the air of the CTS that a sender sends to itself so that 802.11b
+    /// stations hear it.
     pub fn protecting(&self) -> Span {
         self.control[self.control.len() - 1].1.duration(super::CTS)
     }
 
-    /// Time on the air of an ACK at the lowest basic rate, of which EIFS consists.
+    /// Returns the time on the air of an ACK at the lowest basic rate, a part of EIFS.
     pub fn lowest_ack(&self) -> Span {
         self.control[0].1.duration(super::ACK)
     }
 
-    /// Space before a station that has seen the medium become idle counts slots: SIFS and `number` slots. DIFS has 2.
+    /// Returns the space before a station that has seen the medium become idle counts slots: SIFS
+    /// and `number` slots. DIFS has 2.
     pub fn space(&self, number: u64) -> Span {
         self.sifs + self.slot * number
     }
 
-    /// Time after the end of a frame in which its response has to begin.
+    /// Returns the time after the end of a frame in which its response has to begin.
     pub fn timeout(&self) -> Span {
         self.sifs + self.slot + self.detection
     }
@@ -305,7 +313,7 @@ impl Phy {
 
 #[cfg(test)]
 impl Phy {
-    /// The physical layer of Bianchi 2000: FHSS at 1 Mbit/s, headers of 128 us.
+    /// Returns the physical layer of Bianchi 2000: FHSS at 1 Mbit/s, headers of 128 us.
     pub(super) fn fhss_of_bianchi() -> Phy {
         let (mode, format) = dsss(1000, Modulation::Dbpsk, false);
         let format = Format { preamble: Span::from_micros(128), ..format };

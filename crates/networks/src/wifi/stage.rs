@@ -1,4 +1,5 @@
-//! A Wi-Fi network as a stage: one input port for each pair of stations that exchange frames, one output port for each station.
+//! A Wi-Fi network as a stage: one input port for each pair of stations that exchange frames, one
+//! output port for each station.
 
 use super::adaptation::{Adapter, Choice, Outcome, Speed};
 use super::cell::{Attempt, Cell, Link, Upper};
@@ -21,19 +22,19 @@ struct Pair {
     draws: Stream,
 }
 
-/// What a category of a station has waiting.
+/// Queue of a category of a station.
 struct Waiting {
     admission: Box<dyn Admission>,
     backlog: Backlog,
 }
 
-/// A station as the upper layers see it.
+/// A station in the view of the upper layers.
 struct Station {
     name: String,
     probe: Option<Probe>,
     naks: bool,
     queue_drops: u64,
-    /// Packets that others received from it, and the sum of their times.
+    /// Number of packets that others received from it, and the sum of their times.
     received: u64,
     time: Span,
 }
@@ -46,12 +47,12 @@ struct Above {
     stations: Vec<Station>,
     waiting: Vec<Waiting>,
     categories: usize,
-    /// Rates by position, and the position of each index of the physical layer.
+    /// Rates by position.
     speeds: Vec<Speed>,
     positions: Vec<usize>,
     stream: Stream,
     held: Held,
-    /// Whether errors hit control frames, too.
+    /// True if errors hit control frames, too.
     control_errors: bool,
 }
 
@@ -72,11 +73,12 @@ struct Call<'a> {
 pub struct Parts<'a> {
     /// The configuration of the network.
     pub config: &'a Config,
-    /// What results call each station.
+    /// Names of the stations in results.
     pub names: Vec<String>,
-    /// The pairs that exchange frames, in the order of the input ports, each with the streams of its errors and of its adapter.
+    /// The pairs that exchange frames, in the order of the input ports, each with the streams of
+    /// its errors and of its adapter.
     pub pairs: Vec<(Link, Stream, Stream)>,
-    /// The stations that hear each station, itself included; `None` if all hear all.
+    /// Stations that hear each station, itself included; `None` if all hear all.
     pub heard_by: Option<Vec<Vec<u16>>>,
     /// The probes of the stations, in the order of the stations.
     pub probes: Vec<Option<Probe>>,
@@ -87,7 +89,7 @@ pub struct Parts<'a> {
 const NONE: u16 = u16::MAX;
 
 impl Medium {
-    /// An idle medium.
+    /// Creates an idle medium.
     ///
     /// # Panics
     /// If the configuration has not passed its check.

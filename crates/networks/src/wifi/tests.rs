@@ -1,4 +1,5 @@
-//! The cell against Bianchi's model and its refinement, conservation, fairness, hidden stations, aggregates.
+//! The cell against Bianchi's model and its refinement, conservation, fairness, hidden stations,
+//! aggregates.
 
 use super::adaptation::{Choice, Outcome};
 use super::air::Access;
@@ -8,7 +9,7 @@ use super::ACK;
 use bentpipe_core::{Span, Stream, Streams, Time};
 use bentpipe_link::channel::Frame;
 
-/// Stations that always have frames to send, and what became of them.
+/// Stations that always have frames to send, and the outcomes of these.
 struct Saturated {
     rate: usize,
     rts: bool,
@@ -83,7 +84,8 @@ fn rules(phy: Phy) -> Rules {
     }
 }
 
-/// Runs `stations` stations that send frames of `bytes` to station 0 for `seconds`, with 40 frames waiting; returns the frames that each had.
+/// Runs `stations` stations that send frames of `bytes` to station 0 for `seconds`, with 40 frames
+/// waiting. Returns the number of frames of each.
 fn run(
     stations: usize,
     rules: Rules,
@@ -149,11 +151,13 @@ fn saturation_throughput_is_that_of_bianchis_model() {
     assert_eq!(rows, 20);
 }
 
-/// The refinement: after a busy period the others still wait for a slot in which the last sender may transmit again.
+/// The refinement: after a busy period the others still wait for a slot in which the last sender
+/// may transmit again.
 ///
-/// In the model every station waits for EIFS after a collision, those that have collided included; in the standard they wait
-/// for the acknowledgment, which is shorter. So the time-out is made as long here: with the standard's, 802.11a at 6 Mbit/s with 50
-/// stations is 3.3 % above the model. ns-3's rows for 802.11b at 11 Mbit/s have an ACK of 248 us; ours takes 203.
+/// In the model every station waits for EIFS after a collision, including those that have collided;
+/// in the standard they wait for the acknowledgment, which is shorter. So the time-out is made as
+/// long here: with the standard's, 802.11a at 6 Mbit/s with 50 stations is 3.3 % above the model.
+/// ns-3's rows for 802.11b at 11 Mbit/s have an ACK of 248 us; ours takes 203.
 #[test]
 fn saturation_throughput_is_that_of_the_refined_model() {
     let mut rows = 0;
@@ -173,7 +177,8 @@ fn saturation_throughput_is_that_of_the_refined_model() {
         (rules.short_limit, rules.long_limit) = (u32::MAX, u32::MAX);
         let mut upper = Saturated::new(stations + 1, rate);
         let expected: f64 = fields[4].parse().unwrap();
-        // As long as some 15 000 frames take, whatever the rate: the mean has a standard error of half a per cent.
+        // As long as some 15 000 frames take, whatever the rate: the mean has a standard error of
+        // half a per cent.
         let seconds = (15_000.0 * 0.012 / expected).ceil() as u64;
         run(stations, rules, 1536, seconds, None, &mut upper);
         let found = throughput(&upper, 1500, seconds);
@@ -204,14 +209,15 @@ fn frames_are_repeated_up_to_the_limit_and_arrive_once_and_in_order() {
         (upper.error, upper.acknowledgments_lost) = (0.4, true);
         let (cell, queued) = run(1, rules, 1536, 60, None, &mut upper);
         let (delivered, lost) = (upper.delivered[1] as f64, upper.lost as f64);
-        // A lost acknowledgment costs a transmission, too: a frame arrives for the first time with 0.6 in each of seven.
+        // A lost acknowledgment costs a transmission, too: a frame arrives for the first time with
+        // 0.6 in each of seven.
         let (expected, found) = (0.4_f64.powi(7), lost / (delivered + lost));
         let error = (expected / (delivered + lost)).sqrt();
         assert!((found - expected).abs() < 4.0 * error, "{standard:?}: {found} {expected} {error}");
         let order = &upper.order[1];
         assert!(order.windows(2).all(|pair| pair[0] < pair[1]), "{standard:?}: order");
         assert!(cell.counters[0].duplicates > 0, "{standard:?}: acknowledgments were lost");
-        // What was queued was delivered, given up or is still there.
+        // Every queued frame was delivered, was given up, or is still there.
         let sum = upper.delivered[1] + upper.lost + cell.loads().count() as u64;
         assert_eq!(sum, queued[1], "{standard:?}: conservation");
     }
@@ -219,7 +225,8 @@ fn frames_are_repeated_up_to_the_limit_and_arrive_once_and_in_order() {
 
 const HT: Standard = Standard::N { low: false, wide: false, short: false, streams: 1 };
 
-/// One station without errors: the time of an exchange is known. MCS 7 carries 65 Mbit/s, of which aggregates leave most.
+/// One station without errors: the time of an exchange is known. MCS 7 carries 65 Mbit/s, of which
+/// aggregates leave most.
 #[test]
 fn aggregates_take_as_long_as_their_parts() {
     let phy = Phy::new(HT);
@@ -238,7 +245,8 @@ fn aggregates_take_as_long_as_their_parts() {
     }
 }
 
-/// Two stations that do not hear each other lose most frames at the access point; RTS and CTS help, as only the RTS is at risk.
+/// Two stations that do not hear each other lose most frames at the access point; RTS and CTS help,
+/// as only the RTS is at risk.
 #[test]
 fn hidden_stations_collide_and_rts_helps() {
     let heard_by = || Some(vec![vec![0, 1, 2], vec![0, 1], vec![0, 2]]);
@@ -273,8 +281,9 @@ fn a_first_frame_on_an_idle_medium_needs_no_back_off() {
     assert_eq!(cell.next_wake(), Some(end + phy.sifs + phy.control(7, ACK)));
 }
 
-/// Both categories of station 1 are saturated, and the best effort of station 2. A voice frame of 1 is sent whenever both of its categories
-/// are due at once, and its short windows win most contentions.
+/// Both categories of station 1 are saturated, and the best effort of station 2. A voice frame of 1
+/// is sent whenever both of its categories are due at once, and its short windows win most
+/// contentions.
 #[test]
 fn voice_goes_before_best_effort() {
     let phy = Phy::new(Standard::A);

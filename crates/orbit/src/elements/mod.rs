@@ -1,6 +1,6 @@
-//! Element sets: files with the orbits of real satellites, as distributed by CelesTrak and Space-Track.
-//! Two-line elements (TLE, with or without a name line) and orbit mean-elements messages (OMM, CCSDS
-//! 502.0-B-3) as JSON, XML and CSV. The format is detected.
+//! Element sets: files with the orbits of real satellites, as distributed by CelesTrak and
+//! Space-Track. Formats are two-line elements (TLE, with or without a name line) and orbit
+//! mean-elements messages (OMM, CCSDS 502.0-B-3) as JSON, XML and CSV. The format is detected.
 
 mod omm;
 mod tle;
@@ -9,7 +9,7 @@ use super::epoch::Epoch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The elements of an orbit as made for SGP4: mean elements in TEME.
+/// The elements of an orbit for SGP4: mean elements in TEME.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Elements {
     /// Name of the satellite.
@@ -39,7 +39,7 @@ pub struct Elements {
 pub struct Wrong {
     /// Number of the line, from 1; `None` if the text as a whole is wrong.
     pub line: Option<usize>,
-    /// What is wrong, as a sentence for the user.
+    /// The fault, as a sentence for the user.
     pub message: String,
 }
 
@@ -70,7 +70,7 @@ impl ElementSets {
     /// Parses the text of element sets: TLE, or OMM as JSON, XML or CSV.
     ///
     /// # Errors
-    /// The first error in it.
+    /// Returns the first error in the text.
     pub fn parse(text: &str) -> Result<ElementSets, Wrong> {
         let begin = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
         let mut sets = match begin.as_bytes().first() {
@@ -90,7 +90,8 @@ impl ElementSets {
     }
 }
 
-/// Appends catalogue numbers to names that occur several times, and positions if that is not enough.
+/// Makes names unique: appends the catalogue number to repeated names, and the position if that is
+/// not enough.
 fn tell_apart(sets: &mut [Elements]) {
     for naming in [
         |set: &Elements, _| format!("{} {}", set.name, set.catalogue),

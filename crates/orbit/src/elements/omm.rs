@@ -1,4 +1,5 @@
-//! Orbit mean-elements messages (CCSDS 502.0-B-3, section 4) as JSON, XML and CSV, with the keywords of the standard.
+//! Orbit mean-elements messages (CCSDS 502.0-B-3, section 4) as JSON, XML and CSV, with the
+//! keywords of the standard.
 
 use super::{Elements, Wrong};
 use serde_json::Value;
@@ -39,7 +40,7 @@ pub fn xml(text: &str) -> Result<Vec<Elements>, Wrong> {
     messages.map(read).collect()
 }
 
-/// Parses a line of keywords and one line per message.
+/// Parses CSV: a line of keywords, then one line per message.
 pub fn csv(text: &str) -> Result<Vec<Elements>, Wrong> {
     let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
     let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());
@@ -57,7 +58,7 @@ pub fn csv(text: &str) -> Result<Vec<Elements>, Wrong> {
     lines.map(read).collect()
 }
 
-/// The cells of a line of CSV (RFC 4180, without line breaks in cells).
+/// Returns the cells of a line of CSV (RFC 4180, without line breaks in cells).
 fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
@@ -91,7 +92,7 @@ fn elements(field: &dyn Fn(&str) -> Option<String>) -> Result<Elements, String> 
     let epoch = given("EPOCH")?.parse().map_err(|fault: String| format!("EPOCH: {fault}"))?;
     let name = field("OBJECT_NAME").filter(|name| !name.is_empty());
     for (key, only) in [("REF_FRAME", "TEME"), ("TIME_SYSTEM", "UTC"), ("MEAN_ELEMENT_THEORY", "SGP4")] {
-        // "SGP" denotes SGP4 too.
+        // "SGP" also denotes SGP4.
         let fits = |value: &String| value.starts_with(only) || (only == "SGP4" && value == "SGP");
         let other = field(key).filter(|value| !fits(value));
         if let Some(other) = other {

@@ -1,4 +1,5 @@
-//! Two-line element sets (Hoots and Roehrich 1980, section 1; the format as CelesTrak describes it).
+//! Two-line element sets (Hoots and Roehrich 1980, section 1; the format as CelesTrak describes
+//! it).
 
 use super::{Elements, Wrong};
 use crate::epoch::Epoch;
@@ -6,8 +7,8 @@ use crate::epoch::Epoch;
 /// Length of a line, its checksum included.
 const LENGTH: usize = 69;
 
-/// Parses all sets of a text. Lines that are empty or start with `#` are skipped; a line before a set is its
-/// name.
+/// Parses all sets of a text. Empty lines and lines that start with `#` are skipped. A line before
+/// a set is its name.
 pub fn parse(text: &str) -> Result<Vec<Elements>, Wrong> {
     let mut sets = Vec::new();
     let mut name = None;
@@ -51,7 +52,8 @@ pub fn parse(text: &str) -> Result<Vec<Elements>, Wrong> {
     Ok(sets)
 }
 
-/// Checks the length of a line and its checksum: its digits add up to the last one, a minus sign counts as 1.
+/// Checks the length of a line and its checksum: the last digit is the sum of the others modulo 10,
+/// with a minus sign counted as 1.
 fn checked(number: usize, line: &str) -> Result<(), Wrong> {
     if !line.is_ascii() {
         return Err(Wrong::at(number, "contains characters that are not ASCII"));
@@ -77,8 +79,8 @@ fn checked(number: usize, line: &str) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Parses a NORAD catalogue number. From 100000 on, its first digits are a letter ("Alpha-5"): A for 10 to Z
-/// for 33, without I and O.
+/// Parses a NORAD catalogue number. From 100000 on, its first digits are a letter ("Alpha-5"): A
+/// for 10 to Z for 33, without I and O.
 fn catalogue(text: &str) -> Option<u64> {
     const LETTERS: &str = "ABCDEFGHJKLMNPQRSTUVWXYZ";
     match text.chars().next()? {
@@ -114,7 +116,7 @@ impl Fields<'_> {
         number.ok_or_else(|| self.wrong(what, first, last))
     }
 
-    /// Digits after an implied decimal point.
+    /// Parses digits after an implied decimal point.
     fn fraction(&self, what: &str, first: usize, last: usize) -> Result<f64, Wrong> {
         let digits = self.text(first, last);
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty();
@@ -140,8 +142,8 @@ impl Fields<'_> {
         format!("{sign}0.{digits}e{exponent}").parse().map_err(|_| wrong())
     }
 
-    /// Year and day. Years from 57 on are in the last century, since the first satellite was launched in
-    /// 1957.
+    /// Parses year and day. Years from 57 on are in the last century, because the first satellite
+    /// was launched in 1957.
     fn epoch(&self) -> Result<Epoch, Wrong> {
         let year: u32 = self.text(19, 20).parse().map_err(|_| self.wrong("year", 19, 20))?;
         let year = if year < 57 { 2000 + year } else { 1900 + year };
@@ -149,7 +151,7 @@ impl Fields<'_> {
         if !(1.0..367.0).contains(&day) {
             return Err(self.wrong("day of the year", 21, 32));
         }
-        // Whole days separately, so that the fraction keeps its digits.
+        // The whole days are converted separately, so that the fraction keeps its digits.
         let start: Epoch =
             format!("{year}-01-01T00:00:00Z").parse().map_err(|_| self.wrong("year", 19, 20))?;
         Ok(start.after((day.trunc() - 1.0) * 86_400.0).after(day.fract() * 86_400.0))

@@ -23,22 +23,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The element sets, or the file that holds them, as a path relative to the folder of the scenario.
+    /// The element sets, or the file that contains them, with a path relative to the folder of the
+    /// scenario.
     pub elements: ElementSets,
 }
 
 /// Age of elements, in days, beyond which a run has a warning.
 const OLD: f64 = 30.0;
-/// Error of a low orbit's elements in km per day of age, 1 to 3 according to Vallado et al. 2006 (section
-/// VI).
+/// Error of a low orbit's elements in km per day of age, 1 to 3 according to Vallado et al. 2006
+/// (section VI).
 const DRIFT: (f64, f64) = (1.0, 3.0);
 
-/// Semi-major axis in metres.
+/// Returns the semi-major axis in metres.
 fn semi_major_axis(set: &Elements) -> f64 {
     (GM / (set.mean_motion * std::f64::consts::TAU / 86_400.0).powi(2)).cbrt()
 }
 
-/// What is wrong with a set for a run that starts at `start`, if anything.
+/// Returns the fault of an element set for a run that starts at `start`, if any.
 fn fault(set: &Elements, start: Epoch) -> Option<String> {
     let motion = match Sgp4::new(set, start) {
         Ok(motion) => motion,
@@ -59,8 +60,9 @@ impl Sample for Config {
     const SAMPLE: &'static str = r#"elements = "1 00001U 00001A   00001.50000000  .00000000  00000-0  00000-0 0    12\n2 00001   0.0100   0.0000 0000100   0.0000 280.4600  1.00273791    16\n""#;
 }
 
-/// Bound of the periodic terms by which SGP4 moves a satellite away from the ellipse of its mean elements, in metres.
-/// The largest term in the radius is about 1.5 J2 R^2 / a: 10 km in a low orbit, less in higher ones.
+/// Bound in metres of the periodic terms by which SGP4 moves a satellite away from the ellipse of
+/// its mean elements. The largest term in the radius is about 1.5 J2 R^2 / a: 10 km in a low orbit,
+/// less in higher ones.
 const PERIODIC: f64 = 50_000.0;
 
 impl Shell for Config {
@@ -81,7 +83,8 @@ impl Shell for Config {
     fn satellites(&self, start: Epoch, _turning: Turning) -> Vec<Satellite> {
         let build = |set: &Elements| {
             let motion = Sgp4::new(set, start).expect("the configuration has been checked");
-            // The fastest is at perigee; with the turning Earth at apogee, and a margin for what SGP4 adds.
+            // The speed is highest at perigee; the rotation of the Earth counts most at apogee. The
+            // margin covers the terms that SGP4 adds.
             let semi_major = semi_major_axis(set);
             let (near, far) = (semi_major * (1.0 - set.eccentricity), semi_major * (1.0 + set.eccentricity));
             let fastest = (GM * (2.0 / near - 1.0 / semi_major)).sqrt();

@@ -1,5 +1,5 @@
-//! Geostationary satellites by their longitudes. Neighbours are those next to each other round the equator, like satellites in
-//! one plane.
+//! Geostationary satellites at given longitudes. Neighbours are adjacent satellites around the
+//! equator, like satellites in one plane.
 
 use super::{Neighbourhood, Neighbours, Shell};
 use crate::circular::Circular;
@@ -19,12 +19,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Longitudes of the satellites, east positive; at least one, each once.
+    /// Longitudes of the satellites, east positive; at least one, all different.
     pub longitudes: Vec<Angle>,
 }
 
 impl Config {
-    /// Indices in order of longitude.
+    /// Returns the indices in order of longitude.
     fn round(&self) -> Vec<u32> {
         let mut places: Vec<u32> = (0..self.longitudes.len() as u32).collect();
         let east = |place: u32| self.longitudes[place as usize].degrees().rem_euclid(360.0);

@@ -1,4 +1,4 @@
-//! Shells: sets of satellites that belong together, designed or real.
+//! Shells: sets of satellites with a common design, or of real satellites.
 
 pub mod elements;
 pub mod geo;
@@ -13,7 +13,7 @@ use super::satellite::Satellite;
 use bentpipe_core::{kinds, Problems, Span};
 
 kinds! {
-    /// A set of satellites that belong together, such as one shell of a constellation.
+    /// A set of satellites, such as one shell of a constellation.
     #[schemars(rename = "Shell")]
     pub enum Config: Shell {
         "walker-delta" => WalkerDelta(walker_delta::Config),
@@ -28,23 +28,25 @@ pub trait Shell {
     /// Returns the number of satellites of the shell.
     fn count(&self) -> usize;
 
-    /// Height of the lowest satellite above the equatorial radius, in metres.
+    /// Returns the height of the lowest satellite above the equatorial radius, in metres.
     fn height(&self) -> f64;
 
-    /// Upper bound of the distance between a satellite and the Earth's centre during a run, in metres.
+    /// Returns an upper bound of the distance between a satellite and the Earth's centre during a
+    /// run, in metres.
     fn farthest(&self) -> f64;
 
-    /// Creates the satellites for a run that starts at `start`. The configuration has passed `check`.
+    /// Creates the satellites for a run that starts at `start`. The configuration has passed
+    /// `check`.
     fn satellites(&self, start: Epoch, turning: Turning) -> Vec<Satellite>;
 
-    /// Pairs of satellites, by their indices in `satellites`, that are neighbours in the grid of
-    /// inter-satellite links.
+    /// Returns the pairs of satellites, by their indices in `satellites`, that are neighbours in
+    /// the grid of inter-satellite links.
     fn neighbours(&self, satellites: &[Satellite]) -> Vec<Neighbours>;
 
     /// Adds the problems of this configuration for a run that starts at `start`.
     fn check(&self, start: Epoch, problems: &mut Problems);
 
-    /// Warnings about settings that are allowed but probably not intended.
+    /// Returns warnings about settings that are allowed but probably unintended.
     fn remarks(&self, _start: Epoch, _duration: Span) -> Vec<String> {
         Vec::new()
     }
@@ -69,8 +71,8 @@ pub fn check(shells: &[Config], start: Epoch, problems: &mut Problems) {
     }
 }
 
-/// The satellites of several shells, shell by shell, and the pairs of them that may be linked. If there are several
-/// shells, names start with the number of the shell.
+/// Returns the satellites of several shells, shell by shell, and the pairs of them that may be
+/// linked. If there are several shells, names start with the number of the shell.
 pub fn fleet(shells: &[Config], start: Epoch, turning: Turning) -> (Vec<Satellite>, Vec<Neighbours>) {
     let (mut satellites, mut neighbours) = (Vec::new(), Vec::new());
     for (index, shell) in shells.iter().enumerate() {
@@ -95,17 +97,17 @@ pub fn fleet(shells: &[Config], start: Epoch, turning: Turning) -> (Vec<Satellit
 pub struct Neighbours {
     /// Indices of the two satellites in their shell.
     pub places: (u32, u32),
-    /// How the two lie to each other: in one plane or in adjacent ones.
+    /// Relative position of the two satellites: in one plane or in adjacent planes.
     pub kind: Neighbourhood,
 }
 
 /// The relative position of two neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Neighbourhood {
-    /// Adjacent in one plane.
+    /// Adjacent satellites in one plane.
     InPlane,
-    /// Side by side in planes that move in the same direction.
+    /// Satellites in adjacent planes that move in the same direction.
     BetweenPlanes,
-    /// On both sides of the seam, where planes move in opposite directions.
+    /// Satellites on opposite sides of the seam, where the planes move in opposite directions.
     AcrossSeam,
 }

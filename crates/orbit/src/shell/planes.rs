@@ -1,22 +1,27 @@
-//! Orbital planes found among satellites of unknown design, and the grid of neighbours in them.
+//! Detection of orbital planes among satellites of unknown design, and the grid of neighbours in
+//! them.
 //!
-//! Satellites are of one plane when their orbits' normals are within 1 deg and their mean semi-major axes within 3 km of each
-//! other, or of others that are, in a chain: planes are 4 deg apart and more in what flies today, and what is kept in a plane is
-//! kept to some 0.1 deg. A plane has at least three satellites; those on their way up or down, and spares at other heights, are
-//! in none and have no neighbours. Planes of one inclination (within 0.1 deg, which tells Starlink's shells of 53.05 and 53.22 deg
-//! apart) and about one height (within 60 km: OneWeb's planes are 4 km above each other) belong together, and are in order of
-//! their ascending nodes.
+//! Two satellites belong to one plane if the normals of their orbits are within 1 deg and their
+//! mean semi-major axes within 3 km of each other; such pairs form chains. Planes of today's
+//! constellations are at least 4 deg apart, and satellites are kept within about 0.1 deg of their
+//! plane. A plane has at least three satellites. Ascending and descending satellites, and spares at
+//! other heights, belong to no plane and have no neighbours. Planes belong together if their
+//! inclinations are within 0.1 deg, which separates Starlink's shells of 53.05 and 53.22 deg, and
+//! their heights within 60 km (OneWeb's planes are 4 km apart). They are ordered by their ascending
+//! nodes.
 //!
-//! In a plane neighbours are next to each other in argument of latitude. In planes beside each other they are those that are
-//! nearest in it at the start of the run, each with at most one on either side. The first and the last plane are neighbours too:
-//! across a seam where they turn against each other and the gap between them is more than the others'. There nothing stays near,
-//! and neighbours are those that pass each other at the start.
+//! Within a plane, neighbours are adjacent in argument of latitude. In adjacent planes, neighbours
+//! are the satellites with the nearest arguments of latitude at the start of the run; each has at
+//! most one neighbour on either side. The first and the last plane are also neighbours. If they
+//! move in opposite directions and the gap between them is wider than the other gaps, there is a
+//! seam between them. Across a seam no satellites stay close, and neighbours are those that pass
+//! each other at the start.
 
 use super::{Neighbourhood, Neighbours};
 use crate::vector::{cross, dot, length, Vector};
 use std::f64::consts::{PI, TAU};
 
-/// Position and motion of a satellite at the start of the run.
+/// The position and motion of a satellite at the start of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Orbit {
     /// Position at the start of the run, in metres.
@@ -31,7 +36,8 @@ pub struct Orbit {
 const ANGLE: f64 = PI / 180.0;
 /// Maximum difference of semi-major axes within a plane, in metres.
 const HEIGHT: f64 = 3e3;
-/// Maximum differences of inclinations, in radians, and of semi-major axes of planes that belong together.
+/// Maximum differences of inclination, in radians, and of semi-major axis between planes that
+/// belong together.
 const TOGETHER: (f64, f64) = (PI / 1800.0, 60e3);
 /// Minimum number of satellites in a plane.
 const FEWEST: usize = 3;
@@ -59,8 +65,8 @@ pub fn neighbours(orbits: &[Orbit]) -> Vec<Neighbours> {
         let gaps: Vec<f64> = (0..family.len())
             .map(|index| (family[(index + 1) % family.len()].node - family[index].node).rem_euclid(TAU))
             .collect();
-        // The circle of planes is cut at its widest gap: beyond it the first plane follows again, or there is
-        // a seam.
+        // The circle of planes is cut at its widest gap. Across the gap, the first plane follows
+        // the last, or there is a seam.
         let widest = (0..gaps.len()).max_by(|a, b| gaps[*a].total_cmp(&gaps[*b])).unwrap_or(0);
         let mut others: Vec<f64> =
             (0..gaps.len()).filter(|index| *index != widest).map(|index| gaps[index]).collect();
@@ -81,7 +87,7 @@ pub fn neighbours(orbits: &[Orbit]) -> Vec<Neighbours> {
     all
 }
 
-/// Finds the planes, in order of their first satellites.
+/// Returns the planes, in order of their first satellites.
 fn found(orbits: &[Orbit]) -> Vec<Plane> {
     let normals: Vec<Vector> =
         orbits.iter().map(|orbit| unit(&cross(&orbit.position, &orbit.velocity))).collect();
@@ -120,7 +126,7 @@ fn plane(orbits: &[Orbit], normals: &[Vector], members: &[u32]) -> Plane {
         std::array::from_fn(|i| sum[i] + normal[i])
     });
     let normal = unit(&sum);
-    // For an orbit over the equator any direction will do.
+    // For an orbit over the equator any direction is valid.
     let towards = match normal[0].hypot(normal[1]) > 1e-6 {
         true => unit(&[-normal[1], normal[0], 0.0]),
         false => [1.0, 0.0, 0.0],
@@ -141,7 +147,7 @@ fn plane(orbits: &[Orbit], normals: &[Vector], members: &[u32]) -> Plane {
     }
 }
 
-/// Planes that belong together, in order of their nodes.
+/// Groups planes that belong together, in order of their nodes.
 fn families(planes: Vec<Plane>) -> Vec<Vec<Plane>> {
     let inclination = |plane: &Plane| plane.normal[2].clamp(-1.0, 1.0).acos();
     let mut families: Vec<Vec<Plane>> = Vec::new();
@@ -161,7 +167,8 @@ fn families(planes: Vec<Plane>) -> Vec<Vec<Plane>> {
     families
 }
 
-/// Pairs of satellites of two adjacent planes, the nearest first, each in at most one pair.
+/// Returns pairs of satellites of two adjacent planes, the nearest first, each satellite in at most
+/// one pair.
 fn matched(a: &Plane, b: &Plane, seam: bool) -> Vec<(u32, u32)> {
     let apart = |one: f64, other: f64| {
         // On the two sides of a seam, one satellite ascends where the other descends.

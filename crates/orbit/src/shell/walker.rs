@@ -1,9 +1,9 @@
-//! The pattern of Walker (1984): planes of equal inclination, with the same number of satellites each, all at
-//! one altitude.
+//! The pattern of Walker (1984): planes of equal inclination with the same number of satellites
+//! each, all at one altitude.
 //!
-//! The ascending node of plane p is at p spread / P, and satellite j of it at the argument of latitude 360
-//! deg j / S + 360 deg p F / (P S), for P planes of S satellites and phasing F. A spread of 360 deg makes a
-//! delta, 180 deg a star.
+//! The ascending node of plane p is at p spread / P. Satellite j of plane p is at the argument of
+//! latitude 360 deg j / S + 360 deg p F / (P S), for P planes of S satellites and phasing F. A
+//! spread of 360 deg makes a delta, 180 deg a star.
 
 use super::{Neighbourhood, Neighbours, Shell};
 use crate::circular::Circular;
@@ -16,7 +16,7 @@ use bentpipe_core::{Angle, Distance, Problems};
 /// A Walker pattern: evenly spaced satellites in planes of one inclination.
 #[derive(Clone, Copy, Debug)]
 pub struct Walker {
-    /// Altitude above the equatorial radius.
+    /// Altitude above the equatorial radius, from 160 km to 400 000 km.
     pub altitude: Distance,
     /// Inclination of all planes.
     pub inclination: Angle,
@@ -24,19 +24,19 @@ pub struct Walker {
     pub planes: u32,
     /// Number of satellites in a plane.
     pub satellites: u32,
-    /// Phasing, in units of 360 deg / (P S) from plane to plane.
+    /// Phasing F from plane to plane, in units of 360 deg / (P S).
     pub phasing: f64,
     /// Angle over which the ascending nodes are spread.
     pub spread: Angle,
-    /// Whether the first plane follows the last again, instead of a seam between them.
+    /// True if the first plane follows the last without a seam.
     pub closed: bool,
 }
 
-/// Minimum and maximum altitude of a designed orbit: below, the atmosphere brings the satellite down within
-/// days; above, the Earth does not hold it.
+/// Minimum and maximum altitude of a designed orbit, in metres. Below, the atmosphere brings the
+/// satellite down within days; above, the Earth does not hold it.
 const ALTITUDES: (f64, f64) = (160e3, 400_000e3);
 
-/// A configuration that describes such a pattern.
+/// A configuration of a Walker pattern.
 pub trait Pattern {
     /// Returns the pattern that the configuration describes.
     fn walker(&self) -> Walker;
@@ -78,12 +78,12 @@ impl<P: Pattern> Shell for P {
 }
 
 impl Walker {
-    /// Number of satellite `index` of `plane`.
+    /// Returns the number of satellite `index` of `plane`.
     fn place(&self, plane: u32, index: i64) -> u32 {
         plane * self.satellites + index.rem_euclid(i64::from(self.satellites)) as u32
     }
 
-    /// Creates the satellites, plane by plane; their names count both from 1.
+    /// Creates the satellites plane by plane. Their names contain plane and position, both from 1.
     pub fn build(&self) -> Vec<Satellite> {
         let (planes, satellites) = (f64::from(self.planes), f64::from(self.satellites));
         let radius = EQUATORIAL_RADIUS + self.altitude.metres();
@@ -104,7 +104,8 @@ impl Walker {
         all
     }
 
-    /// Neighbours ahead and behind in the plane, and in the adjacent planes those that are nearest in phase.
+    /// Returns the neighbours: ahead and behind in the plane, and those nearest in phase in the
+    /// adjacent planes.
     pub fn neighbours(&self) -> Vec<Neighbours> {
         let mut all = Vec::new();
         for plane in 0..self.planes {
@@ -112,7 +113,7 @@ impl Walker {
                 let index = i64::from(index);
                 let here = self.place(plane, index);
                 let mut join = |places: (u32, u32), kind| all.push(Neighbours { places, kind });
-                // Two satellites in a plane are linked once, a single one not at all.
+                // Two satellites in a plane have one link; a single one has none.
                 if self.satellites > 2 || (self.satellites == 2 && index == 0) {
                     join((here, self.place(plane, index + 1)), Neighbourhood::InPlane);
                 }

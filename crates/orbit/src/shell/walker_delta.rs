@@ -1,12 +1,13 @@
-//! A Walker delta: the ascending nodes are spread around the whole equator, so that ascending and descending
-//! satellites are visible everywhere.
+//! A Walker delta: the ascending nodes are spread around the whole equator. Ascending and
+//! descending satellites are visible everywhere.
 
 use super::walker::{Pattern, Walker};
 use bentpipe_core::{Angle, Count, Distance, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Walker delta pattern: circular orbits whose ascending nodes are spread around the whole equator.
+/// A Walker delta pattern: circular orbits whose ascending nodes are spread around the whole
+/// equator.
 ///
 /// ```toml
 /// shell = [{ kind = "walker-delta", altitude = "550 km", inclination = "53 deg", planes = 72, satellites = 22, phasing = 17 }]
@@ -14,20 +15,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km.
+    /// Altitude above the equatorial radius of 6378.137 km, from 160 km to 400000 km. All
+    /// satellites have the same altitude.
     pub altitude: Distance,
     /// Inclination of all planes to the equator.
     pub inclination: Angle,
-    /// Number P of orbital planes, whose ascending nodes are `raan_spread` / P apart.
+    /// Number P of orbital planes. Their ascending nodes are `raan_spread` / P apart.
     pub planes: Count<1, 1000>,
-    /// Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this number
-    /// times P.
+    /// Number S of satellites in each plane, evenly spaced. The total T of the Walker notation
+    /// T/P/F is S times P.
     pub satellites: Count<1, 1000>,
-    /// Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
-    /// of all satellites; 0 by default, less than `planes`.
+    /// Phasing F: the lead of each plane over the previous one, in units of 360 deg divided by the
+    /// total number of satellites. Default 0; less than `planes`.
     #[serde(default = "in_phase")]
     pub phasing: Count<0, 999>,
-    /// Angle over which the ascending nodes are spread, 360 deg by default.
+    /// Angle over which the ascending nodes are spread. Default 360 deg.
     #[serde(default = "all_round")]
     pub raan_spread: Angle,
 }

@@ -1,15 +1,14 @@
-//! A Walker star: near-polar planes whose ascending nodes are spread over half of the equator. The planes
-//! meet at the poles like the rays of a star, and move in opposite directions at the seam between the last
-//! plane and the first.
-//! the rays of a star, and turn against each other at the seam between the last plane and the first.
+//! A Walker star: near-polar planes whose ascending nodes are spread over half of the equator. The
+//! planes meet at the poles like the rays of a star, and move in opposite directions at the seam
+//! between the last plane and the first.
 
 use super::walker::{Pattern, Walker};
 use bentpipe_core::{Angle, Count, Distance, Real, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Walker star pattern: near-polar circular orbits whose ascending nodes are spread over half of the
-/// equator, with a seam.
+/// A Walker star pattern: near-polar circular orbits whose ascending nodes are spread over half of
+/// the equator, with a seam.
 ///
 /// ```toml
 /// shell = [{ kind = "walker-star", altitude = "780 km", inclination = "86.4 deg", planes = 6, satellites = 11, phasing = 3 }]
@@ -17,21 +16,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km.
+    /// Altitude above the equatorial radius of 6378.137 km, from 160 km to 400000 km. All
+    /// satellites have the same altitude.
     pub altitude: Distance,
     /// Inclination of all planes to the equator.
     pub inclination: Angle,
-    /// Number P of orbital planes, whose ascending nodes are `raan_spread` / P apart.
+    /// Number P of orbital planes. Their ascending nodes are `raan_spread` / P apart.
     pub planes: Count<1, 1000>,
-    /// Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this number
-    /// times P.
+    /// Number S of satellites in each plane, evenly spaced. The total T of the Walker notation
+    /// T/P/F is S times P.
     pub satellites: Count<1, 1000>,
-    /// Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
-    /// of all satellites; 0 by default, less than `planes`. Half the number of planes puts its satellites
-    /// midway between those of the previous plane.
+    /// Phasing F: the lead of each plane over the previous one, in units of 360 deg divided by the
+    /// total number of satellites. Default 0; less than `planes`. Half the number of planes places
+    /// satellites midway between those of the previous plane.
     #[serde(default = "in_phase")]
     pub phasing: Real<0, 999_000>,
-    /// Number of planes times the angle between the ascending nodes of adjacent planes, 180 deg by default.
+    /// Angle between the ascending nodes of adjacent planes, times the number of planes. Default
+    /// 180 deg.
     #[serde(default = "half_round")]
     pub raan_spread: Angle,
 }

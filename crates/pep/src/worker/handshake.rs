@@ -1,4 +1,4 @@
-//! From a client's SYN to a connection whose two ends are there, or to what the client is told instead.
+//! From a client's SYN to a connection with two ends, or to the error for the client.
 
 use super::{Worker, CLIENT, EVENTS, SERVER};
 use crate::connection::{Connection, Phase};
@@ -11,18 +11,18 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
-/// Connections at once whose server has not answered. Further SYNs the kernel answers at once: only it can tell by SYN
-/// cookies which clients are real.
+/// Most connections whose server has not answered. The kernel answers further SYNs at once: only
+/// its SYN cookies can tell which clients are real.
 const CONNECTING: usize = 4096;
-/// Connections at once whose server has accepted and whose client has not finished its handshake. Fewer, as each is one
-/// that a server keeps for perhaps nobody.
+/// Most connections whose server has accepted and whose client has not finished its handshake.
+/// There are fewer of them, as each one occupies a server, perhaps for nobody.
 const RELEASED: usize = 512;
 
 impl Worker {
-    /// Takes the SYNs that are kept back.
+    /// Processes the SYNs that were held back.
     pub(super) fn held(&mut self) {
         let mut buffer = std::mem::take(&mut self.buffer);
-        // Not without end: what is under way has its turn too.
+        // The number is limited, so that existing connections get their turn.
         for _ in 0..EVENTS {
             let mut packets: Vec<Box<[u8]>> = Vec::new();
             match self.tools.hold.next(&mut buffer, |packet| packets.push((&*packet).into())) {
@@ -60,7 +60,7 @@ impl Worker {
         }
     }
 
-    /// The server's SYN-ACK says how it wants its packets to be treated.
+    /// Copies the type of service of the server's SYN-ACK.
     fn answered(&mut self, segment: &Segment) {
         let flow = Flow { client: segment.destination, server: segment.source };
         if let Some(connection) = self.flows.get(&flow).and_then(|&slot| self.connections.get_mut(slot)) {
@@ -71,7 +71,8 @@ impl Worker {
         }
     }
 
-    /// This machine says that a server cannot be reached; it says so to the client, as ours is the client's address.
+    /// Handles an error of this machine about an unreachable server; it was sent to the client's
+    /// address, which the proxy uses.
     fn unreachable(&mut self, packet: &[u8]) {
         let Some((flow, error)) = packet::read_error(packet) else { return };
         if let Some(&slot) = self.flows.get(&flow) {
@@ -81,14 +82,14 @@ impl Worker {
         }
     }
 
-    /// Handles a SYN of a client that is known: a retransmission or a new attempt.
+    /// Handles a SYN of a known client: a retransmission or a new attempt.
     fn repeated(&mut self, slot: usize, packet: Box<[u8]>) {
         let second = self.second;
         let connection = &mut self.connections[slot];
         let server = connection.flow.server.ip();
         match &mut connection.phase {
             Phase::Connecting(Some(syn)) => *syn = packet,
-            // The kernel knows what to answer.
+            // The kernel knows the answer.
             Phase::Connecting(None) | Phase::Open => self.release(&packet, server),
             Phase::Released(syn) => {
                 connection.active = second;
@@ -101,7 +102,7 @@ impl Worker {
 
     /// Lets the kernel complete the handshake of a SYN.
     fn release(&self, packet: &[u8], server: IpAddr) {
-        // What cannot be sent now is repeated by the client.
+        // If it cannot be sent now, the client repeats it.
         let _ = self.tools.release.send(packet, server);
     }
 
@@ -111,7 +112,7 @@ impl Worker {
         let _ = self.tools.forward.send(packet, server);
     }
 
-    /// Answers a client as the network would: why it gets no connection.
+    /// Tells a client why it gets no connection, as the network would.
     fn refuse(&self, syn: &[u8], segment: &Segment, error: &io::Error) {
         let counts = &self.tools.counts;
         let answer = match error.raw_os_error() {
@@ -128,7 +129,7 @@ impl Worker {
                 };
                 packet::unreachable(syn, segment, why)
             }
-            // Silence is what the client would have heard.
+            // Without the proxy, the client would have got no answer.
             Some(libc::ETIMEDOUT) => return counts.failed_timeout.up(),
             // The client's port is still in use by its last connection to this server (TIME-WAIT).
             Some(libc::EADDRNOTAVAIL | libc::EADDRINUSE) => return counts.failed_address.up(),
@@ -140,7 +141,7 @@ impl Worker {
         let _ = self.tools.forward.send(&answer, segment.source.ip());
     }
 
-    /// Takes clients that have finished their handshake.
+    /// Accepts clients that have finished their handshake.
     pub(super) fn accept(&mut self, which: usize) {
         while let Ok((client, peer)) = sys::accept(&self.tools.listeners[which]) {
             let local = client.local_addr().ok().and_then(|address| address.as_socket());
@@ -164,7 +165,8 @@ impl Worker {
         if matches!(connection.phase, Phase::Released(_)) {
             self.open(slot);
         }
-        // Else the server has not answered; the kernel took a SYN that we did not give it: it opens when it has.
+        // Otherwise the server has not answered, and the kernel took a SYN that the proxy did not
+        // release. The connection opens when the server answers.
         else if matches!(connection.phase, Phase::Connecting(Some(_))) {
             connection.phase = Phase::Connecting(None);
         }
@@ -178,7 +180,7 @@ impl Worker {
         let full = self.connections.len() >= self.tools.capacity;
         match self.tools.settings.connect(&flow, tos) {
             Ok(server) if !full => {
-                // Until the server says otherwise, its packets are treated as the client's.
+                // Until the server says otherwise, its packets get the client's type of service.
                 let _ = set_tos(&client, flow.client.is_ipv6(), tos);
                 self.begin(flow, Phase::Connecting(None), Some(client), server);
             }
@@ -223,7 +225,8 @@ impl Worker {
         connection.active = self.second;
         match std::mem::replace(&mut connection.phase, Phase::Connecting(None)) {
             Phase::Connecting(Some(syn)) if self.released >= RELEASED => {
-                // The server shall not keep it for a client that may not be; it is asked again for one that is.
+                // The server should not keep it for a client that may not exist; a new connection
+                // is made for one that does.
                 let server = connection.flow.server.ip();
                 self.tools.counts.unheld.up();
                 self.release(&syn, server);
@@ -248,13 +251,13 @@ impl Worker {
                     self.refuse(syn, &segment, error);
                 }
             }
-            // Its handshake is over: a reset is all that it can be told.
+            // Its handshake is over, so only a reset can be sent.
             _ => self.tools.counts.failed_refused.up(),
         }
         self.reset(slot, &error.to_string());
     }
 
-    /// Starts to carry data: both ends are connected.
+    /// Starts to carry data, when both ends are connected.
     fn open(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
         match std::mem::replace(&mut connection.phase, Phase::Open) {
@@ -265,12 +268,12 @@ impl Worker {
         self.tools.counts.handshakes.down();
         self.tools.counts.connections.up();
         self.tools.counts.accepted.up();
-        // What is there to be carried is known where it was seen before; else the kernel says so next.
+        // Data seen earlier is known to be there; the kernel reports other data next.
         self.visit(slot);
     }
 }
 
-/// Addresses of IPv6 as packets have them.
+/// Returns IPv6 addresses as packets contain them.
 fn without_scope(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip(), address.port())
 }

@@ -1,4 +1,5 @@
-//! A worker: one thread, its connections, and the kernel's word on what can be done (epoll, edge-triggered).
+//! A worker: one thread with its connections, and the kernel's reports on what can be done (epoll,
+//! edge-triggered).
 
 mod handshake;
 
@@ -22,9 +23,9 @@ use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Seconds that a client has to finish its handshake after the server has accepted.
+/// Seconds in which a client must finish its handshake after the server has accepted.
 const FINISH: u32 = 20;
-/// Events that one call to the kernel returns.
+/// Most events that one call to the kernel returns.
 const EVENTS: usize = 256;
 
 const CLIENT: u64 = 0;
@@ -33,9 +34,9 @@ const LISTENERS: [u64; 2] = [u64::MAX, u64::MAX - 1];
 const HOLD: u64 = u64::MAX - 2;
 const BELL: u64 = u64::MAX - 3;
 
-/// What a worker is made of, set up while there are privileges to do so.
+/// The parts of a worker that are created while the process has the privileges for it.
 pub struct Tools {
-    /// Take clients' connections, of IPv4 and IPv6.
+    /// Listeners for clients' connections over IPv4 and IPv6.
     pub listeners: Vec<Socket>,
     /// The queue of held SYNs.
     pub hold: Hold,
@@ -51,9 +52,9 @@ pub struct Tools {
     pub pipes: Pipes,
     /// Seconds without a byte after which a connection is reset.
     pub idle_timeout: Option<u32>,
-    /// Seconds that a server has to accept.
+    /// Seconds within which a server must accept.
     pub connect_timeout: u32,
-    /// Whether each connection is in the log.
+    /// True if each connection is logged.
     pub log_connections: bool,
     /// Counters of the worker, which the metrics add up.
     pub counts: Arc<Counts>,
@@ -77,12 +78,13 @@ pub struct Worker {
     epoll: Epoll,
     connections: Slab<Connection>,
     flows: HashMap<Flow, usize>,
-    /// How many are in these phases.
+    /// Number of connections in these phases.
     connecting: usize,
     released: usize,
-    /// Those with more to carry than one visit may.
+    /// Connections with more data than one visit may carry.
     queue: VecDeque<usize>,
-    /// Ended in this round; their places are given again only after it, as events may still name them.
+    /// Connections that ended in this round. Their slots are reused only after it, as events may
+    /// still name them.
     ended: Vec<usize>,
     buffer: Vec<u8>,
     began: Instant,
@@ -117,10 +119,10 @@ impl Worker {
         })
     }
 
-    /// Serves until it is told to end.
+    /// Serves until an order tells it to end.
     ///
     /// # Errors
-    /// The kernel's waiting fails, which it does not.
+    /// The kernel's wait fails, which does not happen.
     pub fn run(mut self) -> io::Result<()> {
         let mut events = [EpollEvent::empty(); EVENTS];
         loop {
@@ -195,7 +197,7 @@ impl Worker {
                     self.reset(slot, "reset");
                 }
             }
-            // No more is asked than what the kernel has said.
+            // Only what the kernel has reported is attempted.
             Phase::Connecting(_) if !flags.intersects(end) => {
                 if flags.contains(EpollFlags::EPOLLOUT) {
                     self.connected(slot);
@@ -225,7 +227,7 @@ impl Worker {
         }
     }
 
-    /// Carries what can be carried, both ways.
+    /// Carries as much as possible in both directions.
     fn visit(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
         let (Some(client), Some(server)) = (&connection.client, &connection.server) else { return };
@@ -298,13 +300,14 @@ impl Worker {
         self.ended.push(slot);
     }
 
-    /// Once a second: whose time is over, and who has lived long enough to be asked whether it still does.
+    /// Checks all connections, once a second: for time-outs, and for the age at which keepalive
+    /// starts.
     fn look_at_all(&mut self) {
         let (now, settings) = (self.second, &self.tools.settings);
         for (_, connection) in &mut self.connections {
             let young = connection.kept_alive || now == connection.since;
             if let (Phase::Open, Some(server), false) = (&connection.phase, &connection.server, young) {
-                // It can fail only on what is no socket.
+                // It can fail only for a descriptor that is no socket.
                 let _ = settings.keep_alive(server);
                 connection.kept_alive = true;
             }

@@ -1,4 +1,4 @@
-//! A made-up run for tests, and ways to read what it left.
+//! A made-up run for tests, and ways to read its results.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use bentpipe_core::{Column, Recorder, Report, Span, Table, Time};
@@ -57,7 +57,7 @@ pub static TERMINAL: Table = Table {
     columns: &[Column::whole("requests", "1", "requests sent")],
 };
 
-/// A fresh folder for one test.
+/// Returns a fresh folder for one test.
 pub fn fresh(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&path);
@@ -133,7 +133,7 @@ pub fn run(path: &Path, existing: Existing, rows: u64, ending: Ending) -> Result
     folder.finish(ending, Cost { simulated, events: 42, wall_seconds: 1.5, cpu_seconds: 1.25 })
 }
 
-/// The rows of a Parquet file, and the description in its metadata.
+/// Returns the rows of a Parquet file, and the description in its metadata.
 pub fn read(path: &Path) -> (Vec<Row>, serde_json::Value) {
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let metadata = reader.metadata().file_metadata();

@@ -1,8 +1,8 @@
-//! Deserializes the tree to a typed value.
+//! Deserialization of the tree to a typed value.
 //!
-//! A deserializer hands each node to serde together with its key path, so that a fault raised by any
-//! `Deserialize` implementation gets the place of the node that raised it. serde stops at the first fault. To
-//! find more, the node that failed is removed and the whole is tried again, as long as the next fault is not
+//! The deserializer passes each node to serde together with its key path, so a fault raised by any
+//! `Deserialize` implementation gets the place of its node. serde stops at the first fault. To find
+//! more, the failed node is removed and the whole is deserialized again, until the next fault is
 //! merely that the node is missing.
 
 mod variant;
@@ -22,20 +22,21 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
-/// Maximum number of unknown keys that are reported.
+/// Maximum number of unknown keys in the report.
 const PROBLEM_LIMIT: usize = 100;
 
-/// Maximum number of tries to find more faults.
+/// Maximum number of passes to find more faults.
 const TRIES: usize = 20;
 
-/// A typed value, with remarks about keys that were dropped with the `kind` to which they belonged.
+/// A typed value, with notes about keys that were dropped together with their `kind`.
 pub(crate) struct Typed<T> {
     pub(crate) value: T,
     pub(crate) notes: Vec<Problem>,
 }
 
-/// Deserializes the tree to a `T`, or finds its problems. If only unknown keys are wrong there is also a
-/// value, so that its own checks can run; but not without a key that has a former name, which others may refer to.
+/// Deserializes the tree to a `T`, or returns its problems. If the only problems are unknown keys,
+/// it also returns a value, so that the value's own checks can run. It returns no value if a key
+/// has a former name, because other values may refer to that key.
 pub(crate) fn deserialize<T: DeserializeOwned>(
     root: &Value,
     renamed: &'static [Renamed],
@@ -76,7 +77,7 @@ pub(crate) fn deserialize<T: DeserializeOwned>(
     (None, context.found.into_inner().problems)
 }
 
-/// The entry `key` of the table `node` in `value`, if it is unset.
+/// Returns the entry `key` of the table `node` in `value`, if the entry is `"unset"`.
 fn unset<'a>(value: &'a Value, node: usize, key: &str) -> Option<(String, &'a Entry)> {
     match &value.node {
         Node::Table(table) if identity(value) == node => {
@@ -88,10 +89,10 @@ fn unset<'a>(value: &'a Value, node: usize, key: &str) -> Option<(String, &'a En
     }
 }
 
-/// The state shared by all nodes and all tries.
+/// The state shared by all nodes and all passes.
 #[derive(Default)]
 pub(crate) struct Context {
-    /// Former names, and those of today.
+    /// Former names with their current names.
     renamed: &'static [Renamed],
     /// Nodes that failed and are skipped.
     out: BTreeSet<usize>,
@@ -102,17 +103,17 @@ pub(crate) struct Context {
 struct Found {
     problems: Vec<Problem>,
     notes: Vec<Problem>,
-    /// Whether a key has a former name.
+    /// True if a key has a former name.
     renamed: bool,
-    /// Keys that have been reported, so that each is reported once.
+    /// Keys that have been reported, so that each key is reported once.
     seen: BTreeSet<usize>,
     /// Nodes with a skipped part at any depth, from which further faults may follow.
     incomplete: BTreeSet<usize>,
-    /// Keys of a node whose absence is explained: skipped, or probably meant by an unknown key.
+    /// Keys whose absence from a node is explained: skipped, or probably meant by an unknown key.
     explained: BTreeSet<(usize, String)>,
 }
 
-/// The tree does not change while it is read, so a node's address identifies it.
+/// Returns a node's address, which identifies it: the tree does not change while it is read.
 fn identity(value: &Value) -> usize {
     std::ptr::from_ref(value) as usize
 }
@@ -123,7 +124,8 @@ pub(crate) struct Cursor<'a> {
     pub(crate) value: &'a Value,
     pub(crate) trail: Option<&'a Trail<'a>>,
     pub(crate) context: &'a Context,
-    /// True for a value of this scenario that may be a text or a table: keys that are unset are missing in such a table.
+    /// True for a value of this scenario that may be a text or a table: keys that are unset are
+    /// missing in such a table.
     pub(crate) is_config: bool,
 }
 
@@ -159,11 +161,12 @@ impl<'a> Cursor<'a> {
         keys
     }
 
-    /// The name of today for `name`, a key or an element of this node, if it is a former one.
+    /// Returns the current name of `name`, a key or an element of this node, if `name` is a former
+    /// one.
     fn today(&self, name: &str) -> Option<&'static str> {
         let of_name = |(former, _): &&Renamed| former.rsplit('.').next() == Some(name);
         let mut renamed = self.context.renamed.iter().filter(of_name).peekable();
-        // Most names are none, so that only few paths are written out.
+        // Former names are rare, so few paths are written out.
         renamed.peek()?;
         let keys = self.keys(Some(name));
         let found = renamed.find(|(former, _)| {
@@ -178,13 +181,13 @@ impl<'a> Cursor<'a> {
         Place { node: identity(self.value), problem, is_file: self.value.origin.is_file() }
     }
 
-    /// Passes the node to `seed`. Some types check the value after the deserializer has finished (`try_from`,
-    /// `deserialize_with`); their faults belong to this node too.
+    /// Passes the node to `seed`. Some types check the value after the deserializer has finished
+    /// (`try_from`, `deserialize_with`); the node gets their faults too.
     fn seed<'de, S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
         seed.deserialize(self).map_err(|fault| fault.at(|| self.place()))
     }
 
-    /// Whether this part of the node failed in an earlier try.
+    /// Returns true if this part of the node failed in an earlier pass.
     pub(crate) fn is_out(&self, key: Option<&str>, part: &Value) -> bool {
         let out = self.context.out.contains(&identity(part));
         if out {
@@ -200,8 +203,8 @@ impl<'a> Cursor<'a> {
         out
     }
 
-    /// The entries in the order in which they were written, without those that are unset; for a struct, without
-    /// unknown ones; for one of `kinds`, without the key that names it.
+    /// Returns the entries in the order of writing, without unset ones. For a struct, unknown keys
+    /// are left out; for one of `kinds`, the key `kind`.
     pub(crate) fn entries(
         &self,
         table: &'a Table,
@@ -221,7 +224,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The entries that `choose` accepts, in the order in which they were written.
+    /// Returns the entries that `choose` accepts, in the order of writing.
     fn chosen(&self, table: &'a Table, choose: impl Fn(&str, &Entry) -> bool) -> Entries<'a> {
         let entries = table.iter().map(|(key, entry)| (key.as_str(), entry));
         let mut entries: Vec<_> = entries.filter(|(key, entry)| choose(key, entry)).collect();
@@ -229,8 +232,8 @@ impl<'a> Cursor<'a> {
         Entries { of: *self, entries: entries.into_iter(), next: None }
     }
 
-    /// Returns true if `key` is one of `fields`. Reports any other key, with the kinds whose names begin like that of
-    /// the table.
+    /// Returns true if `key` is one of `fields`. Reports any other key, and suggests kinds whose
+    /// names begin like the table's.
     fn knows(&self, key: &str, entry: &Entry, fields: &'static [&'static str], relatives: &[&str]) -> bool {
         if fields.contains(&key) {
             return true;
@@ -267,7 +270,8 @@ impl<'a> Cursor<'a> {
             Node::Float(number) => visitor.visit_f64(*number),
             Node::Boolean(truth) => visitor.visit_bool(*truth),
             Node::Array(elements) => self.list(elements, visitor),
-            // Values for another scenario or for later, such as those of a campaign, may unset a key there.
+            // Values for another scenario or for later, such as those of a campaign, may contain
+            // `"unset"`.
             Node::Table(table) => visitor.visit_map(self.chosen(table, |key, entry| {
                 let is_missing = self.is_config && entry.value.is_unset();
                 !is_missing && !self.is_out(Some(key), &entry.value)

@@ -1,5 +1,5 @@
-//! Variants: a table with the key `kind`, whose other keys belong to the variant, or the name alone, which is
-//! the variant without keys.
+//! Deserialization of variants: a table with the key `kind`, whose other keys belong to the
+//! variant, or the name alone for a variant without keys.
 
 use super::{Cursor, Step, Trail};
 use crate::fault::Fault;
@@ -9,7 +9,7 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visito
 
 static NO_KEYS: Table = Table::new();
 
-/// Presents the node at `cursor` as an enum.
+/// Presents the node at `cursor` to `visitor` as an enum.
 pub(crate) fn visit<'de, V: Visitor<'de>>(
     cursor: Cursor<'_>,
     variants: &'static [&'static str],
@@ -33,14 +33,15 @@ pub(crate) fn visit<'de, V: Visitor<'de>>(
                 context: cursor.context,
             };
             let content = Content { of: cursor, table, kinds: variants };
-            // Faults in the variant's keys already have their place; the remaining ones concern its name.
+            // Faults in the variant's keys already have their place; the remaining ones concern its
+            // name.
             visitor.visit_enum(Variant { kind, content }).map_err(|fault| fault.at(|| kind.place()))
         }
         _ => cursor.any(visitor),
     }
 }
 
-/// A variant: the node that names it, and its keys.
+/// A variant: the node with its name, and its keys.
 struct Variant<'a, 'b> {
     kind: Cursor<'b>,
     content: Content<'a>,
@@ -55,12 +56,12 @@ impl<'de, 'a> EnumAccess<'de> for Variant<'a, '_> {
     }
 }
 
-/// The keys of a variant.
+/// The content of a variant: its keys.
 #[derive(Clone, Copy)]
 pub(crate) struct Content<'a> {
     of: Cursor<'a>,
     table: &'a Table,
-    /// The names of all variants.
+    /// The names of all variants of the enum.
     kinds: &'static [&'static str],
 }
 
@@ -79,7 +80,7 @@ impl<'de> VariantAccess<'de> for Content<'_> {
     type Error = Fault;
 
     fn unit_variant(self) -> Result<(), Fault> {
-        // Only to report unexpected keys.
+        // Reports unexpected keys; the content is discarded.
         self.of.entries(self.table, Some(&[]), Some(self.kinds));
         Ok(())
     }

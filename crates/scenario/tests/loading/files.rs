@@ -1,11 +1,11 @@
-//! Files that are no scenarios, and scenarios that are large.
+//! Files that are not scenarios, and very large scenarios.
 
 use crate::model::Scenario;
 use bentpipe_scenario::{load, parse_bytes, Presets, Source, SIZE_LIMIT};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// The message for the file at `path`, with the folder left out.
+/// Returns the message for the file at `path`, with the folder left out.
 fn refusal(path: &Path) -> String {
     let error = load::<Scenario>(Source::File(path), &Presets::new(), &[]).expect_err("it is no scenario");
     error.to_string().replace(&path.parent().expect("it is in a folder").display().to_string(), "DIR")
@@ -103,7 +103,8 @@ fn many_mistakes_end() {
     assert!(error.to_string().ends_with("more"), "{error}");
 }
 
-/// Depth costs stack in the parser and in dropping its tree, so the limit is tried where the stack is small.
+/// Depth uses stack in the parser and when its tree is dropped, so the limit is tested with a small
+/// stack.
 #[test]
 fn nesting_bombs_do_not_overflow_the_stack() {
     let keys = "a.".repeat(79);
@@ -122,6 +123,6 @@ fn nesting_bombs_do_not_overflow_the_stack() {
     let small = std::thread::Builder::new().stack_size(512 << 10);
     let tried = small.spawn(move || bombs.iter().filter(|bomb| parse_bytes(bomb.as_bytes()).is_ok()).count());
     let accepted = tried.expect("a thread starts").join().expect("no bomb makes it panic");
-    // Within the limit a header's keys and a value's depth add up.
+    // Within the limit, the keys of a header and the depth of a value add up.
     assert_eq!(accepted, 2);
 }

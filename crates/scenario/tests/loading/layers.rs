@@ -72,7 +72,7 @@ fn overrides_reach_scalars_elements_by_name_and_variants_given_by_name_alone() {
     let Network::DvbRcs(star) = &scenario.network["sat"] else { panic!("the network stays") };
     assert_eq!(star.terminals.len(), 3);
     assert_eq!(star.r#return.rate.bits_per_second(), 1_000_000);
-    // A table merges: what it does not name stays.
+    // A table merges: keys that it does not name remain.
     assert!(matches!(dama(&scenario), Dama::Rbdc(_)));
 }
 
@@ -156,7 +156,7 @@ fn the_file_lies_over_its_presets_and_later_presets_over_earlier_ones() {
     assert_eq!(scenario.seed.value(), 7);
 }
 
-/// A key that any layer below has set can be unset at every layer, and set again above.
+/// A key of any lower layer can be unset at every layer, and set again above.
 #[test]
 fn unset_removes_what_lower_layers_set() {
     let below = "[network.sat.return.dama]\ncra = \"32 kbit/s\"\n[[flow]]\nname = \"upload\"\napp = { kind = \"cbr\", rate = \"64 kbit/s\" }";
@@ -171,7 +171,7 @@ fn unset_removes_what_lower_layers_set() {
     assert_eq!(cra(&above, &[unset]), None);
     assert_eq!(cra(&in_file, &[again]), Some(8_000));
     assert_eq!([cra(&above, &[unset, again]), cra(&above, &[again, unset])], [Some(8_000), None]);
-    // A table, after which another one does not merge with what was there.
+    // After the unset, another table does not merge with the previous one.
     let whole = "network.sat.return.dama=unset";
     let scenario = with(&above, &[("low", below)], &[whole]);
     let Network::DvbRcs(star) = &scenario.value.network["sat"] else { panic!("it is a star") };
@@ -181,7 +181,7 @@ fn unset_removes_what_lower_layers_set() {
         cra(&above, &[whole, "network.sat.return.dama.kind=rbdc", "network.sat.return.dama.gamma=0.1"]),
         None
     );
-    // The resolved scenario has no trace of it.
+    // The resolved scenario contains no trace of the key.
     assert!(!with(&above, &[("low", below)], &[unset]).to_toml().contains("unset"));
 }
 

@@ -1,14 +1,15 @@
-//! What is wrong with a scenario is said in full: every input in `refusals.txt` with the exact message it gets.
+//! Complete error messages: `refusals.txt` contains inputs with the exact message for each.
 //!
-//! After an intended change of a message, `BLESS=1 cargo test -p bentpipe-scenario` writes the file anew; review
-//! the difference.
+//! After an intended change of a message, `BLESS=1 cargo test -p bentpipe-scenario` rewrites the
+//! file; review the difference.
 
 use crate::model::Scenario;
 use bentpipe_scenario::{load, Presets, Source};
 use std::path::Path;
 
-/// A case is a headline `== what is tried`, lines `$ --set KEY.PATH=VALUE` or `$ preset NAME: TEXT`, the input, and
-/// the message after lines beginning with `=> `.
+/// Returns the transcript of a case. A case is a headline `== TITLE`, lines `$ --set
+/// KEY.PATH=VALUE` or `$ preset NAME: TEXT`, the input, and the message after lines beginning with
+/// `=> `.
 fn run(case: &str) -> String {
     let mut presets = Presets::new();
     let mut overrides = Vec::new();

@@ -1,4 +1,4 @@
-//! The resolved scenario: readable, complete, and loading to the same value.
+//! The resolved scenario is readable and complete, and loads to the same value.
 
 use crate::model::{App, Bulk, Cbr, Congestion, Cra, Dama, Direction, Distribution, DvbRcs, Flow, Network};
 use crate::model::{PointToPoint, Rbdc, Scenario, Tcp, Transport, Udp};
@@ -7,7 +7,7 @@ use bentpipe_scenario::{load, parse_bytes, to_toml, Check, Presets, Source};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A scenario whose flows may go anywhere.
+/// A scenario whose flows may have any ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Unchecked(Scenario);
@@ -95,7 +95,7 @@ fn what_toml_cannot_hold_is_an_error() {
     assert!(to_toml(&std::collections::BTreeMap::from([("seed", u64::MAX)])).is_err());
 }
 
-/// Short, but with every character that there is.
+/// Generates short texts with every kind of character.
 fn word() -> impl Strategy<Value = String> {
     proptest::collection::vec(any::<char>(), 0..6).prop_map(String::from_iter)
 }
@@ -104,7 +104,7 @@ fn words() -> impl Strategy<Value = Vec<String>> {
     proptest::collection::vec(word(), 0..4)
 }
 
-/// A type that looks at its value after it was read.
+/// A type that checks its value after it was read.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
 struct Even(#[allow(dead_code)] String);
@@ -215,7 +215,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         })
 }
 
-/// Bytes that look enough like a scenario to get past the first line.
+/// Generates bytes that are similar enough to a scenario to get past the first line.
 fn nearly_toml() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-z]{1,3}",

@@ -1,12 +1,14 @@
-//! A field of motes that runs a plan: it samples, runs operators, and carries tuples over the radio channel to the sink.
+//! A field of motes that runs a plan. It samples, runs operators, and carries tuples over the radio
+//! channel to the sink.
 //!
-//! Every mote samples at multiples of the period after the field has begun. Windows are aligned to the clock. The window of an aggregate
-//! is closed when it ends and `wait` has passed for each hop below the node; what comes later is dropped and counted. A tuple is one
-//! message, which is one frame on each hop of the tree.
+//! Every mote samples at multiples of the period after the field's start. Windows are aligned to
+//! the clock. The window of an aggregate is closed when it has ended and `wait` has passed for each
+//! hop below the node; later data is dropped and counted. A tuple is one message, which is one
+//! frame on each hop of the tree.
 //!
-//! Deviations: the motes' clocks agree; partial aggregates are merged with the precision of the machine and sent in the bytes of
-//! [`Function::bytes`](crate::query::Function::bytes); the query is known to all motes when the field begins, without messages; motes
-//! have memory for every window and join.
+//! Deviations: the motes' clocks agree; partial aggregates are merged with the precision of the
+//! machine and sent in the bytes of [`Function::bytes`](crate::query::Function::bytes); all motes
+//! know the query at the start, without messages; motes have memory for every window and join.
 
 mod operators;
 mod results;
@@ -26,10 +28,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// What flows from an operator to the next.
+/// The data that flows from an operator to the next.
 #[derive(Clone, Debug, PartialEq)]
 enum Tuple {
-    /// A measure of each of the query's streams, or of one of them at its place.
+    /// A measure of each of the query's streams, or of one of them at its position.
     Measures(Vec<Measure>),
     /// A partial aggregate.
     Partial(Partial),
@@ -40,21 +42,21 @@ enum Tuple {
 /// The states of a group in a window.
 #[derive(Clone, Debug, PartialEq)]
 struct Partial {
-    /// When the window begins, in nanoseconds.
+    /// Start of the window, in nanoseconds.
     start: u64,
-    /// The mote that the group is of.
+    /// The mote by which measures are grouped.
     group: Option<u16>,
     states: Vec<State>,
-    /// The time of its latest measure.
+    /// Time of its latest measure.
     latest: Time,
 }
 
 /// A tuple on its way to a node.
 #[derive(Clone, Debug, PartialEq)]
 struct Message {
-    /// The operator that it comes from.
+    /// Operator that sent it.
     from: usize,
-    /// The node that it is for.
+    /// Node to which it goes.
     to: usize,
     tuple: Arc<Tuple>,
 }
@@ -63,15 +65,15 @@ struct Message {
 enum Timer {
     /// The sampling of an operator.
     Sample(usize),
-    /// The end of a window of an operator, by when it begins.
+    /// The end of a window of an operator, by the window's start.
     Close(usize, u64),
 }
 
 /// The random streams of a field.
 pub struct Streams {
-    /// One for each mote's signals.
+    /// One stream for the signals of each mote.
     pub motes: Vec<Stream>,
-    /// That of the access to the channel.
+    /// The stream of the channel access.
     pub medium: Stream,
 }
 
@@ -89,12 +91,13 @@ pub struct Field {
     totals: Totals,
     motes: Vec<MoteResults>,
     outcomes: Vec<Outcome<Message>>,
-    /// Whether motes no longer sample.
+    /// True if motes no longer sample.
     ended: bool,
 }
 
 impl Field {
-    /// A field whose motes take their first sample at `begin`. `hears` says which node hears which.
+    /// Creates a field whose motes take their first sample at `begin`. `hears` tells which node
+    /// hears which.
     ///
     /// # Panics
     /// If the plan has not passed its check.
@@ -124,7 +127,7 @@ impl Field {
         }
     }
 
-    /// The motes sample no more. What is on its way still arrives.
+    /// Stops the sampling. Messages on their way still arrive.
     pub fn end(&mut self) {
         self.ended = true;
         let timers = std::mem::take(&mut self.timers);
@@ -132,7 +135,7 @@ impl Field {
             timers.into_iter().filter(|Reverse((_, timer))| matches!(timer, Timer::Close(..))).collect();
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     pub fn next_wake(&self) -> Option<Time> {
         let timer = self.timers.peek().map(|Reverse((time, _))| *time);
         match (timer, self.medium.next_wake()) {
@@ -161,17 +164,18 @@ impl Field {
         }
     }
 
-    /// The counts of the whole field.
+    /// Returns the counts of the whole field.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// Messages that are on their way: they wait at a node and the next one does not have them.
+    /// Returns the number of messages on their way: they wait at a node, and the next one does not
+    /// have them.
     pub fn on_the_way(&self) -> u64 {
         (0..=self.network.sink()).map(|node| self.medium.undelivered(node) as u64).sum()
     }
 
-    /// The counts of each node, the sink last.
+    /// Returns the counts of each node, the sink last.
     pub fn results(&self) -> Vec<MoteResults> {
         let with_radio = |(node, results): (usize, &MoteResults)| MoteResults {
             radio: *self.medium.counters(node),
@@ -181,12 +185,12 @@ impl Field {
         self.motes.iter().enumerate().map(with_radio).collect()
     }
 
-    /// The name of a node.
+    /// Returns the name of a node.
     pub fn name(&self, node: usize) -> &str {
         self.network.name(node)
     }
 
-    /// The plan that it runs.
+    /// Returns the plan that the field runs.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -199,7 +203,8 @@ impl Field {
         self.yields(now, place, Tuple::Measures(vec![measure]), rows);
     }
 
-    /// An operator yields a tuple: to its successors on the node, and in one message to each other node that has some.
+    /// Passes a tuple of an operator to its successors on the node, and in one message to each
+    /// other node that has some.
     fn yields(&mut self, now: Time, place: usize, tuple: Tuple, rows: &mut Vec<Row>) {
         let node = self.plan.operators[place].node;
         let tuple = Arc::new(tuple);

@@ -1,4 +1,4 @@
-//! What operators do with tuples.
+//! The processing of tuples by operators.
 
 use super::{Field, Partial, Row, Timer, Tuple};
 use crate::measure::Measure;
@@ -12,13 +12,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// The open windows of an aggregate.
 #[derive(Default)]
 pub struct Groups {
-    /// The windows by their beginning in nanoseconds.
+    /// The windows by their start in nanoseconds.
     open: BTreeMap<u64, Window>,
-    /// Windows that begin before it are closed.
+    /// Start below which windows are closed.
     closed_before: u64,
 }
 
-/// The groups of a window by their mote: the states of the aggregates, and the time of the latest measure.
+/// The groups of a window by their mote: the states of the aggregates, and the time of the latest
+/// measure.
 type Window = BTreeMap<Option<u16>, (Vec<State>, Time)>;
 
 /// The measures of both streams that a join remembers.
@@ -27,11 +28,11 @@ pub struct Pairs {
     sides: [VecDeque<Measure>; 2],
 }
 
-/// A measure of no mote, which stands for a stream that a tuple has nothing of.
+/// A measure of no mote, for a stream that a tuple has no data of.
 const NOTHING: Measure = Measure { mote: 0, time: Time::ZERO, values: [f32::NAN; 5] };
 
 impl Field {
-    /// An operator takes a tuple at one of its inputs.
+    /// Passes a tuple to an input of an operator.
     pub(super) fn takes(&mut self, now: Time, place: usize, port: usize, tuple: &Tuple, rows: &mut Vec<Row>) {
         match &self.plan.operators[place].kind {
             Kind::Sample => {}
@@ -72,7 +73,7 @@ impl Field {
     fn join(&mut self, now: Time, place: usize, port: usize, measure: Measure, rows: &mut Vec<Row>) {
         let operator = &self.plan.operators[place];
         let Kind::Join { within, conditions } = &operator.kind else { return };
-        // Partners that were sampled at the same time may still be under way for so long.
+        // Partners that were sampled at the same time may still be under way for this time.
         let memory = *within + times(self.network.wait, operator.hops + 1);
         let sides = &mut self.pairs[place].sides;
         for side in &mut *sides {
@@ -147,7 +148,7 @@ impl Field {
         }
     }
 
-    /// The window is over.
+    /// Closes a window that is over.
     pub(super) fn close(&mut self, now: Time, place: usize, start: u64, rows: &mut Vec<Row>) {
         let groups = &mut self.groups[place];
         groups.closed_before = groups.closed_before.max(start + 1);
@@ -171,7 +172,7 @@ impl Field {
                 let functions = query.aggregates.iter().zip(&partial.states);
                 let aggregates: Vec<f64> =
                     functions.map(|(aggregate, state)| state.value(aggregate.function)).collect();
-                // The only column that may stand outside of an aggregate is the mote of the group.
+                // The only column allowed outside of an aggregate is the mote of the group.
                 let measures =
                     vec![Measure { mote: partial.group.unwrap_or(0), ..NOTHING }; query.sources.len()];
                 let window_start = Time::from_nanos(partial.start).as_secs_f64();
@@ -188,14 +189,14 @@ impl Field {
     }
 }
 
-/// The measure of a stream at its place among the query's streams.
+/// Returns the measure of a stream at its position among the query's streams.
 fn aligned(measures: &[Measure], source: usize) -> Vec<Measure> {
     let mut aligned = vec![NOTHING; source];
     aligned.extend_from_slice(measures);
     aligned
 }
 
-/// A measure without the values that nothing needs.
+/// Returns a measure without the values that are not needed.
 fn projected(measure: &Measure, columns: &BTreeSet<Column>) -> Measure {
     let mut values = [f32::NAN; 5];
     for column in columns {

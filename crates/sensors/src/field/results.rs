@@ -1,4 +1,4 @@
-//! What a field delivers and counts.
+//! Results and counts of a field.
 
 use crate::ieee802154::Counters;
 use crate::measure::Value;
@@ -9,24 +9,25 @@ use bentpipe_core::Time;
 pub struct Row {
     /// The values of the query's columns.
     pub values: Vec<Value>,
-    /// The time of the latest measure that it is about.
+    /// Time of the latest measure in it.
     pub sampled: Time,
-    /// When the sink delivered it.
+    /// Time at which the sink delivered it.
     pub delivered: Time,
 }
 
-/// The counts of a field. Messages are conserved: `messages` = `arrived` + the three kinds of loss + those on their way.
+/// The counts of a field. Messages are conserved: `messages` = `arrived` + the three kinds of loss
+/// + those on their way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Messages with tuples that operators sent to other nodes.
     pub messages: u64,
     /// Messages that reached their node.
     pub arrived: u64,
-    /// Messages lost since the channel was always busy.
+    /// Messages lost because the channel was always busy.
     pub channel_access: u64,
-    /// Messages lost since no transmission was acknowledged.
+    /// Messages lost because no transmission was acknowledged.
     pub no_acknowledgment: u64,
-    /// Messages lost since a node's queue was full.
+    /// Messages lost because a node's queue was full.
     pub queue_full: u64,
     /// Measures and partial aggregates that came after their window had been closed.
     pub late: u64,
@@ -37,20 +38,20 @@ pub struct Totals {
 /// The counts of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MoteResults {
-    /// Samples that it took.
+    /// Samples taken by the node.
     pub samples: u64,
     /// Messages of its operators.
     pub messages: u64,
     /// Messages that it forwarded for others.
     pub forwarded: u64,
-    /// Messages that it lost since the channel was always busy.
+    /// Messages that it lost because the channel was always busy.
     pub channel_access: u64,
-    /// Messages that it lost since no transmission was acknowledged.
+    /// Messages that it lost because no transmission was acknowledged.
     pub no_acknowledgment: u64,
-    /// Messages that it lost since its queue was full.
+    /// Messages that it lost because its queue was full.
     pub queue_full: u64,
     /// Messages in its queue.
     pub waiting: u64,
-    /// What its transceiver did.
+    /// Counts of its transceiver.
     pub radio: Counters,
 }

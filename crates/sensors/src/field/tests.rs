@@ -35,7 +35,7 @@ fn field(text: &str, parents: &[usize], placement: Placement, seed: u64, rules: 
     Field::new(network, plan, rules, hears, Time::ZERO, streams(seed, parents.len()))
 }
 
-/// The rows of a field that samples until then, when everything has come to rest.
+/// Returns the rows of a field that samples until then, once all activity has ended.
 fn run(field: &mut Field, until: Time, channel: &mut dyn Channel) -> Vec<Row> {
     let mut rows = Vec::new();
     field.wake(until, channel, &mut rows);
@@ -45,7 +45,7 @@ fn run(field: &mut Field, until: Time, channel: &mut dyn Channel) -> Vec<Row> {
     rows
 }
 
-/// The rows by their values, for plans whose rows come in different orders.
+/// Returns the rows sorted by their values, for plans whose rows come in different orders.
 fn sorted(rows: &[Row]) -> Vec<String> {
     let written = |value: &Value| match value {
         // Merged in another order, sums differ in their last digits.
@@ -71,8 +71,8 @@ const QUERIES: [&str; 9] = [
      GROUP BY b.node, TUMBLE(a.time, 5)",
 ];
 
-/// Over a channel without loss, wherever operators are placed and whatever the tree, a query has the same results, as long as the
-/// motes' sampling leaves the channel room.
+/// Over a channel without loss, a query has the same results wherever operators are placed and
+/// whatever the tree, as long as sampling leaves the channel room.
 #[test]
 fn the_placed_plan_has_the_results_of_the_shipped_one() {
     for parents in [&[3, 3, 3][..], &[3, 0, 1], &[1, 3, 1], &[4, 0, 0, 4]] {
@@ -95,7 +95,7 @@ fn the_placed_plan_has_the_results_of_the_shipped_one() {
     }
 }
 
-/// The results are those of arithmetic on the samples, which the motes' streams determine.
+/// The results are computed by hand from the samples, which the motes' streams determine.
 #[test]
 fn averages_are_those_of_the_samples() {
     let text = "SELECT window_start, avg(temperature), count(*) FROM motes WHERE audio < 40 GROUP BY TUMBLE(time, 5)";
@@ -138,8 +138,9 @@ impl Channel for Lossy {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever the tree, the loss and the query, messages are conserved, and no row appears that a run without loss does not have
-    /// (of queries whose rows do not depend on the measures that others lost).
+    /// Messages are conserved whatever the tree, the loss and the query, and no row appears that a
+    /// run without loss does not have (for queries whose rows do not depend on the measures that
+    /// others lost).
     #[test]
     fn messages_are_conserved(
         seed in 0_u64..1000,
@@ -149,7 +150,7 @@ proptest! {
         shipped: bool,
         until in 1_u64..20_000,
     ) {
-        // Each mote's parent is the sink or a mote after it, so that there is no circle.
+        // Each mote's parent is the sink or a mote after it, so there is no cycle.
         let count = shape.len();
         let parents: Vec<usize> =
             shape.iter().enumerate().map(|(mote, draw)| mote + 1 + draw % (count - mote)).collect();

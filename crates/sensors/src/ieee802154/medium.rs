@@ -7,7 +7,7 @@ use bentpipe_core::{Span, Stream, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The parameters of the access to the channel.
+/// The parameters of the channel access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Exponent of the first backoff (macMinBE).
@@ -18,9 +18,9 @@ pub struct Rules {
     pub backoffs: u32,
     /// Retransmissions of a frame without acknowledgment (macMaxFrameRetries).
     pub retries: u32,
-    /// Whether receivers acknowledge frames.
+    /// True if receivers acknowledge frames.
     pub acknowledged: bool,
-    /// Frames that a node holds at most, the one in transmission included.
+    /// Most frames that a node holds, including the one in transmission.
     pub queue: usize,
 }
 
@@ -32,7 +32,8 @@ impl Default for Rules {
 
 /// The errors of the channel.
 pub trait Channel {
-    /// Returns whether a frame of `bytes` between two nodes, whose last bit arrives at `now`, is corrupted.
+    /// Returns true if a frame of `bytes` between two nodes, whose last bit arrives at `now`, is
+    /// corrupted.
     fn spoils(&mut self, now: Time, from: usize, to: usize, bytes: u32) -> bool;
 }
 
@@ -54,7 +55,7 @@ pub enum Failure {
     QueueFull,
 }
 
-/// What happened to a frame.
+/// The fate of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<T> {
     /// The frame has arrived at `to` for the first time.
@@ -63,28 +64,30 @@ pub enum Outcome<T> {
         from: usize,
         /// The node that received it.
         to: usize,
-        /// What the frame carries.
+        /// Content of the frame.
         value: T,
     },
-    /// The sender is done with the frame: it was acknowledged, or sent if nothing is acknowledged.
+    /// The sender is done with the frame: it was acknowledged, or it was sent and nothing is
+    /// acknowledged.
     Sent {
         /// The node that transmitted it.
         from: usize,
     },
-    /// The sender gave the frame up. The receiver may have it all the same, if only acknowledgments were lost.
+    /// The sender gave the frame up. The receiver may still have it, if only acknowledgments were
+    /// lost.
     Failed {
         /// The node that transmitted it.
         from: usize,
-        /// What the frame carries.
+        /// Content of the frame.
         value: T,
-        /// Why it gave up.
+        /// Reason for which the sender gave it up.
         why: Failure,
-        /// Whether the receiver has it.
+        /// True if the receiver has it.
         received: bool,
     },
 }
 
-/// What a node has done so far.
+/// Counts of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Data frames transmitted, retransmissions included.
@@ -105,7 +108,8 @@ pub struct Counters {
     pub duplicates: u64,
     /// Time for which it transmitted.
     pub transmitting: Span,
-    /// Time for which it assessed the channel, received frames for itself, and waited for acknowledgments.
+    /// Time for which it assessed the channel, received frames for itself, and waited for
+    /// acknowledgments.
     pub receiving: Span,
 }
 
@@ -121,13 +125,13 @@ struct Frame<T> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Idle,
-    /// Contends for the channel.
+    /// The node contends for the channel.
     Contending {
         busy: u32,
         exponent: u32,
     },
     Sending,
-    /// Waits for an acknowledgment since then.
+    /// The node has been waiting for an acknowledgment since this time.
     Waiting(Time),
 }
 
@@ -136,9 +140,10 @@ struct Node<T> {
     state: State,
     /// Sequence number of its next frame.
     number: u32,
-    /// When the pause after its last frame ends.
+    /// Time at which the pause after its last frame ends.
     ready_at: Time,
-    /// When the last transmission that it hears ends, its own and the acknowledgment that it owes included.
+    /// Time at which the last transmission that it hears ends, including its own and the
+    /// acknowledgment that it owes.
     busy_until: Time,
     /// Sequence number of the last frame from each node.
     seen: Vec<Option<u32>>,
@@ -156,7 +161,7 @@ struct Transmission {
     collides: Vec<bool>,
 }
 
-/// Events at one time are handled in this order.
+/// An event; those at one time are handled in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     End,
@@ -166,10 +171,10 @@ enum Event {
     Acknowledgment { from: usize, to: usize, number: u32 },
 }
 
-/// Nodes that share the channel. `T` is what frames carry.
+/// Nodes that share the channel. `T` is the content of frames.
 pub struct Medium<T> {
     rules: Rules,
-    /// Whether the first node hears the second.
+    /// True if the first node hears the second.
     hears: Vec<Vec<bool>>,
     nodes: Vec<Node<T>>,
     events: BinaryHeap<Reverse<(Time, Event, u64)>>,
@@ -178,7 +183,7 @@ pub struct Medium<T> {
 }
 
 impl<T: Clone> Medium<T> {
-    /// A channel for `hears.len()` nodes; `hears[a][b]` says whether a hears b.
+    /// Creates a channel for `hears.len()` nodes; `hears[a][b]` is true if a hears b.
     pub fn new(rules: Rules, hears: Vec<Vec<bool>>) -> Medium<T> {
         let count = hears.len();
         let node = || Node {
@@ -194,22 +199,23 @@ impl<T: Clone> Medium<T> {
         Medium { rules, hears, nodes, events: BinaryHeap::new(), order: 0, on_air: Vec::new() }
     }
 
-    /// What a node has done so far.
+    /// Returns the counts of a node so far.
     pub fn counters(&self, node: usize) -> &Counters {
         &self.nodes[node].counters
     }
 
-    /// Frames that a node holds.
+    /// Returns the number of frames that a node holds.
     pub fn waiting(&self, node: usize) -> usize {
         self.nodes[node].queue.len()
     }
 
-    /// Frames that a node holds and their receiver does not have yet.
+    /// Returns the number of frames that a node holds and their receiver does not have yet.
     pub fn undelivered(&self, node: usize) -> usize {
         self.nodes[node].queue.iter().filter(|frame| !frame.received).count()
     }
 
-    /// Takes a frame with `payload` bytes into the queue of `from`, or returns its value if the queue is full.
+    /// Puts a frame with `payload` bytes into the queue of `from`, or returns its value if the
+    /// queue is full.
     ///
     /// # Panics
     /// If the payload does not fit into a frame.
@@ -238,12 +244,12 @@ impl<T: Clone> Medium<T> {
         Ok(())
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     pub fn next_wake(&self) -> Option<Time> {
         self.events.peek().map(|Reverse((time, ..))| *time)
     }
 
-    /// Handles the events until `now`, and adds what became of frames.
+    /// Handles the events until `now`, and adds the outcomes of frames.
     pub fn wake(
         &mut self,
         now: Time,
@@ -281,7 +287,7 @@ impl<T: Clone> Medium<T> {
         self.events.push(Reverse((time, event, self.order)));
     }
 
-    /// Starts the contention for the first frame of the queue, if any.
+    /// Starts the contention for the first frame of the queue, if there is one.
     fn contend(&mut self, now: Time, node: usize, stream: &mut Stream) {
         if self.nodes[node].queue.is_empty() {
             self.nodes[node].state = State::Idle;
@@ -297,7 +303,7 @@ impl<T: Clone> Medium<T> {
         self.at(start + Span::from_nanos(units * BACKOFF.as_nanos()) + ASSESSMENT, Event::Assessed(node));
     }
 
-    /// The assessment of the channel is over.
+    /// Handles the end of a channel assessment.
     fn assessed(&mut self, now: Time, node: usize, stream: &mut Stream, outcomes: &mut Vec<Outcome<T>>) {
         let State::Contending { busy, exponent } = self.nodes[node].state else { return };
         let this = &mut self.nodes[node];
@@ -320,7 +326,7 @@ impl<T: Clone> Medium<T> {
         for (node, collides) in collides.iter_mut().enumerate() {
             let hears = node == from || self.hears[node][from];
             for other in &mut self.on_air {
-                // What ends now does not overlap.
+                // A transmission that ends now does not overlap.
                 if other.end > now && hears && (node == other.from || self.hears[node][other.from]) {
                     *collides = true;
                     other.collides[node] = true;
@@ -336,7 +342,7 @@ impl<T: Clone> Medium<T> {
         self.at(end, Event::End);
     }
 
-    /// A transmission is over.
+    /// Handles the end of a transmission.
     fn end(
         &mut self,
         now: Time,
@@ -393,7 +399,7 @@ impl<T: Clone> Medium<T> {
             && node.queue.front().is_some_and(|head| head.number == number)
     }
 
-    /// The first frame of the queue has been sent.
+    /// Handles the completion of the first frame of the queue.
     fn done(&mut self, now: Time, node: usize, stream: &mut Stream, outcomes: &mut Vec<Outcome<T>>) {
         let this = &mut self.nodes[node];
         if let State::Waiting(since) = this.state {

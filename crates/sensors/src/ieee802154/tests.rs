@@ -17,7 +17,7 @@ fn all_hear(count: usize) -> Vec<Vec<bool>> {
     (0..count).map(|a| (0..count).map(|b| a != b).collect()).collect()
 }
 
-/// A row that no arm names fails the test, so that every row is one.
+/// A row that no arm handles fails the test, so every row is checked.
 #[test]
 fn every_row_of_the_table_of_timing_holds() {
     let rules = Rules::default();
@@ -61,7 +61,8 @@ fn every_row_of_the_table_of_timing_holds() {
     assert_eq!(rows, 20);
 }
 
-/// The mean over the backoffs that a medium draws, of which each must occur about equally often.
+/// Returns the mean of the backoffs that a medium draws, each of which must occur about equally
+/// often.
 fn mean_first_backoff_us() -> f64 {
     let mut stream = stream(3);
     let mut counts = [0_u32; 8];
@@ -78,8 +79,8 @@ fn mean_first_backoff_us() -> f64 {
     values.iter().sum::<f64>() / 8.0
 }
 
-/// A frame of 25 bytes: backoff, assessment, turnaround, 1344 us; the acknowledgment 192 us later takes 352 us; the next
-/// contention begins 640 us after it.
+/// A frame of 25 bytes: backoff, assessment, turnaround, 1344 us; the acknowledgment 192 us later
+/// takes 352 us; the next contention begins 640 us after it.
 #[test]
 fn one_exchange_takes_what_the_standard_says() {
     let (mut medium, mut stream) = (Medium::new(Rules::default(), all_hear(2)), stream(1));
@@ -106,7 +107,8 @@ fn one_exchange_takes_what_the_standard_says() {
     assert_eq!(wait.saturating_sub(LIFS + ASSESSMENT).as_nanos() % BACKOFF.as_nanos(), 0);
 }
 
-/// Nodes that do not hear each other transmit over each other; nothing else can corrupt a frame here.
+/// Nodes that do not hear each other transmit at the same time; nothing else can corrupt a frame
+/// here.
 #[test]
 fn hidden_nodes_collide_and_those_that_hear_each_other_rarely_do() {
     let run = |hears: Vec<Vec<bool>>| {
@@ -126,12 +128,14 @@ fn hidden_nodes_collide_and_those_that_hear_each_other_rarely_do() {
     let mut apart = all_hear(3);
     (apart[0][1], apart[1][0]) = (false, false);
     let hidden = run(apart);
-    // Two that hear each other collide if they draw the same of eight backoffs (or one of the turnaround's length): 1 in 8, both frames.
+    // Two that hear each other collide if they draw the same of eight backoffs (or one of the
+    // turnaround's length): 1 in 8, both frames.
     assert!((60..220).contains(&hear), "{hear}");
     assert!(hidden > 4 * hear, "{hidden} {hear}");
 }
 
-/// A link that loses everything: four transmissions, each followed by the wait for the acknowledgment.
+/// A link that loses everything: four transmissions, each followed by the wait for the
+/// acknowledgment.
 #[test]
 fn a_frame_is_given_up_after_three_retries() {
     struct Dead;
@@ -163,8 +167,8 @@ impl Channel for Random {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the load, the loss and who hears whom: each frame ends once, is received at most once and in order, and the
-    /// medium comes to rest.
+    /// Each frame ends once and is received at most once and in order, and the medium becomes idle,
+    /// whatever the load, the loss and who hears whom.
     #[test]
     fn every_frame_ends_once(
         seed in 0_u64..1000,

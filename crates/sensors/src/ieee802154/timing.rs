@@ -1,4 +1,5 @@
-//! Durations of the 2450 MHz physical layer (O-QPSK, 62.5 ksymbol/s, four bits a symbol) and of the procedures above it.
+//! Durations of the 2450 MHz physical layer (O-QPSK, 62.5 ksymbol/s, four bits a symbol) and of the
+//! procedures above it.
 //!
 //! Source: IEEE 802.15.4-2006, tables 1, 22, 23, 85 and 86.
 
@@ -28,29 +29,30 @@ pub const PREAMBLE: u32 = 6;
 pub const LARGEST: u32 = 127;
 /// Bytes of an acknowledgment.
 pub const ACKNOWLEDGMENT: u32 = 5;
-/// Bytes of the header of a data frame with short addresses in one network: frame control, sequence number, network, two addresses.
+/// Bytes of the header of a data frame with short addresses in one network: frame control, sequence
+/// number, network, two addresses.
 pub const HEADER: u32 = 9;
 /// Bytes of the frame check sequence.
 pub const CHECK: u32 = 2;
 /// Time for which a sender waits for an acknowledgment (macAckWaitDuration, 54 symbols).
 pub const PATIENCE: Span = symbols(54);
 
-/// A duration in symbols of 16 us.
+/// Returns a duration in symbols of 16 us.
 pub const fn symbols(count: u64) -> Span {
     Span::from_micros(16 * count)
 }
 
-/// The time on the air of a frame of `bytes`, header and check sequence included.
+/// Returns the time on the air of a frame of `bytes`, header and check sequence included.
 pub const fn airtime(bytes: u32) -> Span {
     symbols(2 * (PREAMBLE + bytes) as u64)
 }
 
-/// The length of a data frame with `payload` bytes.
+/// Returns the length of a data frame with `payload` bytes.
 pub const fn frame(payload: u32) -> u32 {
     HEADER + payload + CHECK
 }
 
-/// The pause after a frame of `bytes` before its sender may contend for the next one.
+/// Returns the pause after a frame of `bytes` before its sender may contend for the next one.
 pub const fn pause(bytes: u32) -> Span {
     if bytes <= LARGEST_SHORT {
         SIFS

@@ -1,11 +1,13 @@
-//! What a plan is expected to cost: messages, bytes, and the energy of the motes.
+//! The expected cost of a plan: messages, bytes, and the energy of the motes.
 //!
-//! A tuple that travels over h hops is h frames, each with an acknowledgment; contention, retransmissions and losses are left to the run.
-//! A condition is expected to hold for half of the measures, and one that names a mote for one mote of all.
+//! A tuple that travels over h hops is h frames, each with an acknowledgment. Contention,
+//! retransmissions and losses are not included. A condition is expected to hold for half of the
+//! measures, and one that names a mote for one mote of all.
 //!
-//! Powers are those of the transceiver CC2420 at 3 V (Chipcon, CC2420 data sheet, 2004): 17.4 mA when it transmits with 0 dBm, 18.8 mA
-//! when it receives. Idle listening, sampling and computing are not counted: they are the same wherever operators are placed, unless motes
-//! switch their receivers off.
+//! Powers are those of the transceiver CC2420 at 3 V (Chipcon, CC2420 data sheet, 2004): 17.4 mA
+//! when it transmits with 0 dBm, 18.8 mA when it receives. Idle listening, sampling and computing
+//! are not counted: they are the same wherever operators are placed, unless motes switch their
+//! receivers off.
 
 use super::{Network, Plan};
 use crate::ieee802154::timing::{airtime, frame, ACKNOWLEDGMENT, ASSESSMENT, TURNAROUND};
@@ -14,12 +16,12 @@ use crate::query::Expression;
 use bentpipe_core::Span;
 use serde::Serialize;
 
-/// Power that a transceiver takes, in watts.
+/// Power consumption of a transceiver, in watts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
-    /// When it transmits.
+    /// Power while it transmits.
     pub transmitting: f64,
-    /// When it receives.
+    /// Power while it receives.
     pub receiving: f64,
 }
 
@@ -30,13 +32,13 @@ impl Default for Power {
 }
 
 impl Power {
-    /// The energy in joules of these times.
+    /// Returns the energy in joules of these times.
     pub fn energy(&self, transmitting: Span, receiving: Span) -> f64 {
         self.transmitting * transmitting.as_secs_f64() + self.receiving * receiving.as_secs_f64()
     }
 }
 
-/// What a plan costs.
+/// The expected cost of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// Frames with data a second.
@@ -47,7 +49,7 @@ pub struct Cost {
     pub power_w: f64,
 }
 
-/// The expected cost of a plan.
+/// Returns the expected cost of a plan.
 pub fn cost(plan: &Plan, network: &Network, power: &Power) -> Cost {
     let mut total = Cost::default();
     for (place, to) in plan.channels() {
@@ -70,7 +72,7 @@ pub fn cost(plan: &Plan, network: &Network, power: &Power) -> Cost {
     total
 }
 
-/// The share of measures for which a condition is expected to hold.
+/// Returns the share of measures for which a condition is expected to hold.
 pub fn selectivity(condition: &Expression, network: &Network) -> f64 {
     match condition {
         Expression::Binary(Operator::Equal, left, right)

@@ -1,12 +1,15 @@
-//! The plan of a query: a graph of operators, each placed on a node, and the stream channels that join those on different nodes.
+//! The plan of a query: a graph of operators, each placed on a node, and the stream channels that
+//! connect those on different nodes.
 //!
-//! Placed on the nodes, conditions and projections of one stream are where it is sampled; an aggregate is partial at each mote and merged
-//! at every node on the way to the sink; a join is at the node that makes the plan cheapest, by the expected bytes on the air.
-//! The plan that ships everything has all operators at the sink, to which each measure travels whole.
+//! If operators are placed on the nodes, conditions and projections of one stream are where it is
+//! sampled; an aggregate is partial at each mote and merged at every node on the path to the sink;
+//! a join is at the node that makes the plan cheapest, by the expected bytes on the air. The plan
+//! that ships everything has all operators at the sink, to which each measure travels whole.
 //!
-//! Sources: S. Madden et al., "TAG: a tiny aggregation service for ad-hoc sensor networks", OSDI 2002, for partial aggregates in a tree;
-//! Y. Yao and J. Gehrke, "The Cougar approach to in-network query processing in sensor networks", SIGMOD Record 31(3), 2002, for plans
-//! whose operators are placed.
+//! Sources: S. Madden et al., "TAG: a tiny aggregation service for ad-hoc sensor networks", OSDI
+//! 2002, for partial aggregates in a tree; Y. Yao and J. Gehrke, "The Cougar approach to in-network
+//! query processing in sensor networks", SIGMOD Record 31(3), 2002, for plans whose operators are
+//! placed.
 
 pub mod cost;
 mod place;
@@ -31,29 +34,30 @@ use std::collections::BTreeSet;
 pub struct Network {
     /// Names of the motes.
     pub motes: Vec<String>,
-    /// The node to which each mote sends what is for the sink.
+    /// The node to which each mote sends data for the sink.
     pub parents: Vec<usize>,
     /// Time between two samples of a mote.
     pub period: Span,
-    /// Time for which a window waits, for each hop below its node, for partial aggregates and measures.
+    /// Time for which a window waits, for each hop below its node, for partial aggregates and
+    /// measures.
     pub wait: Span,
 }
 
 impl Network {
-    /// Index of the sink.
+    /// Returns the index of the sink.
     pub fn sink(&self) -> usize {
         self.motes.len()
     }
 
-    /// The name of a node.
+    /// Returns the name of a node.
     pub fn name(&self, node: usize) -> &str {
         self.motes.get(node).map_or("sink", String::as_str)
     }
 
-    /// The nodes from `node` to the sink, both included.
+    /// Returns the nodes from `node` to the sink, both included.
     ///
     /// # Panics
-    /// If parents form a circle.
+    /// If parents form a cycle.
     pub fn ascent(&self, node: usize) -> Vec<usize> {
         let mut nodes = vec![node];
         while let Some(&parent) = nodes.last().and_then(|last| self.parents.get(*last)) {
@@ -63,7 +67,7 @@ impl Network {
         nodes
     }
 
-    /// The nodes from one to another through the tree, both included.
+    /// Returns the nodes from one to another through the tree, both included.
     pub fn path(&self, from: usize, to: usize) -> Vec<usize> {
         let (mut up, down) = (self.ascent(from), self.ascent(to));
         let meet = up.iter().position(|node| down.contains(node)).unwrap_or(up.len() - 1);
@@ -79,17 +83,17 @@ impl Network {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Placed")]
 pub enum Placement {
-    /// On the nodes, where the fewest bytes travel.
+    /// On the nodes, such that the fewest bytes travel.
     #[default]
     Nodes,
     /// At the sink, to which every measure is shipped.
     Sink,
 }
 
-/// An operator. Each has one node, and gives what it yields to its successors.
+/// An operator. It runs on one node, and passes its tuples to its successors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operator {
-    /// What it does.
+    /// Kind of the operator.
     pub kind: Kind,
     /// The node where it runs.
     pub node: usize,
@@ -97,18 +101,18 @@ pub struct Operator {
     pub outputs: Vec<(usize, usize)>,
     /// Bytes of a tuple in a message.
     pub bytes: u32,
-    /// Tuples a second that it is expected to yield.
+    /// Expected number of tuples a second.
     pub rate: f64,
-    /// Hops between nodes that lie before it at most.
+    /// Largest number of hops between nodes before it.
     pub hops: u32,
 }
 
-/// What an operator does.
+/// The kind of an operator.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// Samples a mote.
     Sample,
-    /// Passes what fulfils conditions on a stream of the query.
+    /// Passes data that fulfils conditions on a stream of the query.
     Select {
         /// The stream.
         source: usize,
@@ -122,14 +126,14 @@ pub enum Kind {
     },
     /// Joins the measures of two streams.
     Join {
-        /// How far apart in time two measures may be.
+        /// Largest difference of the times of two measures.
         within: Span,
-        /// The conditions on both.
+        /// The conditions on both streams.
         conditions: Vec<Expression>,
     },
     /// Aggregates measures and partial aggregates of each window and group.
     Aggregate {
-        /// Whether it is the last one, after which groups are complete.
+        /// True if it is the last one, after which groups are complete.
         last: bool,
     },
     /// Computes the columns of the results.
@@ -143,7 +147,7 @@ pub enum Kind {
 pub struct Plan {
     /// The query.
     pub query: Query,
-    /// Where operators were to be placed.
+    /// Requested placement of the operators.
     pub placement: Placement,
     /// The operators; each stands before its successors.
     pub operators: Vec<Operator>,
@@ -153,7 +157,7 @@ pub struct Plan {
 pub const LARGEST_TUPLE: u32 = LARGEST - HEADER - CHECK;
 
 impl Plan {
-    /// The stream channels: from an operator to a node where successors are.
+    /// Returns the stream channels: from an operator to a node with some of its successors.
     pub fn channels(&self) -> Vec<(usize, usize)> {
         let mut channels = BTreeSet::new();
         for (place, operator) in self.operators.iter().enumerate() {
@@ -167,7 +171,7 @@ impl Plan {
         channels.into_iter().collect()
     }
 
-    /// What is wrong with the plan: a tuple that fits into no frame.
+    /// Checks that every tuple fits into a frame. The error describes the first that does not.
     pub fn check(&self) -> Result<(), String> {
         for (place, _) in self.channels() {
             let bytes = self.operators[place].bytes;
@@ -181,13 +185,15 @@ impl Plan {
     }
 }
 
-/// Bytes of measures of `sources` streams with these columns: mote and time of each, and the values.
+/// Returns the bytes of measures of `sources` streams with these columns: mote and time of each,
+/// and the values.
 fn row_bytes(sources: usize, columns: &BTreeSet<Column>) -> u32 {
     let values = columns.iter().filter(|column| matches!(column.field, Field::Quantity(_))).count();
     sources as u32 * ROW + values as u32 * VALUE
 }
 
-/// Bytes of a row of results: the mote and the time of its first measure come with every row.
+/// Returns the bytes of a row of results, which always contains the mote and the time of its first
+/// measure.
 fn result_bytes(query: &Query) -> u32 {
     let free = |expression: &Expression| {
         let column =
@@ -198,7 +204,7 @@ fn result_bytes(query: &Query) -> u32 {
     ROW + values as u32 * VALUE
 }
 
-/// Bytes of a partial aggregate: group and window, and a state for each aggregate.
+/// Returns the bytes of a partial aggregate: group and window, and a state for each aggregate.
 fn partial_bytes(query: &Query) -> u32 {
     ROW + query.aggregates.iter().map(|aggregate| aggregate.function.bytes()).sum::<u32>()
 }

@@ -1,11 +1,12 @@
-//! Placing the operators of a query.
+//! The placement of a query's operators.
 
 use super::cost::{cost, selectivity, Power};
 use super::{partial_bytes, result_bytes, row_bytes, Kind, Network, Operator, Placement, Plan, WHOLE};
 use crate::query::{Column, Expression, Field, Query};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Places the operators of a query. A join comes to the node where the plan sends the fewest bytes.
+/// Places the operators of a query. A join is placed on the node for which the plan sends the
+/// fewest bytes.
 pub fn place(query: &Query, network: &Network, placement: Placement) -> Plan {
     let sink = network.sink();
     let plan = |join: usize| {
@@ -50,14 +51,14 @@ impl Builder<'_> {
         self.operators[place].rate
     }
 
-    /// Conditions on one stream alone, or on both.
+    /// Returns the conditions on one stream alone, or on both.
     fn conditions(&self, wanted: Option<usize>) -> Vec<Expression> {
         let about = |condition: &&Expression| {
             let mut columns = BTreeSet::new();
             condition.columns(&mut columns);
             let sources: BTreeSet<usize> = columns.iter().map(|column| column.source).collect();
             match wanted {
-                // A condition on nothing holds or does not wherever it is.
+                // A condition without columns has the same value anywhere.
                 Some(source) => sources == BTreeSet::from([source]) || (sources.is_empty() && source == 0),
                 None => sources.len() > 1,
             }
@@ -65,7 +66,7 @@ impl Builder<'_> {
         self.query.conditions.iter().filter(about).cloned().collect()
     }
 
-    /// The columns that are needed behind the conditions of single streams.
+    /// Returns the columns that are needed behind the conditions of single streams.
     fn columns(&self) -> BTreeSet<Column> {
         let mut columns = BTreeSet::new();
         let aggregated = self.query.aggregates.iter().filter_map(|aggregate| aggregate.argument.as_ref());
@@ -75,7 +76,7 @@ impl Builder<'_> {
         columns
     }
 
-    /// Samples a mote once for all streams that have it.
+    /// Samples each mote once for all streams that contain it.
     fn samples(&mut self) -> BTreeMap<u16, usize> {
         let motes: BTreeSet<u16> =
             self.query.sources.iter().flat_map(|source| source.motes.clone()).collect();
@@ -83,7 +84,8 @@ impl Builder<'_> {
         motes.into_iter().map(|mote| (mote, self.add(Kind::Sample, mote.into(), WHOLE, rate, &[]))).collect()
     }
 
-    /// The condition on a stream, behind `inputs`; nothing is added if there is none.
+    /// Adds the condition on a stream behind `inputs`, unless there is none, and returns its
+    /// operators.
     fn select(&mut self, source: usize, node: usize, inputs: Vec<usize>) -> Vec<usize> {
         let conditions = self.conditions(Some(source));
         if conditions.is_empty() {
@@ -96,7 +98,7 @@ impl Builder<'_> {
         vec![self.add(Kind::Select { source, conditions }, node, bytes, rate, &inputs)]
     }
 
-    /// Everything at the sink.
+    /// Places everything at the sink.
     fn shipped(&mut self) {
         let sink = self.network.sink();
         let samples = self.samples();
@@ -111,7 +113,7 @@ impl Builder<'_> {
         self.finish(joined, sink);
     }
 
-    /// Operators on the nodes, and a join at `at`.
+    /// Places operators on the nodes, and a join at `at`.
     fn placed(&mut self, at: usize) {
         let samples = self.samples();
         let columns = self.columns();
@@ -150,7 +152,7 @@ impl Builder<'_> {
         let [a, b] = [left, right].map(|ends| ends.iter().map(|end| self.rate(*end)).sum::<f64>());
         let period = self.network.period.as_secs_f64();
         let partners = 1.0 + 2.0 * (within.as_secs_f64() / period).floor();
-        // The bound in time is what the number of partners is about.
+        // The bound in time only determines the number of partners.
         let others = conditions.iter().filter(|condition| !is_about_time(condition));
         let share: f64 = others.map(|condition| selectivity(condition, self.network)).product();
         let bytes = row_bytes(2, &self.columns());
@@ -165,7 +167,7 @@ impl Builder<'_> {
         )]
     }
 
-    /// Aggregates, if the query does, and results, where `ends` are.
+    /// Adds aggregates, if the query has any, and results, where `ends` are.
     fn finish(&mut self, ends: Vec<usize>, node: usize) {
         let mut ends = ends;
         if self.query.grouping.is_some() {
@@ -191,7 +193,8 @@ impl Builder<'_> {
         self.add(Kind::Deliver, self.network.sink(), 0, rate, &inputs);
     }
 
-    /// Groups a second that come out of `inputs` at most: those of each window, and no more than go in.
+    /// Returns the largest number of groups a second from `inputs`: those of each window, and no
+    /// more than go in.
     fn groups_per_s(&self, inputs: &[usize]) -> f64 {
         let Some(grouping) = &self.query.grouping else { return 0.0 };
         let motes = match grouping.node {
@@ -203,7 +206,7 @@ impl Builder<'_> {
         (motes as f64 / grouping.step.as_secs_f64()).min(into * windows.ceil())
     }
 
-    /// A partial aggregate at each mote, merged at each node on the way to the sink.
+    /// Places a partial aggregate at each mote, merged at each node on the path to the sink.
     fn aggregated_on_the_way(&mut self, ends: &[usize]) {
         let Some(grouping) = self.query.grouping else { return };
         let sink = self.network.sink();
@@ -218,7 +221,8 @@ impl Builder<'_> {
         let mut nodes: Vec<usize> = nodes.into_iter().collect();
         nodes.sort_by_key(|node| (usize::MAX - self.network.ascent(*node).len(), *node));
         let bytes = partial_bytes(self.query);
-        // Motes whose measures a node aggregates, which is the number of its groups if each mote is one.
+        // Number of motes whose measures a node aggregates, which is the number of its groups if
+        // each mote is one.
         let mut below: BTreeMap<usize, usize> = BTreeMap::new();
         for node in nodes {
             let from = inputs.remove(&node).unwrap_or_default();
@@ -247,7 +251,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Results of single measures: at each mote if they are shorter than the columns that they need.
+    /// Places results of single measures: at each mote if they are shorter than the columns that
+    /// they need.
     fn computed_at_the_motes(&mut self, ends: &[usize], columns: &BTreeSet<Column>) {
         let bytes = result_bytes(self.query);
         if bytes > row_bytes(1, columns) {
@@ -262,7 +267,7 @@ impl Builder<'_> {
     }
 }
 
-/// Whether a condition compares times only.
+/// Returns true if a condition compares only times.
 fn is_about_time(condition: &Expression) -> bool {
     let mut columns = BTreeSet::new();
     condition.columns(&mut columns);

@@ -39,7 +39,8 @@ fn shipping_everything_costs_what_arithmetic_says() {
     // A partial average of 5 + 6 bytes from each mote every 10 s, merged at m3.
     assert!((explained.cost.messages_per_s - 0.3).abs() < 1e-9);
     assert!((explained.cost.bytes_per_s - 0.3 * 22.0).abs() < 1e-9);
-    // 25 bytes take 1344 us. Motes send all ten frames a second and receive four of them, those to m3.
+    // 25 bytes take 1344 us. Motes send all ten frames a second and receive four of them, those to
+    // m3.
     let expected = (52.2 * (10.0 * 1344.0 + 4.0 * 352.0) + 56.4 * (10.0 * 672.0 + 4.0 * 1344.0)) * 1e-9;
     assert!((explained.shipped.power_w - expected).abs() < 1e-12, "{} {expected}", explained.shipped.power_w);
 }
@@ -57,7 +58,8 @@ fn conditions_and_aggregates_are_where_measures_are_taken() {
     assert_eq!(nodes(&plan, |kind| matches!(kind, Kind::Select { .. })), [3]);
 }
 
-/// m1 and m2 are joined at their common parent, from where only the difference travels; with itself, a mote is joined where it is.
+/// m1 and m2 are joined at their common parent, from which only the difference travels; with
+/// itself, a mote is joined where it is.
 #[test]
 fn a_join_comes_to_the_node_where_fewest_bytes_travel() {
     let join = |kind: &Kind| matches!(kind, Kind::Join { .. });
@@ -69,7 +71,7 @@ fn a_join_comes_to_the_node_where_fewest_bytes_travel() {
     assert_eq!(nodes(&planned(text, Placement::Nodes), join), [0]);
 }
 
-/// Operators stand before their successors, which a run relies on.
+/// Operators come before their successors, on which a run relies.
 #[test]
 fn operators_are_in_order() {
     for text in [
@@ -90,7 +92,8 @@ fn operators_are_in_order() {
     }
 }
 
-/// A page draws the graph from its JSON: every operator is on a node, every successor and every channel's operator is one.
+/// A page draws the graph from its JSON: every operator is on a node, and every successor and every
+/// channel's operator exists.
 #[test]
 fn the_graph_is_whole_in_json() {
     let text = "SELECT node, avg(light) FROM motes WHERE audio > 3 GROUP BY node, TUMBLE(time, 10)";

@@ -6,10 +6,10 @@ use crate::query::expression::Written;
 use crate::query::{Expression, Query};
 use serde::Serialize;
 
-/// A plan with its expected cost, beside that of the plan that ships everything.
+/// A plan with its expected cost, and with that of the plan that ships everything.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explained {
-    /// The nodes, each with the one to which it sends what is for the sink.
+    /// The nodes, each with the one to which it sends data for the sink.
     pub nodes: Vec<Node>,
     /// The operators, each before its successors.
     pub operators: Vec<Described>,
@@ -26,22 +26,22 @@ pub struct Explained {
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// The node to which it sends what is for the sink; none for the sink.
+    /// The node to which it sends data for the sink; `None` for the sink.
     pub parent: Option<String>,
 }
 
-/// An operator as readers see it.
+/// An operator in a form for readers.
 #[derive(Clone, Debug, Serialize)]
 pub struct Described {
     /// Its number.
     pub id: usize,
-    /// What it does, in a word.
+    /// Kind of the operator, in a word.
     pub kind: &'static str,
     /// The name of its node.
     pub node: String,
-    /// With which expressions.
+    /// Expressions of the operator.
     pub detail: String,
-    /// Tuples a second that it is expected to yield.
+    /// Expected number of tuples a second.
     pub rows_per_s: f64,
     /// The operators that get its tuples.
     pub outputs: Vec<usize>,

@@ -7,21 +7,21 @@ use std::fmt;
 /// A column of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
-    /// The mote that sampled.
+    /// The mote that took the sample.
     Node,
-    /// When it sampled, in seconds.
+    /// Time of the sample, in seconds.
     Time,
     /// A sampled value.
     Quantity(Quantity),
 }
 
 impl Field {
-    /// All columns, in the order of `*`.
+    /// Returns all columns, in the order of `*`.
     pub fn all() -> impl Iterator<Item = Field> {
         [Field::Node, Field::Time].into_iter().chain(Quantity::ALL.map(Field::Quantity))
     }
 
-    /// The name of the column.
+    /// Returns the name of the column.
     pub fn name(self) -> &'static str {
         match self {
             Field::Node => "node",
@@ -59,7 +59,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// How it is written.
+    /// Returns the operator's symbol.
     pub fn symbol(self) -> &'static str {
         match self {
             Operator::Add => "+",
@@ -78,19 +78,19 @@ impl Operator {
     }
 }
 
-/// What an expression yields.
+/// The kind of an expression's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A number.
     Number,
     /// A mote.
     Mote,
-    /// Whether something holds.
+    /// A truth value.
     Truth,
 }
 
 impl Kind {
-    /// What messages call it.
+    /// Returns the name of the kind in messages.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Number => "a number",
@@ -107,11 +107,11 @@ pub enum Scalar {
     Abs,
     /// The square root.
     Sqrt,
-    /// The negative.
+    /// The negation.
     Negate,
 }
 
-/// An expression, whose kinds have been checked.
+/// An expression whose kinds have been checked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
     /// A number.
@@ -120,11 +120,11 @@ pub enum Expression {
     Mote(u16),
     /// A column.
     Column(Column),
-    /// An aggregate, by its place in the query.
+    /// An aggregate, by its position in the query.
     Aggregate(usize),
-    /// When the window begins.
+    /// Start of the window.
     WindowStart,
-    /// The contrary of a condition.
+    /// The negation of a condition.
     Not(Box<Expression>),
     /// A function of a number.
     Scalar(Scalar, Box<Expression>),
@@ -132,19 +132,19 @@ pub enum Expression {
     Binary(Operator, Box<Expression>, Box<Expression>),
 }
 
-/// What expressions are evaluated for.
+/// The context in which expressions are evaluated.
 #[derive(Clone, Copy, Default)]
 pub struct Scope<'a> {
     /// A measure of each stream.
     pub measures: &'a [Measure],
     /// The values of the aggregates.
     pub aggregates: &'a [f64],
-    /// When the window begins, in seconds.
+    /// Start of the window, in seconds.
     pub window_start: f64,
 }
 
 impl Expression {
-    /// What it yields.
+    /// Returns the kind of its value.
     pub fn kind(&self) -> Kind {
         match self {
             Expression::Mote(_) | Expression::Column(Column { field: Field::Node, .. }) => Kind::Mote,
@@ -157,7 +157,8 @@ impl Expression {
         }
     }
 
-    /// Its value as a number: the index of a mote, 1 or 0 for a condition, NaN for what is unknown.
+    /// Returns its value as a number: the index of a mote, 1 or 0 for a condition, NaN for an
+    /// unknown value.
     pub fn number(&self, scope: Scope<'_>) -> f64 {
         match self {
             Expression::Number(number) => *number,
@@ -185,12 +186,12 @@ impl Expression {
         }
     }
 
-    /// Whether a condition holds; comparisons with what is unknown do not.
+    /// Returns true if a condition holds; comparisons with unknown values do not.
     pub fn holds(&self, scope: Scope<'_>) -> bool {
         self.number(scope) == 1.0
     }
 
-    /// Its value as results show it.
+    /// Returns its value as it is in results.
     pub fn value(&self, scope: Scope<'_>, motes: &[String]) -> Value {
         let number = self.number(scope);
         match self.kind() {
@@ -203,7 +204,7 @@ impl Expression {
         }
     }
 
-    /// Adds the columns that it reads, those within aggregates excepted.
+    /// Adds the columns that it reads, except for those within aggregates.
     pub fn columns(&self, into: &mut BTreeSet<Column>) {
         match self {
             Expression::Column(column) => {
@@ -264,7 +265,7 @@ impl Function {
     pub const ALL: [Function; 6] =
         [Function::Count, Function::Sum, Function::Avg, Function::Min, Function::Max, Function::Stddev];
 
-    /// The name of the function.
+    /// Returns the name of the function.
     pub fn name(self) -> &'static str {
         match self {
             Function::Count => "count",
@@ -276,7 +277,7 @@ impl Function {
         }
     }
 
-    /// Bytes of its partial state in a message: counts take 2, values 4.
+    /// Returns the bytes of its partial state in a message: counts take 2, values 4.
     pub fn bytes(self) -> u32 {
         match self {
             Function::Count => 2,
@@ -289,8 +290,9 @@ impl Function {
 
 /// The partial state of an aggregate, which can be merged with that of other measures of the group.
 ///
-/// It holds the number, the mean and the sum of squared deviations, which are merged without cancellation (T. F. Chan, G. H. Golub,
-/// R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979).
+/// It contains the count, the mean and the sum of squared deviations, which are merged without
+/// cancellation (T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise
+/// algorithm for computing sample variances", 1979).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
     count: f64,
@@ -301,12 +303,12 @@ pub struct State {
 }
 
 impl State {
-    /// The state of a single value.
+    /// Returns the state of a single value.
     pub fn of(value: f64) -> State {
         State { count: 1.0, mean: value, squares: 0.0, least: value, greatest: value }
     }
 
-    /// The state of both groups together.
+    /// Returns the state of both groups together.
     pub fn merged(self, other: State) -> State {
         let count = self.count + other.count;
         let apart = other.mean - self.mean;
@@ -319,7 +321,7 @@ impl State {
         }
     }
 
-    /// The value of a function.
+    /// Returns the value of a function.
     pub fn value(&self, function: Function) -> f64 {
         match function {
             Function::Count => self.count,
@@ -332,11 +334,11 @@ impl State {
     }
 }
 
-/// An expression as text, by the names of streams and motes.
+/// An expression as text, with the names of streams and motes.
 pub struct Written<'a> {
     /// The expression.
     pub expression: &'a Expression,
-    /// The names of the streams; empty if columns are written without.
+    /// Names of the streams; empty if columns are written without.
     pub sources: &'a [String],
     /// The names of the motes.
     pub motes: &'a [String],
@@ -349,7 +351,7 @@ impl<'a> Written<'a> {
         Written { expression, ..*self }
     }
 
-    /// An operand, in parentheses if it has operands itself.
+    /// Returns an operand, in parentheses if it has operands itself.
     fn operand(&self, expression: &'a Expression) -> String {
         let text = self.with(expression).to_string();
         if matches!(expression, Expression::Binary(..)) {
@@ -382,7 +384,7 @@ impl fmt::Display for Written<'_> {
             },
             Expression::WindowStart => out.write_str("window_start"),
             Expression::Not(inner) => write!(out, "NOT ({})", self.with(inner)),
-            // Two signs side by side would be a comment.
+            // Two minus signs next to each other would begin a comment.
             Expression::Scalar(Scalar::Negate, inner) => match self.operand(inner) {
                 operand if operand.starts_with('-') => write!(out, "-({operand})"),
                 operand => write!(out, "-{operand}"),

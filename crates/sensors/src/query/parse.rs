@@ -13,7 +13,7 @@ const WINDOWS: (f64, f64) = (1e-3, 3.2e7);
 /// The stream of all motes.
 pub const ALL: &str = "motes";
 
-/// Reads a query about `motes`. An error says what is wrong and what is allowed.
+/// Reads a query about `motes`. An error describes the problem and what is allowed.
 pub fn parse(text: &str, motes: &[String]) -> Result<Query, String> {
     if text.len() > LONGEST {
         return Err(format!("the query has {} bytes; allowed: at most {LONGEST}", text.len()));
@@ -53,7 +53,7 @@ pub fn parse(text: &str, motes: &[String]) -> Result<Query, String> {
     Ok(Query { items, sources, conditions, within, grouping, aggregates, having })
 }
 
-/// The streams of FROM.
+/// Returns the streams of FROM.
 fn sources(streams: &[Stream], motes: &[String]) -> Result<Vec<Source>, String> {
     let mut found = Vec::new();
     for Stream { name, alias, .. } in streams {
@@ -94,7 +94,7 @@ fn split(condition: Expression, into: &mut Vec<Expression>) {
     }
 }
 
-/// How far apart in time the measures of a join may be, by its conditions.
+/// Returns the largest difference in time between the measures of a join, by its conditions.
 fn within(conditions: &[Expression]) -> Result<Span, String> {
     let time = |expression: &Expression| match expression {
         Expression::Column(Column { field: Field::Time, source }) => Some(*source),
@@ -126,14 +126,14 @@ fn within(conditions: &[Expression]) -> Result<Span, String> {
     }
 }
 
-/// What the names of a query stand for.
+/// The meanings of the names in a query.
 struct Names<'a> {
     sources: &'a [Source],
     motes: &'a [String],
     aggregates: Vec<Aggregate>,
-    /// Whether an aggregate's argument is being read.
+    /// True if an aggregate's argument is being read.
     inside: bool,
-    /// Whether aggregates may stand here.
+    /// True if aggregates are allowed here.
     allowed: bool,
 }
 
@@ -175,7 +175,7 @@ impl Names<'_> {
         }
     }
 
-    /// GROUP BY: a window, and the mote if wanted.
+    /// Reads GROUP BY: a window, and the mote if it is given.
     fn grouping(&mut self, expressions: &[Term]) -> Result<Option<Grouping>, String> {
         let (mut window, mut node) = (None, None);
         for written in expressions {
@@ -201,13 +201,13 @@ impl Names<'_> {
             Some((step, size)) => Ok(Some(Grouping { size, step, node })),
             None if node.is_none() => Ok(None),
             None => Err(
-                "GROUP BY has no window; allowed: TUMBLE(time, size) or HOP(time, step, size) beside node"
+                "GROUP BY has no window; allowed: TUMBLE(time, size) or HOP(time, step, size), with or without node"
                     .to_owned(),
             ),
         }
     }
 
-    /// The step and the size of a window.
+    /// Returns the step and the size of a window.
     fn window(
         &mut self,
         function: &Term,
@@ -289,7 +289,7 @@ impl Names<'_> {
         Ok(Expression::Binary(operator, Box::new(a), Box::new(b)))
     }
 
-    /// A function, by its name and its arguments; None for `(*)`.
+    /// Returns a function, by its name and its arguments; `None` for `(*)`.
     fn function(
         &mut self,
         written: &Term,
@@ -355,7 +355,10 @@ impl Names<'_> {
         if source.is_none() && same("window_start", name) {
             return match self.allowed && !self.inside {
                 true => Ok(Expression::WindowStart),
-                false => Err("window_start stands where no window is; allowed: beside aggregates".to_owned()),
+                false => {
+                    Err("window_start stands outside of windows; allowed: together with aggregates"
+                        .to_owned())
+                }
             };
         }
         let field = Field::all().find(|field| same(field.name(), name)).ok_or_else(|| {
@@ -394,7 +397,7 @@ fn number(digits: &str) -> Result<Expression, String> {
     }
 }
 
-/// An interval in seconds.
+/// Returns an interval in seconds.
 fn seconds(interval: &Term, digits: &str, unit: &str) -> Result<Expression, String> {
     let seconds = match unit.trim_end_matches('S') {
         "MILLISECOND" => 1e-3,

@@ -15,8 +15,8 @@
 //! operand    = "(" condition ")" | number | 'text' | INTERVAL value unit | name {"." name} | name "(" ["*" | condition {"," condition}] ")"
 //! ```
 //!
-//! Words are read in capitals and small letters alike. `==` stands for `=`, and `!=` for `<>`. SELECT may have no item, and a comma
-//! may follow the last.
+//! Words are case-insensitive. `==` stands for `=`, and `!=` for `<>`. SELECT may have no item, and
+//! a comma may follow the last one.
 
 use super::expression::Operator;
 use super::statement::{joined, Item, Statement, Stream, Term};
@@ -24,18 +24,19 @@ use super::tokens::{position, tokens, Name, Token};
 
 /// The deepest nesting of parentheses, arguments, signs and NOT.
 const DEEPEST: usize = 16;
-/// What a query may consist of.
+/// Elements of a query, for messages.
 const ALLOWED: &str = "allowed: SELECT, FROM, JOIN, WHERE, GROUP BY and HAVING";
-/// What an expression may consist of.
+/// Elements of an expression, for messages.
 const EXPRESSIONS: &str =
     "allowed: columns, numbers, arithmetic, comparisons, AND, OR, NOT, BETWEEN, functions";
-/// Words of SQL that begin a clause or continue an expression, so that they are no names where a name may be left out.
+/// Words of SQL that begin a clause or continue an expression, so they cannot be names where a name
+/// may be left out.
 const RESERVED: &str = "\
     ALL AND AS AT BETWEEN CLUSTER COLLATE DISTINCT DISTRIBUTE END EXCEPT EXISTS FETCH FILTER FOR FORMAT \
     FROM GROUP HAVING ILIKE IN INTERSECT INTERVAL INTO IS LATERAL LIKE LIMIT MINUS NOT OFFSET OR ORDER \
     OVER PARTITION PIVOT QUALIFY REGEXP RETURNING RLIKE SAMPLE SELECT SIMILAR SORT TABLESAMPLE TOP UNION \
     UNPIVOT VALUES WHERE WINDOW WITH XOR";
-/// Words that join streams, so that they are no names behind a stream either.
+/// Words that join streams, so they cannot be names behind a stream either.
 const JOINS: &str = "\
     ANTI ASOF CROSS FULL GLOBAL INNER JOIN LEFT NATURAL ON OUTER RIGHT SEMI USING";
 /// The units of intervals.
@@ -61,16 +62,16 @@ pub fn read(text: &str) -> Result<Statement, String> {
 
 struct Reader<'a> {
     text: &'a str,
-    /// With their first bytes.
+    /// Tokens with the positions of their first bytes.
     tokens: Vec<(usize, Token)>,
     /// Index of the next token.
     place: usize,
-    /// How deep the next token is nested.
+    /// Nesting depth of the next token.
     depth: usize,
 }
 
 impl Reader<'_> {
-    /// The next token, or one behind it.
+    /// Returns the next token, or one further ahead.
     fn ahead(&self, tokens: usize) -> &Token {
         &self.tokens[(self.place + tokens).min(self.tokens.len() - 1)].1
     }
@@ -99,22 +100,22 @@ impl Reader<'_> {
         are
     }
 
-    /// Whether the next token is one of these words.
+    /// Returns true if the next token is one of these words.
     fn among(&self, words: &str) -> bool {
         words.split(' ').any(|word| self.next().says(word))
     }
 
-    /// Where the next token stands.
+    /// Returns the position of the next token, as text.
     fn here(&self) -> String {
         position(self.text, self.tokens[self.place].0)
     }
 
-    /// What is said where something else is expected than the next token.
+    /// Returns the message for a token other than the expected ones.
     fn expected(&self, expected: &str, allowed: &str) -> String {
         format!("expected {expected}, found {} at {}; {allowed}", self.next(), self.here())
     }
 
-    /// Reads what is nested one deeper.
+    /// Reads an element that is nested one level deeper.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
         if self.depth == DEEPEST {
             return Err(format!("the query nests too deep at {}; allowed: {DEEPEST} deep", self.here()));
@@ -125,7 +126,7 @@ impl Reader<'_> {
         found
     }
 
-    /// One or more, with commas between them.
+    /// Reads one or more elements separated by commas.
     fn list<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, String>) -> Result<Vec<T>, String> {
         let mut found = vec![read(self)?];
         while self.symbol(",") {
@@ -170,7 +171,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Whether the statement ends here.
+    /// Returns true if the statement ends here.
     fn ended(&self) -> bool {
         matches!(self.next(), Token::End) || self.next().is(";")
     }
@@ -196,7 +197,7 @@ impl Reader<'_> {
                 stream.on = Some(self.condition()?);
                 streams.push(stream);
             } else if self.among(JOINS) {
-                return Err(self.expected("a join as it is known", "allowed: a JOIN b ON condition"));
+                return Err(self.expected("a known kind of join", "allowed: a JOIN b ON condition"));
             } else {
                 return Ok(streams);
             }
@@ -223,7 +224,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A name given by AS, or without it unless it is reserved or one of `others`.
+    /// Returns a name given by AS, or without it unless it is reserved or one of `others`.
     fn alias(&mut self, others: &str) -> Result<Option<Name>, String> {
         let given = self.words(["AS"]);
         match self.next().clone() {
@@ -281,7 +282,7 @@ impl Reader<'_> {
         self.chain(Self::signed, |reader| reader.operator(&operators))
     }
 
-    /// Operands with operators between them, the first two together.
+    /// Reads operands with operators between them, of equal precedence from the left.
     fn chain(
         &mut self,
         operand: impl Fn(&mut Self) -> Result<Term, String>,
@@ -320,7 +321,7 @@ impl Reader<'_> {
             Token::Number(digits) => {
                 let end = self.tokens[self.place].0 + digits.len();
                 self.take();
-                // A letter at the last digit does not begin a name.
+                // A letter directly behind the last digit does not begin a name.
                 let joined = matches!(self.next(), Token::Name(_)) && self.tokens[self.place].0 == end;
                 match joined && !self.among(RESERVED) {
                     true => Err(self.expected("a blank or an operator behind the number", EXPRESSIONS)),
@@ -363,7 +364,7 @@ impl Reader<'_> {
         Ok(Term::Interval(value, written))
     }
 
-    /// A column or a function, whose first name has been taken.
+    /// Returns a column or a function, whose first name has been taken.
     fn named(&mut self, first: Name) -> Result<Term, String> {
         let mut names = vec![first];
         while self.symbol(".") {

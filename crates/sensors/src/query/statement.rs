@@ -1,4 +1,4 @@
-//! A statement as it is written: its clauses, and expressions whose names have no meaning yet.
+//! A statement as it is written: its clauses, and expressions whose names are not resolved yet.
 
 use super::expression::Operator;
 use super::tokens::Name;
@@ -14,12 +14,12 @@ pub struct Statement {
     pub having: Option<Term>,
 }
 
-/// What SELECT shows.
+/// An item of SELECT.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// All columns, `*`.
     All,
-    /// An expression, and its name if it is given one.
+    /// An expression, and its name if it has one.
     Term(Term, Option<Name>),
 }
 
@@ -27,9 +27,9 @@ pub enum Item {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {
     pub name: Name,
-    /// The name that the query gives it.
+    /// Alias of the stream in the query.
     pub alias: Option<Name>,
-    /// The condition of its join with those before it, if it is joined by JOIN.
+    /// Condition of its join with the streams before it, if it follows JOIN.
     pub on: Option<Term>,
 }
 
@@ -38,7 +38,7 @@ pub struct Stream {
 pub enum Term {
     /// An expression in parentheses.
     Nested(Box<Term>),
-    /// Names with points between them.
+    /// Names separated by points.
     Name(Vec<Name>),
     /// The digits of a number.
     Number(String),
@@ -46,19 +46,19 @@ pub enum Term {
     Text(Name),
     /// Digits, or a text in single quotes, and a unit in capitals.
     Interval(Name, String),
-    /// The contrary of a condition.
+    /// The negation of a condition.
     Not(Box<Term>),
     /// A number with a sign, + or -.
     Signed(char, Box<Term>),
     /// Two operands.
     Binary(Operator, Box<Term>, Box<Term>),
-    /// An expression, whether it is not between two others, and these.
+    /// An expression, true if it must not lie between the bounds, and the two bounds.
     Between(Box<Term>, bool, Box<Term>, Box<Term>),
-    /// A function and its arguments; None for `(*)`.
+    /// A function and its arguments; `None` for `(*)`.
     Call(String, Option<Vec<Term>>),
 }
 
-/// Texts with something between them.
+/// Returns texts joined with a separator.
 pub fn joined<T: Display>(all: &[T], between: &str) -> String {
     let all: Vec<String> = all.iter().map(T::to_string).collect();
     all.join(between)

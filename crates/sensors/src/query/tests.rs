@@ -66,7 +66,7 @@ fn clauses_become_parts_of_the_query() {
     assert_eq!(read("SELECT * FROM m3").items.len(), 7);
 }
 
-/// What cannot be done is refused, with what is allowed.
+/// Invalid queries are refused, with what is allowed.
 #[test]
 fn refusals_say_what_is_allowed() {
     for (written, why) in [
@@ -130,7 +130,7 @@ fn refusals_say_what_is_allowed() {
     }
 }
 
-/// Nesting as deep as the text allows ends in an answer and not in an overflow of the stack.
+/// The deepest nesting that the text allows gives an answer and no stack overflow.
 #[test]
 fn deep_nesting_is_refused_or_read() {
     for inner in ["(", "NOT ", "- ", "abs("] {
@@ -149,7 +149,7 @@ fn deep_nesting_is_refused_or_read() {
     assert_eq!(query.items[0].expression.value(scope, &motes()), Value::Number(140.0));
 }
 
-/// Operators bind as in SQL, whether or not parentheses say so.
+/// Operators bind as in SQL, with or without parentheses.
 #[test]
 fn operators_bind_as_in_sql() {
     for (plain, nested) in [
@@ -174,7 +174,7 @@ fn operators_bind_as_in_sql() {
     }
 }
 
-/// Names may be written in quotes, words in small letters, and comments anywhere.
+/// Names may be in quotes, words in small letters, and comments anywhere.
 #[test]
 fn texts_of_one_meaning_are_one_query() {
     let query = read("SELECT abs(m2.light) AS x FROM m2 WHERE m2.node <> 'm1'");
@@ -185,7 +185,7 @@ fn texts_of_one_meaning_are_one_query() {
     ] {
         assert_eq!(read(same), query, "{same}");
     }
-    // Without a name of its own, a column is called what is written.
+    // Without an alias, a column has the name under which it is written.
     let names = |text: &str| read(text).items.into_iter().map(|item| item.name).collect::<Vec<_>>();
     let text = "select light*2,- -( light ), interval '1' hours, time 'a ''b''', not light between 1 and 2 FROM motes";
     assert_eq!(
@@ -194,7 +194,7 @@ fn texts_of_one_meaning_are_one_query() {
     );
 }
 
-/// A statement as text.
+/// Returns a statement as text.
 fn printed(statement: &Statement) -> String {
     let item = |item: &Item| match item {
         Item::All => "*".to_owned(),
@@ -241,7 +241,7 @@ fn expressions() -> impl Strategy<Value = String> {
     })
 }
 
-/// Texts of numbers and conditions over two streams, all of which are known.
+/// Texts of numbers and conditions over two streams, all of which are valid.
 fn conditions() -> impl Strategy<Value = String> {
     let number =
         "a\\.light|b\\.TIME|a\\.audio|[0-9]{1,3}|2e-3|interval 7 second".prop_recursive(3, 12, 2, |inner| {
@@ -316,7 +316,7 @@ proptest! {
 }
 
 proptest! {
-    /// Whatever the order in which groups are merged, aggregates are those of all values.
+    /// Aggregates are those of all values, whatever the order in which groups are merged.
     #[test]
     fn aggregates_can_be_merged(values in proptest::collection::vec(-1e4_f64..1e4, 1..60), cut in 0_usize..60) {
         let cut = cut.min(values.len());

@@ -1,10 +1,11 @@
-//! The words and symbols of a query, and where they stand.
+//! The words and symbols of a query, and their positions.
 
 use std::fmt;
 
-/// The most words and symbols of a query: a chain of operators nests, and expressions are evaluated by recursion.
+/// Most words and symbols of a query. It limits the nesting by chains of operators, since
+/// expressions are evaluated by recursion.
 const LONGEST: usize = 300;
-/// The symbols of queries, those that begin others later.
+/// The symbols of queries; those that begin others come later.
 const SYMBOLS: [&str; 17] =
     ["<>", "!=", "<=", ">=", "==", "=", "<", ">", "+", "-", "*", "/", "(", ")", ",", ".", ";"];
 
@@ -35,19 +36,19 @@ pub enum Token {
     Name(Name),
     /// The digits of a number.
     Number(String),
-    /// A symbol of queries, or a character that none begins with.
+    /// A symbol of queries, or any other character.
     Symbol(String),
-    /// What follows the last one.
+    /// End of the text.
     End,
 }
 
 impl Token {
-    /// Whether it is this symbol.
+    /// Returns true if it is this symbol.
     pub fn is(&self, symbol: &str) -> bool {
         matches!(self, Token::Symbol(known) if known == symbol)
     }
 
-    /// Whether it is this word, which no quotation marks surround.
+    /// Returns true if it is this word, without quotation marks.
     pub fn says(&self, word: &str) -> bool {
         matches!(self, Token::Name(Name { text, quote: None }) if text.eq_ignore_ascii_case(word))
     }
@@ -63,8 +64,8 @@ impl fmt::Display for Token {
     }
 }
 
-/// The tokens of a text with their first bytes; `Token::End` is the last. Comments are `-- ...` to the end of the line, and `/* ... */`,
-/// which may contain others.
+/// Returns the tokens of a text with their first bytes; `Token::End` is the last. Comments are `--
+/// ...` to the end of the line, and `/* ... */`, which may contain others.
 pub fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
     let mut found = Vec::new();
     let mut place = 0;
@@ -108,7 +109,7 @@ pub fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
     Ok(found)
 }
 
-/// Bytes of the comment that a text begins with.
+/// Returns the length of the comment at the start of a text, in bytes.
 fn comment(text: &str) -> Option<usize> {
     let (mut depth, mut place) = (0_usize, 0);
     loop {
@@ -131,7 +132,8 @@ fn comment(text: &str) -> Option<usize> {
     }
 }
 
-/// The name that a text begins with, and its bytes. A quotation mark within is doubled.
+/// Returns the quoted name at the start of a text, and its length in bytes. A quotation mark within
+/// is doubled.
 fn quoted(text: &str, quote: char) -> Option<(Name, usize)> {
     let mut inner = String::new();
     let mut place = 1;
@@ -147,7 +149,8 @@ fn quoted(text: &str, quote: char) -> Option<(Name, usize)> {
     }
 }
 
-/// Bytes of the number that a text begins with: digits with or without a point, and an exponent.
+/// Returns the length of the number at the start of a text in bytes: digits with or without a
+/// point, and an exponent.
 fn digits(text: &str) -> usize {
     let run = |from: usize| from + text[from..].bytes().take_while(u8::is_ascii_digit).count();
     let mut end = run(0);
@@ -166,7 +169,7 @@ fn digits(text: &str) -> usize {
     }
 }
 
-/// A byte's line and column as people count them.
+/// Returns a byte's line and column, from 1.
 pub fn position(text: &str, byte: usize) -> String {
     let before = &text[..byte];
     let line = before.matches('\n').count() + 1;

@@ -1,8 +1,9 @@
-//! Datagrams, the bodies of most packets but TCP's: without contents of their own, or with first bytes that an application wrote.
+//! Datagrams, the bodies of most packets that are not TCP: without contents, or with first bytes
+//! that an application wrote.
 
 use super::{Content, Damage, Packet, Payload, IPV4_HEADER, UDP_HEADER};
 
-/// The body of a datagram whose payload matters only by its size.
+/// The body of a datagram of which only the payload size matters.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram;
 
@@ -20,13 +21,14 @@ impl Payload for Datagram {
     }
 }
 
-/// Bytes of what is written that need no allocation of their own: an RTP header and more.
+/// Number of written bytes that need no allocation: an RTP header and more.
 const SHORT: usize = 23;
 
-/// The body of a datagram whose application wrote its first bytes, such as the header of RTP. The rest of the payload are zeros.
+/// The body of a datagram whose application wrote its first bytes, such as the header of RTP. The
+/// rest of the payload is zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// A few bytes and their number.
+    /// Bytes stored in place, and their number.
     Short([u8; SHORT], u8),
     /// Bytes that do not fit into the short form, on the heap.
     Long(Box<[u8]>),

@@ -1,5 +1,5 @@
-//! The packet: a small header and a typed body. A packet has the size of a cache line, since it is moved by
-//! value.
+//! The packet: a small header and a typed body. A packet has the size of a cache line, since it is
+//! moved by value.
 
 pub mod datagram;
 pub mod quick_start;
@@ -20,19 +20,19 @@ pub use bentpipe_wire::{TCP, UDP};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not-ECT: the transport does not support ECN.
+    /// Not ECN-capable: the transport does not support ECN (Not-ECT).
     #[default]
     NotEct = 0,
-    /// ECT(1): the transport supports ECN, second code point.
+    /// ECN-capable, second code point: ECT(1).
     Ect1 = 1,
-    /// ECT(0): the transport supports ECN, the usual code point.
+    /// ECN-capable, the usual code point: ECT(0).
     Ect0 = 2,
-    /// CE: a queue on the path marked the packet because of congestion.
+    /// Congestion experienced (CE): a queue on the path marked the packet.
     Ce = 3,
 }
 
-/// A leg of a flow: a direction, and the end or proxy that sends there. A flow that no proxy splits has one leg in each
-/// direction.
+/// A leg of a flow: a direction, and the end or proxy that sends there. Without a proxy that splits
+/// the flow, there is one leg in each direction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Leg(u16);
 
@@ -42,7 +42,8 @@ impl Leg {
     /// The leg on which the destination of a flow sends.
     pub const BACK: Leg = Leg(1 << 15);
 
-    /// The leg of the same direction on which the proxy of this number sends (`Served::number` of its service).
+    /// Returns the leg in the same direction on which the proxy with this number (`Served::number`
+    /// of its service) sends.
     pub const fn beyond(self, proxy: u16) -> Leg {
         Leg(self.0 & Leg::BACK.0 | proxy)
     }
@@ -52,47 +53,48 @@ impl Leg {
         self.0 & Leg::BACK.0 != 0
     }
 
-    /// The number of the proxy that sends there; 0 for an end of the flow.
+    /// Returns the number of the proxy that sends on this leg; 0 for an end of the flow.
     pub const fn proxy(self) -> u16 {
         self.0 & !Leg::BACK.0
     }
 }
 
-/// A network-layer packet, IPv4 or IPv6, with what its upper layer sends in it.
+/// A network-layer packet, IPv4 or IPv6, with its upper-layer body.
 #[derive(Clone, Debug, Default)]
 pub struct Packet {
-    /// Time at which its source created it.
+    /// Time at which the source created the packet.
     pub birth: Time,
-    /// Position in the sequence of packets that its source created for this flow and direction, from 0.
+    /// Sequence number of the packet at its source, per flow and direction, from 0.
     pub number: u32,
     /// Size in bytes at the network layer, IP header included.
     pub size: u32,
-    /// The flow to which it belongs.
+    /// The flow to which the packet belongs.
     pub flow: FlowId,
-    /// Node from which it comes.
+    /// The node that sent the packet.
     pub source: NodeId,
-    /// Node for which it is destined.
+    /// The node to which the packet is addressed.
     pub destination: NodeId,
     /// Number of the connection within the flow, from 0.
     pub connection: u16,
-    /// The leg of its flow on which it travels.
+    /// The leg of the flow on which the packet travels.
     pub leg: Leg,
     /// Differentiated services code point (RFC 2474).
     pub dscp: u8,
     /// Explicit congestion notification field.
     pub ecn: Ecn,
-    /// The contents of the packet.
+    /// The contents of the packet, by layer.
     pub body: Body,
 }
 
 impl Packet {
-    /// The octet of its DSCP and ECN field in an IP header (RFC 2474, section 3; RFC 3168, section 5).
+    /// Returns the traffic class octet, DSCP and ECN, of the IP header (RFC 2474, section 3; RFC
+    /// 3168, section 5).
     #[inline]
     pub fn traffic_class(&self) -> u8 {
         self.dscp << 2 | self.ecn as u8
     }
 
-    /// The Quick-Start request that it carries, if any.
+    /// Returns the Quick-Start request in the packet, if any.
     #[inline]
     pub fn quick_start(&self) -> Option<QuickStart> {
         match &self.body {
@@ -103,7 +105,7 @@ impl Packet {
         }
     }
 
-    /// Replaces the Quick-Start request that it carries.
+    /// Replaces the Quick-Start request in the packet.
     #[cold]
     pub fn set_quick_start(&mut self, request: QuickStart) {
         match &mut self.body {
@@ -113,7 +115,7 @@ impl Packet {
         }
     }
 
-    /// The time since its creation.
+    /// Returns the time since the packet's creation.
     #[inline]
     pub fn age(&self, now: Time) -> Span {
         now.since(self.birth)
@@ -122,31 +124,32 @@ impl Packet {
 
 /// The contents of a packet.
 ///
-/// Every layer has a type of its own that implements [`Payload`] and travels as [`Body::Layer`]. The two that most packets
-/// have are kept in place, which spares an allocation for each packet.
+/// Every layer has its own type, which implements [`Payload`] and travels as [`Body::Layer`]. The
+/// two most frequent bodies are stored in place, which saves an allocation per packet.
 #[derive(Clone, Debug, Default)]
 pub enum Body {
-    /// A datagram whose payload matters only by its size.
+    /// A datagram of which only the payload size matters.
     #[default]
     Datagram,
     /// A segment of TCP.
     Segment(Segment),
-    /// What any other layer sends. It is shared by all copies of a packet and does not change.
+    /// The payload of any other layer. All copies of a packet share it, and it does not change.
     Layer(Arc<dyn Payload>),
-    /// A real packet, network header first, in the first [`Packet::size`] bytes of a buffer that may be longer: buffers
-    /// are used again, see [`Outbox::spare`](crate::Outbox::spare).
+    /// A real packet, network header first, in the first [`Packet::size`] bytes of a buffer. The
+    /// buffer may be longer, because buffers are reused; see
+    /// [`Outbox::spare`](crate::Outbox::spare).
     Frame(Box<[u8]>),
-    /// A body with a wrong bit, set by a channel.
+    /// A body with a bit error, set by a channel.
     Spoiled(Box<Spoiled>),
 }
 
 impl Body {
-    /// The body of a layer other than TCP.
+    /// Creates the body of a layer other than TCP.
     pub fn layer(payload: impl Payload) -> Body {
         Body::Layer(Arc::new(payload))
     }
 
-    /// The body as a `T`, if it is one.
+    /// Returns the body as a `T`, if it is one.
     #[inline]
     pub fn of<T: Payload>(&self) -> Option<&T> {
         match self {
@@ -155,7 +158,8 @@ impl Body {
         }
     }
 
-    /// What its layer says about it; `None` for a real packet. That of a spoiled packet is as it was.
+    /// Returns the payload as seen by its layer; `None` for a real packet. A corrupted packet
+    /// returns its payload before the error.
     pub fn payload(&self) -> Option<&dyn Payload> {
         match self {
             Body::Datagram => Some(&Datagram),
@@ -166,7 +170,8 @@ impl Body {
         }
     }
 
-    /// What the application wrote into a datagram; `None` if it is no datagram.
+    /// Returns the bytes that the application wrote into a datagram; `None` if the body is no
+    /// datagram.
     #[inline]
     pub fn datagram(&self) -> Option<&[u8]> {
         match self {
@@ -175,12 +180,13 @@ impl Body {
         }
     }
 
-    /// Whether it is a message of a control protocol.
+    /// Returns true if the body is a message of a control protocol.
     pub fn is_signalling(&self) -> bool {
         self.payload().is_some_and(|payload| payload.content() == Content::Signalling)
     }
 
-    /// Whether it carries data of an application; `None` if it belongs to no flow or is a real packet.
+    /// Returns true if the body carries application data; `None` if it belongs to no flow or is a
+    /// real packet.
     pub fn has_payload(&self) -> Option<bool> {
         match self.payload()?.content() {
             Content::Data => Some(true),
@@ -190,17 +196,18 @@ impl Body {
     }
 }
 
-/// A packet's body with a wrong bit.
+/// A packet's body with a bit error.
 #[derive(Clone, Debug)]
 pub struct Spoiled {
     /// The body before the error.
     pub body: Body,
-    /// Whether its receiver accepts it nevertheless, since no checksum of its layer detects the error.
+    /// True if the receiver accepts the packet nevertheless, because no checksum of its layer
+    /// detects the error.
     pub valid: bool,
 }
 
-/// What a layer puts into packets: its header, as far as its model has one, and what there is to know about it outside of
-/// the layer. The layer itself gets it back by [`Body::of`].
+/// The packet payload of a layer: its header, as far as the model has one, and its properties that
+/// matter outside the layer. The layer itself recovers its payload with [`Body::of`].
 ///
 /// ```
 /// use bentpipe_stage::{Body, Content, Damage, Packet, Payload};
@@ -229,27 +236,28 @@ pub struct Spoiled {
 /// assert_eq!(packet.body.has_payload(), Some(true));
 /// ```
 pub trait Payload: Any + fmt::Debug + Send + Sync {
-    /// Returns what the packet is for.
+    /// Returns the purpose of the packet.
     fn content(&self) -> Content;
 
-    /// The number of its protocol in the IP header (RFC 791); UDP by default.
+    /// Returns the protocol number in the IP header (RFC 791); UDP by default.
     fn protocol(&self) -> u8 {
         UDP
     }
 
-    /// Appends its header for a capture, for a payload of zeros, and returns the number of payload bytes that follow. Over
-    /// UDP the header begins behind UDP's; a checksum at TCP's place is filled in by the capture. `notes` are kept
-    /// for the layer, two words for each connection of a flow, zero at first. By default there is no further header.
+    /// Appends the layer's header for a capture, for a payload of zeros, and returns the number of
+    /// payload bytes that follow. Over UDP, the header begins after UDP's. The capture fills in a
+    /// checksum at TCP's position. `notes` keep state for the layer: two words for each connection
+    /// of a flow, initially zero. By default there is no further header.
     fn header(&self, packet: &Packet, _notes: &mut [u32; 2], _out: &mut Vec<u8>) -> u32 {
         packet.size.saturating_sub(IPV4_HEADER + UDP_HEADER)
     }
 
-    /// What happens to `packet` when it continues with a wrong bit behind its network header. Its checksums are `valid`
-    /// all the same, or stale. `byte` draws which byte of the packet has the wrong bit, for a layer to which that makes a
-    /// difference; network and transport header count as 28 bytes over UDP.
+    /// Returns the effect of a bit error after the network header of `packet`. Its checksums are
+    /// `valid` despite the error, or stale. `byte` draws the index of the damaged byte, for layers
+    /// in which the position matters; network and transport header count as 28 bytes over UDP.
     ///
-    /// By default one checksum covers the whole packet. Signalling is lost in either case: its protocols have checksums
-    /// of their own.
+    /// By default one checksum covers the whole packet. Signalling is lost in both cases, because
+    /// its protocols have their own checksums.
     fn damage(&self, _packet: &Packet, valid: bool, _byte: &mut dyn FnMut() -> u32) -> Damage {
         match (self.content(), valid) {
             (Content::Signalling, _) => Damage::Lost,
@@ -258,42 +266,44 @@ pub trait Payload: Any + fmt::Debug + Send + Sync {
         }
     }
 
-    /// The Quick-Start request (RFC 4782) in the packet's IP header, if any.
+    /// Returns the Quick-Start request (RFC 4782) in the packet's IP header, if any.
     fn quick_start(&self) -> Option<QuickStart> {
         None
     }
 
-    /// The same with another Quick-Start request. Called only if there is one.
+    /// Returns a copy of the payload with another Quick-Start request. Called only if there is one.
     fn with_quick_start(&self, _request: QuickStart) -> Arc<dyn Payload> {
         unreachable!("a layer with Quick-Start requests implements this")
     }
 }
 
-/// What a packet is for: data, feedback or signalling.
+/// The purpose of a packet: data, feedback or signalling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// It carries data of a flow's application.
+    /// Data of a flow's application.
     Data,
-    /// It belongs to a flow but carries no data: an acknowledgment, a report.
+    /// A packet of a flow without data: an acknowledgment, a report.
     Feedback,
-    /// A message of a control protocol (a capacity request, a burst time plan), which belongs to no flow.
+    /// A message of a control protocol (a capacity request, a burst time plan), which belongs to no
+    /// flow.
     Signalling,
 }
 
-/// What happens to a packet with a wrong bit.
+/// The effect of a bit error on a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Damage {
-    /// It is lost at the channel: there is no bit that may be wrong, or nobody whom the packet could reach.
+    /// Lost at the channel: the packet has no bit that could be wrong, or no node that it could
+    /// reach.
     Lost,
-    /// A checksum does not hold: the receiver drops it.
+    /// Dropped by the receiver, because a checksum fails.
     Noticed,
-    /// The receiver takes it with wrong bytes.
+    /// Accepted by the receiver with wrong bytes.
     Unnoticed,
 }
 
-/// Bytes of an IPv4 header without options.
+/// Size of an IPv4 header without options, in bytes.
 pub const IPV4_HEADER: u32 = 20;
-/// Bytes of a UDP header.
+/// Size of a UDP header, in bytes.
 pub const UDP_HEADER: u32 = 8;
 /// Largest payload of a UDP datagram over IPv4, in bytes.
 pub const LARGEST_DATAGRAM: u64 = 65_507;

@@ -1,13 +1,14 @@
-//! Quick-Start for TCP and IP (RFC 4782): a sender asks the path at which rate it may start, and every router
-//! grants that rate or less.
+//! Quick-Start for TCP and IP (RFC 4782): a sender asks the path at which rate it may start, and
+//! every router grants that rate or less.
 //!
-//! The request is an IP option with a rate of 40 kbit/s x 2^N (section 3.1, N = 1 to 15, 0 for none). A
-//! router that does not support it forwards it unchanged, which voids the request: the sender detects this by
-//! the two times-to-live that the option compares (section 4.6), here by [`QuickStart::missed`]. A router
-//! grants at most a share of its capacity minus what has passed recently and what it has recently granted to
-//! others (section 3.3 and appendix E: the target algorithm). "Recently" means within [`WINDOW`].
+//! The request is an IP option with a rate of 40 kbit/s x 2^N (section 3.1, N = 1 to 15, 0 for
+//! none). A router without Quick-Start forwards the option unchanged, which voids the request: the
+//! sender detects it by comparing two times-to-live (section 4.6), here by [`QuickStart::missed`].
+//! A router grants at most a share of its capacity minus the traffic that has recently passed and
+//! the rates that it has recently granted (section 3.3 and appendix E: the target algorithm).
+//! "Recently" means within [`WINDOW`].
 //!
-//! Deviations: no nonce and no report of the approved rate, as no node misbehaves here.
+//! Deviations: no nonce and no report of the approved rate, because no node misbehaves here.
 
 use crate::Packet;
 use bentpipe_core::{Rate, Span, Time};
@@ -15,20 +16,21 @@ use bentpipe_core::{Rate, Span, Time};
 /// A Quick-Start request (RFC 4782, section 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QuickStart {
-    /// N of the rate, 40 kbit/s x 2^N; 0 when nothing is granted any more.
+    /// Exponent N of the rate, 40 kbit/s x 2^N; 0 once nothing is granted.
     pub rate: u8,
-    /// Whether it has passed a router that does not know of it.
+    /// True if the request has passed a router without Quick-Start.
     pub missed: bool,
 }
 
 impl QuickStart {
-    /// The least rate that the option can say and that is enough, or the greatest.
+    /// Creates a request for at least this rate: the smallest sufficient rate that the option can
+    /// express, or the greatest.
     pub fn asking(bits_per_second: f64) -> QuickStart {
         let rate = (1..15).find(|rate| f64::from(40_000u32 << rate) >= bits_per_second).unwrap_or(15);
         QuickStart { rate, missed: false }
     }
 
-    /// The rate in bit/s; 0 when nothing is granted.
+    /// Returns the rate in bit/s; 0 when nothing is granted.
     pub fn bits_per_second(self) -> u64 {
         match self.rate {
             0 => 0,
@@ -36,7 +38,7 @@ impl QuickStart {
         }
     }
 
-    /// A router grants no more than this.
+    /// Limits the granted rate, as a router does.
     pub fn reduce_to(&mut self, bits_per_second: f64) {
         while self.rate > 0 && self.bits_per_second() as f64 > bits_per_second {
             self.rate -= 1;
@@ -44,15 +46,17 @@ impl QuickStart {
     }
 }
 
-/// Period for which passed and granted traffic counts: longer than most round trips, as section 3.3 requires.
+/// Period over which passed and granted traffic is counted: longer than most round trips, as
+/// section 3.3 requires.
 pub const WINDOW: Span = Span::from_secs(1);
 
 /// A router's state for granting requests.
 #[derive(Clone, Debug)]
 pub struct Grants {
-    /// Fraction of the capacity that it grants.
+    /// Fraction of the capacity that the router grants.
     share: f64,
-    /// Start of the current window, and the traffic passed and granted in it and in the one before.
+    /// Start of the current window, and the traffic passed and granted in the current and in the
+    /// previous window.
     start: Time,
     bytes: [u64; 2],
     granted: [f64; 2],
@@ -71,11 +75,11 @@ impl Grants {
         self.bytes[0] += u64::from(bytes);
     }
 
-    /// Grants a request that passes a router of this `capacity`, in full or in part.
+    /// Grants a request at a router of this `capacity`, in full or in part.
     pub fn judge(&mut self, now: Time, capacity: Rate, request: &mut QuickStart) {
         self.turn(now);
         let capacity = capacity.bits_per_second() as f64;
-        // The previous window counts by the fraction of it that is less than a window old.
+        // The previous window is weighted by the fraction of it that is less than one window old.
         let fresh = 1.0 - now.since(self.start).as_secs_f64() / WINDOW.as_secs_f64();
         let recent = |two: [f64; 2]| two[0] + two[1] * fresh;
         let flows = recent(self.bytes.map(|bytes| bytes as f64 * 8.0)) / WINDOW.as_secs_f64();
@@ -150,7 +154,7 @@ mod tests {
         assert_eq!(ask(&mut grants, at(5000)), 1_280_000);
         assert_eq!(ask(&mut grants, at(5100)), 640_000);
         assert_eq!(ask(&mut grants, at(5200)), 80_000);
-        // What was granted has begun to flow or has not: it counts no longer.
+        // By now the granted traffic flows or never will, so the grant no longer counts.
         assert_eq!(ask(&mut grants, at(8000)), 1_280_000);
         for ms in 0..1000 {
             grants.pass(at(10_000 + ms), 225); // 1.8 Mbit/s

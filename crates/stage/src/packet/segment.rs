@@ -1,10 +1,11 @@
-//! A TCP segment, the only body that a packet keeps in place: boxing it would cost an allocation per packet.
+//! A TCP segment. A packet stores it in place, because boxing it would cost one allocation per
+//! packet.
 
 use super::quick_start::QuickStart;
 use std::fmt;
 
-/// TCP header of a segment (RFC 9293, section 3.1) without the ports, which the flow stands for.
-/// The payload's length follows from the packet's size; [`Segment::payload`] carries it for speed.
+/// TCP header of a segment (RFC 9293, section 3.1) without the ports, which the flow represents.
+/// The payload's length follows from the packet's size; [`Segment::payload`] repeats it for speed.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
     /// Sequence number of the first payload byte (of the SYN when that flag is set).
@@ -17,13 +18,15 @@ pub struct Segment {
     pub payload: u16,
     /// Control flags: SYN, ACK, FIN and others.
     pub flags: SegmentFlags,
-    /// Timestamp value and echo (RFC 7323), when that option is in use: 12 bytes of header with padding.
+    /// Timestamp value and echo (RFC 7323), when that option is in use: 12 bytes of header with
+    /// padding.
     pub timestamps: Option<Timestamps>,
     /// Options that few segments carry.
     pub options: Option<Box<SegmentOptions>>,
 }
 
-/// A timestamp value and its echo (RFC 7323), kept as bytes: without alignment, a [`Packet`] has no padding for them.
+/// A timestamp value and its echo (RFC 7323), kept as bytes: without alignment, a [`Packet`] has no
+/// padding for them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Timestamps {
     value: [u8; 4],
@@ -31,7 +34,7 @@ pub struct Timestamps {
 }
 
 impl Timestamps {
-    /// The sender's clock and what it echoes.
+    /// Creates timestamps from the sender's clock and the echoed clock.
     #[inline]
     pub const fn new(value: u32, echo: u32) -> Timestamps {
         Timestamps { value: value.to_ne_bytes(), echo: echo.to_ne_bytes() }
@@ -43,7 +46,7 @@ impl Timestamps {
         u32::from_ne_bytes(self.value)
     }
 
-    /// The clock of the other side that the sender last saw.
+    /// Returns the echoed clock of the other side, as the sender last saw it (TSecr).
     #[inline]
     pub const fn echo(self) -> u32 {
         u32::from_ne_bytes(self.echo)
@@ -56,7 +59,8 @@ impl fmt::Debug for Timestamps {
     }
 }
 
-/// TCP options other than timestamps, and what else few segments carry; their bytes are part of the packet's size.
+/// TCP options other than timestamps, and other rare fields. Their bytes are part of the packet's
+/// size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SegmentOptions {
     /// Maximum segment size (RFC 9293, section 3.7.1), on SYN only.
@@ -67,13 +71,15 @@ pub struct SegmentOptions {
     pub sack_permitted: bool,
     /// Selective acknowledgments (RFC 2018).
     pub sack: SackBlocks,
-    /// What is asked of the path, an option of the IP header (RFC 4782, section 3.1).
+    /// Quick-Start request to the path, an option of the IP header (RFC 4782, section 3.1).
     pub quick_start: Option<QuickStart>,
-    /// Selective negative acknowledgments are understood: SCPS capabilities, on SYN only (CCSDS 714.0-B-2).
+    /// True if the sender understands selective negative acknowledgments: SCPS capabilities, on SYN
+    /// only (CCSDS 714.0-B-2).
     pub snack_permitted: bool,
     /// Selective negative acknowledgment (CCSDS 714.0-B-2).
     pub snack: Option<Snack>,
-    /// What the path has granted to the other end (RFC 4782, section 4.2), as [`QuickStart::rate`] has it.
+    /// Quick-Start rate that the path has granted to the other end (RFC 4782, section 4.2), coded
+    /// as [`QuickStart::rate`].
     pub granted: Option<u8>,
 }
 
@@ -82,7 +88,7 @@ pub struct SegmentOptions {
 pub struct SegmentFlags(pub u8);
 
 impl SegmentFlags {
-    /// No more data from the sender.
+    /// FIN: the sender has no more data.
     pub const FIN: SegmentFlags = SegmentFlags(0x01);
     /// SYN: the segment opens a connection.
     pub const SYN: SegmentFlags = SegmentFlags(0x02);
@@ -90,20 +96,20 @@ impl SegmentFlags {
     pub const RST: SegmentFlags = SegmentFlags(0x04);
     /// PSH: the receiver should pass the data to its application at once.
     pub const PSH: SegmentFlags = SegmentFlags(0x08);
-    /// The acknowledgment field is valid.
+    /// ACK: the acknowledgment field is valid.
     pub const ACK: SegmentFlags = SegmentFlags(0x10);
-    /// ECN echo (RFC 3168).
+    /// ECE: ECN echo (RFC 3168).
     pub const ECE: SegmentFlags = SegmentFlags(0x40);
-    /// Congestion window reduced (RFC 3168).
+    /// CWR: congestion window reduced (RFC 3168).
     pub const CWR: SegmentFlags = SegmentFlags(0x80);
 
-    /// Whether all flags of `other` are set here.
+    /// Returns true if this set contains all flags of `other`.
     #[inline]
     pub const fn contains(self, other: SegmentFlags) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These flags and those of `other`.
+    /// Returns the union of this set and `other`.
     #[inline]
     pub const fn with(self, other: SegmentFlags) -> SegmentFlags {
         SegmentFlags(self.0 | other.0)
@@ -127,7 +133,8 @@ impl fmt::Debug for SegmentFlags {
     }
 }
 
-/// Up to four SACK blocks (RFC 2018, section 3), each `[left, right)` in sequence numbers, newest first.
+/// Up to four SACK blocks (RFC 2018, section 3), each `[left, right)` in sequence numbers, newest
+/// first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SackBlocks {
     blocks: [(u32, u32); 4],
@@ -135,7 +142,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Adds a block at the end; a fifth is ignored, as the option space ends.
+    /// Appends a block. A fifth block is ignored, because the option has no room for it.
     pub fn push(&mut self, left: u32, right: u32) {
         if let Some(slot) = self.blocks.get_mut(self.count as usize) {
             *slot = (left, right);
@@ -143,28 +150,28 @@ impl SackBlocks {
         }
     }
 
-    /// Returns the blocks, each with its first sequence number and the one behind its last.
+    /// Returns the blocks, each with its first sequence number and the one after its last.
     pub fn as_slice(&self) -> &[(u32, u32)] {
         &self.blocks[..self.count as usize]
     }
 }
 
-/// SCPS-TP's selective negative acknowledgment (CCSDS 714.0-B-2): what is missing above the acknowledged byte, in units of the
-/// sender's full segment.
+/// A selective negative acknowledgment of SCPS-TP (CCSDS 714.0-B-2): the data missing above the
+/// acknowledged byte, in units of the sender's full segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Snack {
-    /// From the acknowledged byte to the first hole (Hole1 Offset).
+    /// Distance from the acknowledged byte to the first hole (Hole1 Offset).
     pub offset: u16,
     /// Length of the first hole (Hole1 Size).
     pub size: u16,
-    /// What follows the first hole, lowest bit first: 1 for a unit that is there.
+    /// Bit vector of the units after the first hole, lowest bit first: 1 for a received unit.
     pub vector: u128,
-    /// How many bits of the vector count.
+    /// Number of valid bits in the vector.
     pub bits: u8,
 }
 
 impl Snack {
-    /// Bytes of the option.
+    /// Returns the size of the option in bytes.
     pub fn bytes(&self) -> u32 {
         6 + u32::from(self.bits).div_ceil(8)
     }

@@ -29,9 +29,10 @@ impl Payload for Segment {
     }
 }
 
-/// The scale in use for the window of this segment. Both ends must have announced one (RFC 7323, section 2.2); an end whose
-/// SYN passed no capture point is taken to have done so. The notes are by direction, that from the lower to the higher node
-/// number first: 0 before a SYN was seen, 1 for a SYN without a scale, else 2 and the scale.
+/// Returns the window scale of this segment. A scale is in use if both ends have announced one (RFC
+/// 7323, section 2.2); an end whose SYN passed no capture point counts as having announced it. The
+/// notes are by direction, first that from the lower to the higher node number: 0 before a SYN was
+/// seen, 1 for a SYN without a scale, otherwise 2 plus the scale.
 fn shift(packet: &Packet, segment: &Segment, notes: &mut [u32; 2]) -> u8 {
     let direction = usize::from(packet.source > packet.destination);
     if segment.flags.contains(SegmentFlags::SYN) {
@@ -83,8 +84,9 @@ const SCPS: u8 = 20;
 const SNACK: u8 = 21;
 const QUICK_START: u8 = 27;
 
-/// Appends the options in Linux' order (tcp_options_write): MSS, SACK permitted, timestamps, window scale, SACK;
-/// each padded at its front to 32 bits, and SACK permitted in the place of the timestamps' padding.
+/// Appends the options in the order of Linux (tcp_options_write): MSS, SACK permitted, timestamps,
+/// window scale, SACK. Each is padded at its front to 32 bits, and SACK permitted takes the place
+/// of the timestamps' padding.
 fn options(segment: &Segment, out: &mut Vec<u8>, begin: usize) {
     let none = SegmentOptions::default();
     let options = segment.options.as_deref().unwrap_or(&none);
@@ -110,7 +112,7 @@ fn options(segment: &Segment, out: &mut Vec<u8>, begin: usize) {
         out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, scale]);
     }
     rare_options(options, out);
-    // Three blocks fit beside timestamps, four without (RFC 2018, section 3).
+    // Three blocks fit next to timestamps, four without timestamps (RFC 2018, section 3).
     let room = (TCP_HEADER_MAX - (out.len() - begin)).saturating_sub(4) / 8;
     let blocks = options.sack.as_slice();
     let blocks = &blocks[..blocks.len().min(room)];
@@ -123,8 +125,8 @@ fn options(segment: &Segment, out: &mut Vec<u8>, begin: usize) {
     }
 }
 
-/// Appends what SCPS-TP (kinds 20 and 21, CCSDS 714.0-B-2) and Quick-Start (kind 27, RFC 4782) add; the request of the latter, an
-/// option of the IP header, is left to the padding.
+/// Appends the options of SCPS-TP (kinds 20 and 21, CCSDS 714.0-B-2) and Quick-Start (kind 27, RFC
+/// 4782). The Quick-Start request is an option of the IP header and becomes padding here.
 fn rare_options(options: &SegmentOptions, out: &mut Vec<u8>) {
     if options.snack_permitted {
         // Both forms of SNACK: Sn1 and Sn2.

@@ -1,5 +1,5 @@
-//! Bulk transfer: the source sends as much as it can, or a given number of bytes, or for a given time, and
-//! then closes.
+//! Bulk transfer: the source sends as much as possible, or a given number of bytes, or for a given
+//! time, and then closes.
 //!
 //! ```toml
 //! app = { kind = "bulk", size = "12 MB" }
@@ -11,17 +11,17 @@ use bentpipe_core::{Problems, Sample, Size, Span, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A bulk transfer: the source sends as fast as the transport allows, without end or up to a size or a
-/// duration, and then closes.
+/// A bulk transfer: the source sends as fast as the transport allows, without end or up to a size
+/// or a duration, and then closes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of bytes to send, at least 1 B; endless if unset.
+    /// Number of bytes to send, at least 1 B. Unlimited if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
-    /// Time for which the application writes, from the start of the flow. Data in the send buffer by then
-    /// (`send_memory`, `send_buffer`) is still sent; without a limited buffer, unsent data is discarded. Must
-    /// be longer than 0 s; unlimited if unset.
+    /// Time for which the application writes, from the start of the flow; longer than 0 s. Data
+    /// then in the send buffer (`send_memory`, `send_buffer`) is still sent; without a limited
+    /// buffer, unsent data is discarded. Unlimited if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
 }

@@ -1,19 +1,24 @@
-//! Bundles from a source to a destination that reports each of them, as DTNperf sends them: at a rate, within a window, or at given times.
+//! Bundles to a destination that reports each of them, as sent by DTNperf: at a rate, within a
+//! window, or at given times.
 //!
-//! Each bundle is one datagram, which a network of bundle agents (crate `networks`) carries as the payload of one bundle; over other
-//! networks it is a plain datagram. The destination answers each bundle with a report of `report` bytes, which names the bundle. Within a `window`
-//! of W bundles, the source keeps W bundles without a report on their way and sends the next one when a report arrives, or when
-//! `timeout` has passed for the oldest one, which then counts as overdue. At a `rate`, bundles leave at constant intervals whatever has been
-//! reported. A report that arrives after the timeout still counts as a report. A `series` says when which bundle is sent: what a program that gets
-//! data from elsewhere makes of them, such as a proxy.
+//! Each bundle is one datagram. A network of bundle agents (crate `networks`) carries it as the
+//! payload of one bundle; over other networks it is a plain datagram. The destination answers each
+//! bundle with a report of `report` bytes, which names the bundle. Within a `window` of W bundles,
+//! the source keeps W unreported bundles in flight. It sends the next one when a report arrives, or
+//! when `timeout` has passed for the oldest one, which then counts as overdue. At a `rate`, bundles
+//! leave at constant intervals, independent of reports. A report that arrives after the timeout
+//! still counts as a report. A `series` lists the bundles and their times, as sent by a program
+//! with another source of data, such as a proxy.
 //!
 //! ```toml
 //! app = { kind = "bundles", payload = "50 kB", window = 4, timeout = "1 h" }
 //! ```
 //!
-//! Source: C. Caini, A. d'Amico, M. Rodolfi, "DTNperf_3: a further enhanced tool for delay-/disruption-tolerant networking performance
-//! evaluation", IEEE Globecom 2013: window-based and rate-based congestion control, and delivery reports. Deviation: DTNperf's
-//! reports are administrative records of the bundle protocol; here they are datagrams of the application, of the size of such a record.
+//! Source: C. Caini, A. d'Amico, M. Rodolfi, "DTNperf_3: a further enhanced tool for
+//! delay-/disruption-tolerant networking performance evaluation", IEEE Globecom 2013: window-based
+//! and rate-based congestion control, and delivery reports. Deviation: DTNperf's reports are
+//! administrative records of the bundle protocol; here they are datagrams of the application, of
+//! the size of such a record.
 
 use super::{Actions, Answers, App, Arrival, Demand, End, Event, Workload};
 use bentpipe_core::{Column, Count, Problems, Rate, Report, Sample, Size, Span, Stream, Table, Tables, Time};
@@ -24,32 +29,37 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bundles at a rate, within a window or at given times, each of which the destination reports, as DTNperf sends them.
+/// Bundles at a rate, within a window or at given times, each reported by the destination, as in
+/// DTNperf.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "BundlesApp")]
 pub struct Config {
-    /// Payload of a bundle, 50 kB by default, as of DTNperf; at least 20 B.
+    /// Payload of a bundle, at least 20 B. Default 50 kB, as in DTNperf.
     #[serde(default = "payload")]
     pub payload: Size,
-    /// Bundles that may be on their way without a report. One of `window`, `rate` and `series` must be given.
+    /// Maximum number of unreported bundles in flight. Give exactly one of `window`, `rate` and
+    /// `series`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Count<1, 65_536>>,
-    /// Rate of the payload, at which bundles are sent whatever has been reported. One of `window`, `rate` and `series` must be given.
+    /// Rate of the payload, at which bundles are sent independent of reports. Give exactly one of
+    /// `window`, `rate` and `series`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// The bundles to send: a table, comma-separated or a Parquet file, with `time` in seconds from the start of the flow and `payload` in bytes,
-    /// which holds instead of the key `payload`. One of `window`, `rate` and `series` must be given.
+    /// The bundles to send: a table, comma-separated text or a Parquet file, with `time` in seconds
+    /// from the start of the flow and `payload` in bytes, which replaces the key `payload`. Give
+    /// exactly one of `window`, `rate` and `series`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<series::Table>,
     /// Number of bundles to send. If unset, bundles are sent until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundles: Option<Count<1, 4_294_967_295>>,
-    /// Size of a report, 40 B by default: the length of a status report of the bundle protocol (RFC 9171, section 6.1.1) with one status. 0 B sends
-    /// none, which needs a `rate` or a `series`.
+    /// Size of a report. Default 40 B, the length of a status report of the bundle protocol (RFC
+    /// 9171, section 6.1.1) with one status. With 0 B no reports are sent, which needs a `rate` or
+    /// a `series`.
     #[serde(default = "report")]
     pub report: Size,
-    /// Time after which a bundle without a report counts as overdue, and gives up its place in the window; one day by default.
+    /// Time after which an unreported bundle counts as overdue and leaves the window. Default 1 d.
     #[serde(default = "timeout")]
     pub timeout: Span,
 }
@@ -66,7 +76,7 @@ fn timeout() -> Span {
     Span::from_secs(86_400)
 }
 
-/// What the source of a flow of bundles knows of them at the end of the run.
+/// Report of a source of bundles.
 pub static BUNDLES: Table = Table {
     name: "flow_bundles",
     entity: "flow",
@@ -93,9 +103,10 @@ impl Sample for Config {
     const SAMPLE: &'static str = r#"payload = "1 kB", window = 4, timeout = "3 s""#;
 }
 
-/// Bytes that a bundle or a report needs at least: the number of its bundle, and the stamp of every datagram.
+/// Minimum size of a bundle or a report in bytes: the number of the bundle, and the stamp of every
+/// datagram.
 const REPORT: u64 = NUMBER as u64 + super::STAMP_BYTES;
-/// Bytes of a bundle's number.
+/// Size of a bundle's number in bytes.
 const NUMBER: usize = 4;
 
 impl Workload for Config {
@@ -154,9 +165,15 @@ impl Workload for Config {
         }
         match (self.window, self.rate, &self.series) {
             (None, None, None) => problems.add("window", "is missing; allowed: a window, a rate or a series"),
-            (Some(_), Some(_), _) => problems.add("rate", "stands beside a window; allowed: one of them"),
-            (Some(_), _, Some(_)) => problems.add("series", "stands beside a window; allowed: one of them"),
-            (_, Some(_), Some(_)) => problems.add("series", "stands beside a rate; allowed: one of them"),
+            (Some(_), Some(_), _) => {
+                problems.add("rate", "cannot be combined with a window; allowed: one of them")
+            }
+            (Some(_), _, Some(_)) => {
+                problems.add("series", "cannot be combined with a window; allowed: one of them")
+            }
+            (_, Some(_), Some(_)) => {
+                problems.add("series", "cannot be combined with a rate; allowed: one of them")
+            }
             _ => {}
         }
         if let Some(series) = &self.series {
@@ -197,13 +214,13 @@ struct Source {
     sent: u64,
     /// The start of the flow.
     begin: Time,
-    /// When the next bundle is due at a rate.
+    /// Time of the next bundle at a rate.
     next: Time,
-    /// Bundles without a report and when they were sent.
+    /// Unreported bundles and their send times.
     waiting: BTreeMap<u32, Time>,
-    /// Their numbers in order of sending, with those that were reported since.
+    /// Numbers of the sent bundles in order of sending, with those that were reported since.
     order: VecDeque<u32>,
-    /// Bundles whose timeout has passed and when they were sent: a report may still arrive.
+    /// Overdue bundles and their send times. Their reports may still arrive.
     late: BTreeMap<u32, Time>,
     reported: u64,
     overdue: u64,
@@ -212,7 +229,8 @@ struct Source {
 }
 
 impl Source {
-    /// When the next bundle is due, if there is one and no report has to come before.
+    /// Returns the time at which the next bundle is due; `None` if there is none, or if a report
+    /// must arrive before.
     fn due(&self, now: Time) -> Option<Time> {
         if self.config.bundles.is_some_and(|bundles| self.sent >= bundles.value()) {
             return None;
@@ -226,13 +244,13 @@ impl Source {
         }
     }
 
-    /// The payload of the next bundle.
+    /// Returns the payload of the next bundle.
     fn size(&self) -> u64 {
         let sizes = self.config.series.as_ref().and_then(|series| series.column("payload"));
         sizes.map_or(self.config.payload.bytes(), |sizes| sizes[self.sent as usize] as u64)
     }
 
-    /// Sends a bundle if it is time to, and asks for the next event.
+    /// Sends a bundle if one is due, and requests the next event.
     fn act(&mut self, now: Time, actions: &mut Actions) {
         self.expire(now);
         if self.due(now).is_some_and(|due| due <= now) {
@@ -251,7 +269,7 @@ impl Source {
         actions.timer = [self.due(now), expires].into_iter().flatten().min();
     }
 
-    /// Counts bundles whose timeout has passed.
+    /// Counts the bundles whose timeout has passed.
     fn expire(&mut self, now: Time) {
         while let Some(number) = self.order.front().copied() {
             match self.waiting.get(&number).copied() {
@@ -326,7 +344,7 @@ impl App for Source {
     }
 }
 
-/// Reports each bundle.
+/// The destination, which reports each bundle.
 struct Destination {
     report: u64,
     /// The bundle to report next.
@@ -345,7 +363,7 @@ impl App for Destination {
         _stream: &mut Stream,
         actions: &mut Actions,
     ) {
-        // A corrupted bundle is not a bundle: its CRC fails.
+        // A corrupted bundle is ignored: its CRC fails.
         if let Some(stamp) = arrival.stamp.filter(|_| arrival.intact && self.report > 0) {
             self.number = stamp.number;
             actions.send = self.report;
@@ -363,8 +381,8 @@ mod tests {
     use crate::app::Stamp;
     use bentpipe_core::Streams;
 
-    /// Sends bundles over a path of `delay` seconds each way, on which bundles for which `lost` holds are lost, until `end` seconds. Returns the
-    /// times at which bundles were sent, and the report.
+    /// Sends bundles over a path of `delay` seconds each way, until `end` seconds; `lost` selects
+    /// the bundles that are lost. Returns the send times of the bundles, and the report.
     fn run(text: &str, delay: u64, end: u64, lost: impl Fn(u64) -> bool) -> (Vec<u64>, Report) {
         let config: Config = serde_json::from_str(text).unwrap();
         let streams = Streams::new(1, 0);
@@ -421,7 +439,8 @@ mod tests {
     fn a_window_is_kept_full_and_a_lost_bundle_gives_up_its_place_after_the_timeout() {
         let (sent, report) =
             run(r#"{"window": 2, "bundles": 7, "timeout": "100 s"}"#, 10, 1000, |number| number == 2);
-        // Two at once; 0 and 1 are reported at 20 s, 3 at 40 s and so on in turn with the one place that is left until 120 s.
+        // Two at once; 0 and 1 are reported at 20 s, 3 at 40 s and so on, alternating with the one
+        // remaining place until 120 s.
         assert_eq!(sent, [0, 0, 20, 20, 40, 60, 80]);
         let value = |column: &str| report.value("flow_bundles", "f", column).unwrap();
         assert_eq!(
@@ -442,7 +461,8 @@ mod tests {
             });
         assert_eq!(sent, [0, 10, 20, 30, 40]);
         let value = |column: &str| report.value("flow_bundles", "f", column).unwrap();
-        // At 45 s the reports of 0 and 2 are here, and those of 1 and 3 are overdue: that of 3 comes at 50 s.
+        // At 45 s the reports of 0 and 2 have arrived, and those of 1 and 3 are overdue: that of 3
+        // arrives at 50 s.
         assert_eq!([value("bundles_reported"), value("bundles_overdue")], [2.0, 2.0]);
         assert_eq!(value("bundles_ratio"), 0.4);
     }
@@ -464,6 +484,6 @@ mod tests {
         let short = problems(r#"{"series": "time,payload\n3,25\n5,3"}"#);
         assert_eq!(short, ["line 3: payload is 3; allowed: 20 to 65507 bytes"]);
         let both = problems(r#"{"rate": "1 kbit/s", "series": "time,payload\n3,25"}"#);
-        assert_eq!(both, ["stands beside a rate; allowed: one of them"]);
+        assert_eq!(both, ["cannot be combined with a rate; allowed: one of them"]);
     }
 }

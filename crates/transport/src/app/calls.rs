@@ -1,16 +1,19 @@
-//! Telephone calls between two sites: who calls, how long calls last, and how they are coded.
+//! Telephone calls between two sites: arrivals, holding times and coding.
 //!
-//! Each end of the flow is a private branch exchange with its telephones. The exchange at the source places the calls, the one at
-//! the destination answers them; the flow's transport, `sip` or `iax2`, signals and carries them
-//! ([`telephony`](crate::telephony)).
+//! Each end of the flow is a private branch exchange with its telephones. The exchange at the
+//! source places the calls, the one at the destination answers them; the flow's transport, `sip` or
+//! `iax2`, signals and carries them ([`telephony`](crate::telephony)).
 //!
-//! - **Arrivals.** `calls` are placed when the flow starts and last until the run ends. With a `load` of A erlangs, further calls
-//!   come as a Poisson process with rate A / `holding`; a fraction `local` of them stays at the source's site. Times of holding are
-//!   exponential and count from the answer.
-//! - **Admission.** A call takes a line from its beginning to its end. A call that finds none at the source is blocked; one that
-//!   finds none at the destination is refused as busy (486, or cause 17). With equal holding times and no other losses, the
-//!   blocked fraction is Erlang's B: B(0) = 1, B(n) = A B(n - 1) / (n + A B(n - 1)) ([`blocking`]).
-//! - **Answer.** The called telephone rings at once and is answered after `answer`. A caller gives up after `patience`.
+//! - **Arrivals.** `calls` are placed when the flow starts and last until the run ends. With a
+//!   `load` of A erlangs, further calls arrive as a Poisson process with rate A / `holding`; a
+//!   fraction `local` of them stays at the source's site. Holding times are exponential and count
+//!   from the answer.
+//! - **Admission.** A call takes a line from its beginning to its end. A call that finds no free
+//!   line at the source is blocked; one that finds none at the destination is refused as busy (486,
+//!   or cause 17). With equal holding times and no other losses, the blocked fraction is Erlang's
+//!   B: B(0) = 1, B(n) = A B(n - 1) / (n + A B(n - 1)) ([`blocking`]).
+//! - **Answer.** The called telephone rings at once and is answered after `answer`. A caller gives
+//!   up after `patience`.
 //! - **Media.** Both sides talk, hear and rate the call: [`voice::stream`](bentpipe_voice::stream).
 //!
 //! ```toml
@@ -18,7 +21,7 @@
 //! transport = { kind = "iax2", trunk = "20 ms" }
 //! ```
 //!
-//! Deviation: a line is held for a local call by its time alone; its media do not leave the site.
+//! Deviation: a local call holds a line for its duration; its media do not leave the site.
 
 use super::{Actions, Answers, App, Connections, Demand, End, Event, Workload};
 use bentpipe_core::{Count, Fraction, Problems, Real, Sample, Span, Stream, Tables, Time};
@@ -28,39 +31,45 @@ use bentpipe_voice::{playout, talker};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Telephone calls between the exchanges at both ends of the flow. Its transport is `sip` or `iax2`.
+/// Telephone calls between the exchanges at both ends of the flow. Its transport is `sip` or
+/// `iax2`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Name of the codec, "G.711u" by default. `bentpipe emodel` lists the names.
+    /// Name of the codec. Default "G.711u". `bentpipe emodel` lists the names.
     pub codec: String,
-    /// Number of codec frames in a packet. If unset, the fewest that hold 20 ms of speech.
+    /// Number of codec frames in a packet, 1 to 24. If unset, the smallest number that contains 20
+    /// ms of speech.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<Frames>,
-    /// Whether packets without speech are not sent. On by default.
+    /// True if packets without speech are not sent (silence suppression). Default true.
     pub suppression: bool,
-    /// Whether a pause begins with comfort noise, if silence is suppressed. On by default.
+    /// True if a suppressed pause begins with comfort noise. Default true.
     pub comfort_noise: bool,
-    /// Who speaks when; a conversation after ITU-T P.59 by default.
+    /// Talk spurts of both sides. Default: a conversation by ITU-T P.59.
     pub talker: talker::Config,
-    /// De-jitter buffer at both ends of each call, a fixed one by default.
+    /// De-jitter buffer at both ends of each call. Default: a fixed buffer.
     pub playout: playout::Config,
-    /// Advantage factor A of the E-model (G.107), which `r_advantage` adds to the rating; 0 by default, 20 at most, which G.107
-    /// permits for access by satellite hops.
+    /// Advantage factor A of the E-model (G.107), which `r_advantage` adds to the rating; 0 to 20,
+    /// the maximum of G.107 for access by satellite hops. Default 0.
     pub advantage: Real<0, 20_000>,
-    /// Number of calls that are placed when the flow starts and last until the run ends; 0 by default.
+    /// Number of calls that are placed when the flow starts and last until the run ends. Default 0.
     pub calls: Count<0, 20_000>,
-    /// Offered load in erlangs of further calls, which come as a Poisson process: their rate times `holding`. 0 by default.
+    /// Offered load of further calls in erlangs: the rate of their Poisson process times `holding`.
+    /// Default 0.
     pub load: Real<0, 20_000_000>,
-    /// Mean holding time of these calls, exponentially distributed, from the answer to the end; 3 min by default.
+    /// Mean holding time of these calls, exponentially distributed, from the answer to the end.
+    /// Default 3 min.
     pub holding: Span,
-    /// Fraction of these calls that stay at the source's site: they take a line and send nothing. 0 by default.
+    /// Fraction of these calls that stay at the source's site: they take a line and send nothing.
+    /// Default 0.
     pub local: Fraction,
-    /// Number of lines of the exchange at each end, 100 by default. A call takes one from its beginning to its end.
+    /// Number of lines of the exchange at each end. A call takes one from its beginning to its end.
+    /// Default 100.
     pub lines: Count<1, 20_000>,
-    /// Time for which the called telephone rings before it is answered, 3 s by default.
+    /// Time for which the called telephone rings before it is answered. Default 3 s.
     pub answer: Span,
-    /// Time after which a caller gives up who is not answered, 60 s by default.
+    /// Time after which an unanswered caller gives up. Default 60 s.
     pub patience: Span,
 }
 
@@ -86,22 +95,22 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The codec of the calls.
+    /// Returns the codec of the calls.
     ///
     /// # Panics
-    /// If the configuration has not passed its check.
+    /// Panics if the configuration has not passed its check.
     pub fn codec(&self) -> &'static Codec {
         codec::find(&self.codec).expect("the scenario has been checked")
     }
 
-    /// The form of the speech that the telephones send.
+    /// Returns the form of the speech that the telephones send.
     pub fn sending(&self) -> Sending {
         let codec = self.codec();
         let frames = codec.frames(self.frames);
         Sending { codec, frames, suppression: self.suppression, comfort_noise: self.comfort_noise, skew: 0.0 }
     }
 
-    /// Mean number of simultaneous calls between the sites in the long run.
+    /// Returns the mean number of simultaneous calls between the sites in the long run.
     fn carried(&self) -> f64 {
         let (load, fixed, lines) = (self.load.value(), self.calls.value(), self.lines.value());
         let free = lines.saturating_sub(fixed);
@@ -109,7 +118,8 @@ impl Config {
     }
 }
 
-/// The fraction of calls that is blocked with `lines` lines and an offered load in erlangs (Erlang B).
+/// Returns the blocked fraction of calls with `lines` lines and an offered load in erlangs (Erlang
+/// B).
 pub fn blocking(load: f64, lines: u64) -> f64 {
     (1..=lines).fold(1.0, |blocked, line| load * blocked / (line as f64 + load * blocked))
 }
@@ -176,7 +186,7 @@ impl Workload for Config {
     }
 }
 
-/// Stands for the telephones: the transport places their calls.
+/// Represents the telephones: the transport places their calls.
 struct Exchange {
     _plan: Stream,
 }

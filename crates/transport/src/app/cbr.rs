@@ -1,9 +1,10 @@
 //! Constant bit rate, optionally on and off: datagrams of one size at one rate while on.
 //!
-//! If `on` and `off` are given, the source alternates between sending and silence, starting with sending. The
-//! lengths are exact by default and exponentially distributed with these means if `distribution` is
-//! `"exponential"`. With `spacing = "exponential"` the times between datagrams are as well, so that they are a
-//! Poisson process of the same mean rate, as probes of measurements often are (RFC 2330, section 11.1).
+//! If `on` and `off` are given, the source alternates between sending and silence, starting with
+//! sending. The lengths are exact by default; with `distribution = "exponential"` they are
+//! exponentially distributed with these means. With `spacing = "exponential"` the times between
+//! datagrams are also exponentially distributed: a Poisson process of the same mean rate, as often
+//! used for probes (RFC 2330, section 11.1).
 //!
 //! ```toml
 //! app = { kind = "cbr", rate = "64 kbit/s", datagram = "160 B", on = "1 s", off = "1.35 s" }
@@ -25,29 +26,31 @@ pub struct Config {
     /// Payload of one datagram, 1 kB by default; at least 1 B.
     #[serde(default = "datagram")]
     pub datagram: Size,
-    /// Length of a burst, or its mean; must be longer than 0 s and be given together with `off`. If unset,
-    /// the source sends continuously.
+    /// Length of a burst, or its mean; must be longer than 0 s and be given together with `off`. If
+    /// unset, the source sends continuously.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<Span>,
     /// Length of the silence after each burst, or its mean; must be given together with `on`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off: Option<Span>,
-    /// How the lengths of bursts and silences are distributed; constant by default.
+    /// Distribution of the lengths of bursts and silences: `"constant"` (the default) or
+    /// `"exponential"`.
     #[serde(default)]
     pub distribution: Distribution,
-    /// How the times between datagrams are distributed while the source is sending; constant by default.
+    /// Distribution of the times between datagrams while the source is sending: `"constant"` (the
+    /// default) or `"exponential"`.
     #[serde(default, skip_serializing_if = "Distribution::is_constant")]
     pub spacing: Distribution,
 }
 
-/// How the lengths of bursts and silences, or the times between datagrams, are distributed.
+/// The distribution of the lengths of bursts and silences, or of the times between datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
-    /// Every length is exactly the given one.
+    /// Constant lengths, exactly the given ones.
     #[default]
     Constant,
-    /// Lengths are exponentially distributed with the given length as their mean.
+    /// Exponentially distributed lengths, whose means are the given ones.
     Exponential,
 }
 
@@ -56,7 +59,7 @@ impl Distribution {
         *self == Distribution::Constant
     }
 
-    /// Draws a length with a mean.
+    /// Draws a length with this mean.
     fn draw(self, mean: Span, stream: &mut Stream) -> Span {
         match self {
             Distribution::Constant => mean,
@@ -125,7 +128,7 @@ struct Source {
     burst_end: Time,
 }
 
-/// What the destination of a flow of datagrams sees of them.
+/// Report of the datagrams at the destination of a flow.
 pub static DATAGRAMS: Table = Table {
     name: "flow_datagrams",
     entity: "flow",
@@ -141,16 +144,16 @@ pub static DATAGRAMS: Table = Table {
     ],
 };
 
-/// Counts datagrams that are missing, overtaken or corrupted.
+/// Counters of missing, overtaken and corrupted datagrams.
 #[derive(Default)]
 struct Sink {
-    /// Datagrams that came with a stamp.
+    /// Number of datagrams with a valid stamp.
     stamped: u64,
-    /// The highest number among them, and one more.
+    /// The highest number among them, plus one.
     sent: u64,
     overtaken: u64,
     corrupted: u64,
-    /// Datagrams whose stamp was corrupted.
+    /// Number of datagrams with a corrupted stamp.
     unstamped: u64,
 }
 

@@ -1,19 +1,20 @@
-//! A program of this machine as a flow of an emulation: iperf3, curl, ping, or anything else that uses the
-//! network.
+//! A program of this machine as a flow of an emulation: iperf3, curl, ping, or anything else that
+//! uses the network.
 //!
 //! ```toml
 //! app = { kind = "command", run = "iperf3 -c {to} -p {port} -t 30 -J", serve = "iperf3 -s -1 -p {port}" }
 //! ```
 //!
-//! `serve` is started before the run at the flow's destination, `run` at the flow's start time at its source.
-//! The text is split into words as by a POSIX shell (quotes and backslashes; `#` starts a comment), but no
-//! shell is involved: there are no variables, pipes or redirections. In a word, `{to}` and `{from}` stand for
-//! the IPv4 addresses of the flow's ends, `{port}` for a port reserved for the flow, `{{` and `}}` for
-//! braces.
+//! `serve` is started before the run at the flow's destination, `run` at the flow's start time at
+//! its source. The text is split into words as by a POSIX shell (quotes and backslashes; `#` starts
+//! a comment), but without a shell: there are no variables, pipes or redirections. In a word,
+//! `{to}` and `{from}` are replaced by the IPv4 addresses of the flow's ends, `{port}` by a port
+//! reserved for the flow, `{{` and `}}` by braces.
 //!
-//! The program decides what to send; the flow's transport says how its hosts are set up. With `tcp`, its
-//! congestion control becomes the hosts' default, which the program may override, and its options are applied
-//! as for other flows as far as they are settings of the host. `udp` sets nothing.
+//! The program determines the traffic. The flow's transport determines the settings of its hosts.
+//! With `tcp`, its congestion control becomes the hosts' default, which the program may override,
+//! and its options apply as for other flows, as far as they are settings of the host. `udp` sets
+//! nothing.
 //!
 //! Limits: a command needs real hosts, so it cannot be simulated.
 
@@ -23,16 +24,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
-/// A program of this machine, such as iperf3, curl or ping, that runs at the flow's ends in an emulation. It
-/// cannot be simulated.
+/// A program of this machine, such as iperf3, curl or ping, that runs at the flow's ends in an
+/// emulation. It cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Program and arguments to run at the flow's source from the flow's start. In a word, {to} and {from}
-    /// stand for the addresses of the flow's ends, {port} for a port of its own.
+    /// Program and arguments to run at the flow's source from the flow's start. In a word, {to} and
+    /// {from} are replaced by the addresses of the flow's ends, {port} by a port of the flow.
     pub run: String,
-    /// Program and arguments to run at the flow's destination, started before the run, with the same
-    /// placeholders. If unset, nothing is started there.
+    /// Program and arguments to run at the flow's destination, started before the run, with the
+    /// same placeholders. If unset, nothing is started there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serve: Option<String>,
 }
@@ -48,7 +49,8 @@ pub struct Places {
     pub port: u16,
 }
 
-/// Splits a command into words and fills in the placeholders, or returns what is wrong and what is allowed.
+/// Splits a command into words and replaces the placeholders. Returns the problem and the allowed
+/// values if that fails.
 pub fn words(command: &str, places: &Places) -> Result<Vec<String>, String> {
     if command.contains('\0') {
         return Err("contains a character of value 0; allowed: text without it".to_owned());
@@ -104,7 +106,7 @@ impl Workload for Config {
         false
     }
 
-    /// What a program sends is not known: at most packets of an Ethernet.
+    /// The traffic of a program is unknown: at most packets of an Ethernet.
     fn answers(&self) -> Answers {
         Answers::Messages(1460)
     }
@@ -119,7 +121,7 @@ impl Workload for Config {
     }
 }
 
-/// Stands for a program outside the models.
+/// Represents a program outside the models.
 struct Elsewhere;
 
 impl App for Elsewhere {

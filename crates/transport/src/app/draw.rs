@@ -1,4 +1,5 @@
-//! Random sizes and numbers of applications, from distributions with the means that the scenario gives.
+//! Random sizes and numbers of applications, from distributions with the means that the scenario
+//! gives.
 
 use bentpipe_core::{Count, Problems, Size, Span, Stream};
 use schemars::JsonSchema;
@@ -8,13 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
-    /// All sizes are the same: the mean.
+    /// Constant sizes, all equal to the mean.
     #[default]
     Constant,
-    /// Sizes follow an exponential distribution with the given mean.
+    /// Sizes with an exponential distribution around the mean.
     Exponential,
-    /// Sizes follow a Pareto distribution: the fraction of sizes above x falls as x to the power of minus
-    /// `shape`, from the smallest size, which is the mean times (shape - 1) / shape.
+    /// Pareto-distributed sizes: the fraction of sizes above x falls as x to the power of minus
+    /// `shape`. The smallest size is the mean times (shape - 1) / shape.
     Pareto,
 }
 
@@ -44,8 +45,8 @@ impl Sizes {
     }
 }
 
-/// Default shape of Pareto distributions: at the upper end of the 1.05 to 1.5 that Crovella and Bestavros
-/// (1997) and others found for files, where means settle within a run.
+/// Returns the default shape of Pareto distributions: the upper end of the 1.05 to 1.5 that
+/// Crovella and Bestavros (1997) and others found for files, where means converge within a run.
 pub fn shape() -> f64 {
     1.5
 }
@@ -55,8 +56,9 @@ pub fn gap(mean: Span, stream: &mut Stream) -> Span {
     Span::from_secs_f64(stream.exponential(mean.as_secs_f64()))
 }
 
-/// A distribution between two bounds with a given mean that is otherwise as even as possible: the one of
-/// greatest entropy, whose density is proportional to exp(-rate x) within the bounds.
+/// A distribution with a given mean between two bounds that is otherwise as even as possible: the
+/// distribution of maximum entropy, whose density is proportional to exp(-rate x) within the
+/// bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounded {
     low: f64,
@@ -65,8 +67,8 @@ pub struct Bounded {
 }
 
 impl Bounded {
-    /// Creates the distribution; `None` unless `low` <= `mean` <= `high`. With the mean at a bound, which is the limit of
-    /// a distribution that gathers there, all values are the mean.
+    /// Creates the distribution; `None` unless `low` <= `mean` <= `high`. With the mean at a bound,
+    /// all values equal the mean.
     pub fn new(low: f64, mean: f64, high: f64) -> Option<Bounded> {
         let width = high - low;
         if low <= high && (mean == low || mean == high) {
@@ -75,7 +77,7 @@ impl Bounded {
         if !(low < mean && mean < high) {
             return None;
         }
-        // The mean falls as the rate grows. At rates beyond these it is at a bound.
+        // The mean decreases as the rate grows. At rates beyond these it is at a bound.
         let (mut least, mut most) = (-1e6 / width, 1e6 / width);
         for _ in 0..200 {
             let rate = (least + most) / 2.0;
@@ -104,7 +106,7 @@ impl Bounded {
     /// Draws a whole number between the bounds, which are whole numbers.
     pub fn draw_whole(&self, stream: &mut Stream) -> u32 {
         let high = self.low + self.width;
-        // Wider by a half at each end, so that the bounds are as likely as their neighbours.
+        // Wider by a half at each end, so that the bounds are as probable as their neighbours.
         let wider = Bounded { low: self.low - 0.5, width: self.width + 1.0, ..*self };
         wider.draw(stream).round().clamp(self.low, high) as u32
     }
@@ -123,7 +125,7 @@ impl Bounded {
     }
 }
 
-/// Mean of the distribution, measured from its lower bound.
+/// Returns the mean of the distribution, measured from its lower bound.
 fn mean_above_low(rate: f64, width: f64) -> f64 {
     let exponent = rate * width;
     if exponent.abs() < 1e-6 {

@@ -1,15 +1,15 @@
-//! E-mail: set-up messages, then the mail, from the flow's source; a single mail or a Poisson process of
-//! mails.
+//! E-mail: set-up messages, then the mail, from the flow's source; a single mail or a Poisson
+//! process of mails.
 //!
 //! ```toml
 //! app = { kind = "email", size = "75 kB", every = "60 s" }
 //! ```
 //!
-//! The set-up is that of SMTP (RFC 5321: EHLO 250 MAIL 250 RCPT 250 DATA 354). Each mail uses a connection of
-//! its own.
+//! The set-up is that of SMTP (RFC 5321: EHLO 250 MAIL 250 RCPT 250 DATA 354). Each mail uses its
+//! own connection.
 //!
-//! Deviations: the server sends no greeting and no reply after the mail, which is complete when all of it has
-//! been acknowledged.
+//! Deviations: the server sends no greeting and no reply after the mail. A mail is complete when
+//! all of it has been acknowledged.
 
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
@@ -18,27 +18,29 @@ use bentpipe_core::{Count, Problems, Sample, Size, Span, Stream, Tables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Mails that the flow's source sends, each over a connection of its own, after the set-up dialogue of SMTP
-/// (RFC 5321).
+/// Mails that the flow's source sends, each over its own connection, after the set-up dialogue of
+/// SMTP (RFC 5321).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Mean size of a mail, at least 1 B.
     pub size: Size,
-    /// How the sizes of mails are distributed about their mean; constant by default.
+    /// Distribution of the sizes of mails around their mean: `"constant"` (the default),
+    /// `"exponential"` or `"pareto"`.
     #[serde(default)]
     pub distribution: Sizes,
-    /// Shape of the Pareto distribution of sizes, 1.5 by default; must be greater than 1. Above 2 the
-    /// variance is finite.
+    /// Shape of the Pareto distribution of sizes, greater than 1. Above 2 the variance is finite.
+    /// Default 1.5.
     #[serde(default = "draw::shape")]
     pub shape: f64,
-    /// Number of set-up messages before the mail, counting both ends; 8 by default, as in SMTP.
+    /// Number of set-up messages before the mail, of both ends together. Default 8, as in SMTP.
     #[serde(default = "session::messages")]
     pub messages: Count<0, 1000>,
-    /// Size of each set-up message, 60 B by default.
+    /// Size of each set-up message. Default 60 B.
     #[serde(default = "session::message")]
     pub message: Size,
-    /// Mean time between the starts of mails, which are a Poisson process. If unset, a single mail is sent.
+    /// Mean time between the starts of mails, which form a Poisson process. If unset, a single mail
+    /// is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Span>,
     /// Maximum number of mails; needs `every`. If unset, mails are sent until the run ends.

@@ -1,16 +1,17 @@
-//! File transfer: set-up messages, then a file, over one connection; a single session or a Poisson process of
-//! sessions.
+//! File transfer: set-up messages, then a file, over one connection; a single session or a Poisson
+//! process of sessions.
 //!
 //! ```toml
 //! app = { kind = "ftp", size = "4 MB" }
 //! app = { kind = "ftp", size = "500 kB", distribution = "pareto", every = "30 s", direction = "download" }
 //! ```
 //!
-//! The ends exchange set-up messages in turn, the client first, as in FTP (RFC 959: USER 331 PASS 230 PASV
-//! 227 STOR 150). With `every`, sessions start as a Poisson process, each over a connection of its own.
+//! The ends exchange set-up messages in turn, the client first, as in FTP (RFC 959: USER 331 PASS
+//! 230 PASV 227 STOR 150). With `every`, sessions start as a Poisson process, each over its own
+//! connection.
 //!
-//! Deviations: control and data share a connection, as in the message count of the DAMA study; the server
-//! sends no greeting.
+//! Deviations: control and data share a connection, as in the message count of the DAMA study; the
+//! server sends no greeting.
 
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
@@ -19,31 +20,32 @@ use bentpipe_core::{Count, Problems, Sample, Size, Span, Stream, Tables};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// File transfers, each over a connection of its own, after the set-up dialogue of FTP (RFC 959).
+/// File transfers, each over its own connection, after the set-up dialogue of FTP (RFC 959).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Mean size of a file, at least 1 B.
     pub size: Size,
-    /// How the sizes of files are distributed about their mean; constant by default.
+    /// Distribution of the sizes of files around their mean: `"constant"` (the default),
+    /// `"exponential"` or `"pareto"`.
     #[serde(default)]
     pub distribution: Sizes,
-    /// Shape of the Pareto distribution of sizes, 1.5 by default; must be greater than 1. Above 2 the
-    /// variance is finite.
+    /// Shape of the Pareto distribution of sizes, greater than 1. Above 2 the variance is finite.
+    /// Default 1.5.
     #[serde(default = "draw::shape")]
     pub shape: f64,
-    /// Direction in which files are sent: from the flow's source (`"upload"`, the default) or to it
+    /// Direction of the files: from the flow's source (`"upload"`, the default) or to it
     /// (`"download"`).
     #[serde(default)]
     pub direction: Direction,
-    /// Number of set-up messages before the file, counting both ends; 8 by default, as in FTP.
+    /// Number of set-up messages before the file, of both ends together. Default 8, as in FTP.
     #[serde(default = "session::messages")]
     pub messages: Count<0, 1000>,
-    /// Size of each set-up message, 60 B by default.
+    /// Size of each set-up message. Default 60 B.
     #[serde(default = "session::message")]
     pub message: Size,
-    /// Mean time between the starts of sessions, which are a Poisson process. If unset, there is a single
-    /// session.
+    /// Mean time between the starts of sessions, which form a Poisson process. If unset, there is a
+    /// single session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Span>,
     /// Maximum number of sessions; needs `every`. If unset, sessions start until the run ends.
@@ -111,10 +113,11 @@ mod tests {
     use crate::app::{Actions, Event};
     use bentpipe_core::{Streams, Time};
 
-    /// Who said something, on which connection, and how many bytes.
+    /// A message: its sender, connection and size in bytes.
     type Said = (char, u16, u64);
 
-    /// Both ends over a network that takes no time; returns what each said, in order, and the client's transactions.
+    /// Connects both ends over a network without delay. Returns the messages of each, in order, and
+    /// the client's transactions.
     fn talk(json: &str, seconds: u64) -> (Vec<Said>, Vec<(Time, u64)>) {
         let config: Config = serde_json::from_str(json).unwrap();
         let plan = || Streams::new(1, 0).stream("plan");
@@ -161,7 +164,8 @@ mod tests {
         assert_eq!(said, expected.map(|(end, bytes)| (end, 0, bytes)));
         assert_eq!(over, [(Time::ZERO, 1_000_000)]);
         let down = r#"{"size": "1 MB", "messages": 3, "message": "50 B", "direction": "download"}"#;
-        // The file follows the last message, which is the client's, or goes with the server's own.
+        // The file follows the last message if the client sent it, otherwise it goes with the
+        // server's own.
         assert_eq!(talk(down, 0).0, [('c', 0, 50), ('s', 0, 50), ('c', 0, 50), ('s', 0, 1_000_000)]);
         assert_eq!(talk(r#"{"size": "9 B", "messages": 0}"#, 0).0, [('c', 0, 9)]);
     }
@@ -174,7 +178,7 @@ mod tests {
             200_000,
         );
         assert_eq!(over.len(), said.len() / 2);
-        // 100000 sessions are expected, give or take 1 %: three standard deviations.
+        // 100000 sessions are expected, within 1 %: three standard deviations.
         assert!((99_000..101_000).contains(&over.len()), "{}", over.len());
         let mean = over.iter().map(|(_, bytes)| *bytes).sum::<u64>() as f64 / over.len() as f64;
         assert!((mean / 1e6 - 1.0).abs() < 0.01, "{mean}");

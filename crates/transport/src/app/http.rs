@@ -1,24 +1,26 @@
-//! The web over HTTP/1.1: pages of objects, fetched over two persistent connections (RFC 9112, section 9.3).
+//! The web over HTTP/1.1: pages of objects, fetched over two persistent connections (RFC 9112,
+//! section 9.3).
 //!
 //! ```toml
 //! app = { kind = "http", object = "18 kB" }
 //! app = { kind = "http", object = "18 kB", pages = 20, think = "10 s", response_time = "30 ms" }
 //! ```
 //!
-//! The flow's source is the browser. Its first connection requests the page, which is the first object. When
-//! all of it has arrived, the browser opens a second connection, with a handshake of its own, and fetches the
-//! remaining objects over both in turn, starting with the first connection. On each connection it sends the
-//! next request when the previous object has arrived (no pipelining). A page of two objects needs no second
-//! connection. Both connections stay open from page to page and are closed after the last. A page's time runs
-//! from the user's request to the last byte of its last object.
+//! The flow's source is the browser. Its first connection requests the page, which is the first
+//! object. When the whole page has arrived, the browser opens a second connection, with its own
+//! handshake, and fetches the remaining objects over both alternately, starting with the first
+//! connection. On each connection it sends the next request when the previous object has arrived
+//! (no pipelining). A page of two objects needs no second connection. Both connections stay open
+//! from page to page and are closed after the last. A page's time runs from the user's request to
+//! the last byte of its last object.
 //!
-//! The number of objects of a page and the size of each are drawn between their bounds with the given means
-//! and are otherwise as even as possible: exponential distributions truncated at both ends, those of greatest
-//! entropy.
+//! The number of objects of a page and the size of each are drawn between their bounds with the
+//! given means, and are otherwise as even as possible: exponential distributions truncated at both
+//! ends, those of maximum entropy.
 //!
-//! Source: the DAMA study (Luglio, Roseti, Zampognaro 2009), test class T_V, which gives the means and the
-//! bounds but not the distributions. Deviations: the header of a response counts as part of its object; no
-//! TLS, no name resolution, a single server.
+//! Source: the DAMA study (Luglio, Roseti, Zampognaro 2009), test class T_V, which gives the means
+//! and the bounds but not the distributions. Deviations: the header of a response counts as part of
+//! its object; no TLS, no name resolution, a single server.
 
 use super::draw::{self, Bounded, Number};
 use super::{Actions, Answers, App, Connections, End, Event, Transaction, Transactions, Workload};
@@ -31,35 +33,36 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Mean size of an object, the page itself included; between `object_min` and `object_max`.
+    /// Mean size of an object, the page itself included, from `object_min` to `object_max`.
     pub object: Size,
-    /// Minimum size of an object, 1 kB by default; at least 1 B.
+    /// Minimum size of an object, at least 1 B. Default 1 kB.
     #[serde(default = "least")]
     pub object_min: Size,
-    /// Maximum size of an object, 200 kB by default.
+    /// Maximum size of an object. Default 200 kB.
     #[serde(default = "greatest")]
     pub object_max: Size,
-    /// Mean number of objects of a page, the page itself included; 8 by default, between `objects_min` and
-    /// `objects_max`.
+    /// Mean number of objects of a page, the page itself included, from `objects_min` to
+    /// `objects_max`. Default 8.
     #[serde(default = "objects")]
     pub objects: f64,
-    /// Minimum number of objects of a page, 1 by default.
+    /// Minimum number of objects of a page. Default 1.
     #[serde(default = "fewest")]
     pub objects_min: Number,
-    /// Maximum number of objects of a page, 30 by default.
+    /// Maximum number of objects of a page. Default 30.
     #[serde(default = "most")]
     pub objects_max: Number,
-    /// Size of a request, 400 B by default; at least 1 B.
+    /// Size of a request, at least 1 B. Default 400 B.
     #[serde(default = "request")]
     pub request: Size,
-    /// Number of pages that the user views, 1 by default.
+    /// Number of pages that the user views. Default 1.
     #[serde(default = "pages")]
     pub pages: Number,
-    /// Mean time for which the user views a page before requesting the next, exponentially distributed; 0 s
-    /// by default.
+    /// Mean time for which the user views a page before requesting the next, exponentially
+    /// distributed. Default 0 s.
     #[serde(default)]
     pub think: Span,
-    /// Time that the server takes from the arrival of a request to the first byte of its answer; 0 s by default.
+    /// Response time of the server, from the arrival of a request to the first byte of its answer.
+    /// Default 0 s.
     #[serde(default)]
     pub response_time: Span,
 }
@@ -150,7 +153,8 @@ impl Workload for Config {
     }
 
     fn transactions(&self) -> Option<Transactions> {
-        // Each connection waits for an object before it requests the next one: the page, then the others in pairs.
+        // Each connection waits for an object before it requests the next one: the page, then the
+        // others in pairs.
         let turns = 1.0 + (self.objects - 1.0) / 2.0;
         Some(Transactions {
             there: self.objects * self.request.bytes() as f64,
@@ -192,12 +196,12 @@ impl Workload for Config {
     }
 }
 
-/// The pages. Both ends draw the same ones.
+/// The pages of a site. Both ends draw the same ones.
 struct WebSite {
     plan: Stream,
     counts: Bounded,
     sizes: Bounded,
-    /// Sizes of the objects of the page that is being fetched.
+    /// Sizes of the objects of the present page.
     page: Vec<u64>,
 }
 
@@ -209,7 +213,8 @@ impl WebSite {
     }
 }
 
-/// The object that a connection fetches after `object`: every other one of those after the first.
+/// Returns the object that a connection fetches after `object`: every other one of those after the
+/// first.
 fn after(connection: usize, object: Option<usize>) -> usize {
     match (object, connection) {
         (None, 0) => 0,
@@ -223,7 +228,7 @@ fn after(connection: usize, object: Option<usize>) -> usize {
 #[derive(Clone, Copy, Default)]
 struct Lane {
     open: bool,
-    /// The object that it is fetching, and how many of its bytes have not arrived.
+    /// The object being fetched, and the number of its bytes that have not arrived.
     object: Option<usize>,
     missing: u64,
 }
@@ -235,7 +240,7 @@ struct Browser {
     pages: u64,
     think: Span,
     start: Time,
-    /// Returns true while a requested page is incomplete.
+    /// True while a requested page is incomplete.
     loading: bool,
     lanes: [Lane; 2],
     over: bool,
@@ -268,7 +273,7 @@ impl Browser {
         self.ask(connection, actions);
         if was_page && self.site.page.len() > 2 {
             actions.turn = Some(1);
-            // Nothing has been requested on it yet, but it is not done either.
+            // Nothing has been requested on this connection yet, but it is not done either.
             self.lanes[1].missing = u64::MAX;
         }
         if self.lanes.iter().all(|lane| lane.missing == 0) {
@@ -299,7 +304,7 @@ impl Browser {
         }
     }
 
-    /// Closes the connection in question and then the others.
+    /// Closes this connection and then the others.
     fn close(&mut self, actions: &mut Actions) {
         self.over = true;
         actions.close = true;
@@ -353,9 +358,9 @@ struct Server {
     received: [u64; 2],
     /// The last object of this page that was sent, by connection.
     next: [Option<usize>; 2],
-    /// Answers that are being made: when each is ready, its connection, and its size.
+    /// Answers in preparation: time at which each is ready, its connection, and its size.
     due: VecDeque<(Time, u16, u64)>,
-    /// The answer that is sent at the next turn.
+    /// The answer to send at the next turn.
     ready: u64,
 }
 
@@ -407,10 +412,11 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// Time in ms, who, on which connection, bytes (0 for opening).
+    /// A message: time in ms, sender, connection, bytes (0 for opening).
     type Said = (u64, char, u16, u64);
 
-    /// What a browser and a server say over a network on which each step takes a millisecond, and the pages.
+    /// Runs a browser and a server over a network in which each step takes a millisecond. Returns
+    /// their messages, and the pages.
     fn browse(json: &str) -> (Vec<Said>, Vec<Transaction>) {
         let config: Config = serde_json::from_str(json).unwrap();
         let plan = || Streams::new(1, 0).stream("plan");
@@ -440,7 +446,7 @@ mod tests {
                 later(1, 1 - end, Event::PeerClosed);
             }
             if let Some(at) = actions.timer {
-                // In place of an earlier one.
+                // The timer replaces an earlier one.
                 events.retain(|(_, other, _, event)| (*other, *event) != (end, Event::Timer));
                 events.push_back((at.as_nanos() / 1_000_000, end, 0, Event::Timer));
             }
@@ -462,7 +468,8 @@ mod tests {
             (0, 'c', 0, 0),
             (2, 'c', 0, 100),
             (3, 's', 0, 2000),
-            // The page is there: the next object on this connection, and a handshake for the other.
+            // The page has arrived: the next object on this connection, and a handshake for the
+            // other.
             (4, 'c', 0, 100),
             (4, 'c', 1, 0),
             (5, 's', 0, 2000),
@@ -489,7 +496,8 @@ mod tests {
             (13, 's', 0, 2000),
             (14, 'c', 0, 100),
             (14, 'c', 1, 0),
-            // Requested at 14 and, with a handshake, at 16 ms: both are being made at the same time.
+            // Requested at 14 and, with a handshake, at 16 ms: both answers are prepared at the
+            // same time.
             (16, 'c', 1, 100),
             (25, 's', 0, 2000),
             (26, 'c', 0, 100),

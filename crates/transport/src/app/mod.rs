@@ -1,9 +1,9 @@
-//! Applications: the sources and sinks of a flow's data. They are sans-I/O, so that the same workload drives
-//! a simulated TCP or real kernel sockets: events come in, actions go out, and the driver (a simulated
-//! endpoint or the socket driver of `emu`) owns the connections.
+//! Applications: the sources and sinks of a flow's data. They do no I/O, so the same workload
+//! drives a simulated TCP or real kernel sockets: events come in, actions go out, and the driver (a
+//! simulated endpoint or the socket driver of `emu`) owns the connections.
 //!
-//! Bytes have no content, so one end cannot tell the other how long a message is. If lengths are random, both
-//! ends draw them from identical streams, the plan.
+//! Bytes have no content, so one end cannot tell the other the length of a message. For random
+//! lengths, both ends draw them from identical streams, the plan.
 
 pub mod bulk;
 pub mod bundles;
@@ -24,7 +24,7 @@ use bentpipe_stage::packet::datagram::Written;
 use bentpipe_stage::Packet;
 
 kinds! {
-    /// The application of a flow, which decides what is sent and when. Both ends run it: the flow's source
+    /// The application of a flow, which determines its traffic. Both ends run it: the flow's source
     /// opens the connection, its destination answers.
     #[schemars(rename = "App")]
     pub enum Config: Workload, tables {
@@ -44,53 +44,63 @@ kinds! {
 
 /// The factory of an application, implemented by its `Config`.
 pub trait Workload {
-    /// Builds the application at one end of a flow. Both ends get identical streams as their `plan`.
+    /// Builds the application at one end of a flow. Both ends get identical streams as their
+    /// `plan`.
     fn build(&self, end: End, plan: Stream) -> Box<dyn App>;
 
-    /// Whether it sends no faster than its transport permits, so that it needs a transport that sets a rate.
+    /// Returns true if the application sends only as fast as its transport permits, so it needs a
+    /// transport that sets a rate.
     fn is_elastic(&self) -> bool;
 
-    /// The rate that it offers in the long run; none if it takes whatever its transport gives.
+    /// Returns the offered rate in the long run; `None` if the application uses all that its
+    /// transport permits.
     fn demand(&self) -> Option<Demand> {
         None
     }
 
-    /// The pages, files or mails that its user asks for, if it sends nothing else.
+    /// Returns the pages, files or mails that the user requests, if the application sends nothing
+    /// else.
     fn transactions(&self) -> Option<Transactions> {
         None
     }
 
-    /// What its destination sends besides the acknowledgments of the transport; nothing by default.
+    /// Returns the traffic of the destination besides the acknowledgments of the transport; nothing
+    /// by default.
     fn answers(&self) -> Answers {
         Answers::Nothing
     }
 
-    /// The number of connections it can have.
+    /// Returns the number of connections of the application.
     fn connections(&self) -> Connections {
         Connections::Fixed(1)
     }
 
-    /// The telephone calls that it stands for, if it does. They need a transport that signals them.
+    /// Returns the telephone calls that the application represents, if any. They need a transport
+    /// that signals them.
     fn calls(&self) -> Option<&calls::Config> {
         None
     }
 
-    /// Whether its user waits for pages, files or messages, for which results are then reported.
+    /// Returns true if the user waits for pages, files or messages, so that results are reported
+    /// for them.
     fn has_transactions(&self) -> bool {
         false
     }
 
-    /// The trace of which the application at the flow's destination writes rows, if any: see [`App::arrived`].
+    /// Returns the trace for which the application at the flow's destination writes rows, if any:
+    /// see [`App::arrived`].
     fn measures(&self) -> Option<&'static Table> {
         None
     }
 
-    /// Whether the application at the flow's source writes rows of that trace, too, under the name `NAME.reverse`.
+    /// Returns true if the application at the flow's source also writes rows of that trace, under
+    /// the name `NAME.reverse`.
     fn measures_both(&self) -> bool {
         false
     }
 
-    /// Whether it writes into its datagrams ([`App::writes`]), for which it needs udp.
+    /// Returns true if the application writes into its datagrams ([`App::writes`]), which needs
+    /// UDP.
     fn writes(&self) -> bool {
         false
     }
@@ -99,7 +109,7 @@ pub trait Workload {
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// What an application with a rate of its own sends.
+/// The offered traffic of an application with its own rate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Demand {
     /// Mean rate of the payload in bit/s, pauses included.
@@ -111,26 +121,26 @@ pub struct Demand {
 /// The pages, files or mails of an application in the long run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Transactions {
-    /// Mean payload of one in bytes that its source sends.
+    /// Mean payload of a transaction that the source sends, in bytes.
     pub there: f64,
-    /// Mean payload of one in bytes that its destination sends.
+    /// Mean payload of a transaction that the destination sends, in bytes.
     pub back: f64,
-    /// Number of them; none if they begin until the run ends.
+    /// Number of transactions; `None` if they begin until the run ends.
     pub count: Option<u64>,
-    /// Mean time between the beginnings of two of them, without transmission and round trips.
+    /// Mean time between the beginnings of two transactions, without transmission and round trips.
     pub pause: Span,
     /// Mean number of round trips that pass in addition.
     pub round_trips: f64,
 }
 
-/// What the destination of an application sends to its source.
+/// The traffic from the destination of an application to its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answers {
-    /// Nothing, or so little that it does not matter to a path: messages of a set-up, receipts.
+    /// Nothing relevant to a path: at most messages of a set-up, or receipts.
     Nothing,
-    /// Messages with so many bytes of payload each.
+    /// Messages with this payload in bytes each.
     Messages(u32),
-    /// As much as its transport carries.
+    /// As much data as the transport carries.
     Stream,
 }
 
@@ -144,7 +154,7 @@ pub enum Connections {
 }
 
 impl Connections {
-    /// The number of connections that are traced.
+    /// Returns the number of connections that are traced.
     pub fn traced(self) -> u16 {
         match self {
             Connections::Fixed(count) => count,
@@ -162,19 +172,20 @@ pub enum End {
     Destination,
 }
 
-/// An event for an application, on one of its connections.
+/// An event for an application on one of its connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The flow's start time has come (source only).
     Start,
-    /// The connection is established (over UDP: at once).
+    /// The connection is established (with UDP, immediately).
     Connected,
     /// Bytes have arrived in order (over UDP: one datagram).
     Received {
-        /// Number of bytes that the event is about.
+        /// Number of bytes received.
         bytes: u64,
     },
-    /// Everything handed over so far has been acknowledged (TCP) or sent (UDP): more may be sent.
+    /// Everything handed over so far has been acknowledged (TCP) or sent (UDP), so more may be
+    /// sent.
     MaySend,
     /// The time requested with [`Actions::timer`] has come. Belongs to no connection.
     Timer,
@@ -186,78 +197,83 @@ pub enum Event {
     Failed,
 }
 
-/// What an application asks of its driver in answer to one event, for the connection that the event is about.
+/// The actions that an application requests of its driver after an event, for the connection of the
+/// event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Actions {
     /// Bytes to send (over UDP: one datagram); `u64::MAX` for an endless stream.
     pub send: u64,
-    /// Whether the connection is to be opened.
+    /// True to open the connection.
     pub connect: bool,
-    /// Close this direction once everything handed over has been sent.
+    /// True to close this direction once everything handed over has been sent.
     pub close: bool,
-    /// Write no more, and close this direction once the send buffer is empty; without a limited buffer, discard what has not been sent.
+    /// True to write no more, and to close this direction once the send buffer is empty; without a
+    /// limited buffer, unsent data is discarded.
     pub stop: bool,
-    /// Raise [`Event::Timer`] then, instead of at any earlier requested time. `None` leaves the timer as it
-    /// is.
+    /// Time of the next [`Event::Timer`], which replaces an earlier request. `None` leaves the
+    /// timer unchanged.
     pub timer: Option<Time>,
-    /// Raise [`Event::Turn`] on this connection next.
+    /// Connection on which [`Event::Turn`] is raised next.
     pub turn: Option<u16>,
-    /// Something that the user waited for is over.
+    /// A transaction that is over.
     pub over: Option<Transaction>,
 }
 
 impl Actions {
-    /// Whether any action concerns the connection of the event.
+    /// Returns true if any action concerns the connection of the event.
     #[inline]
     pub fn concern_connection(&self) -> bool {
         self.connect || self.send > 0 || self.close || self.stop
     }
 
-    /// Whether any action is requested besides a timer and a turn.
+    /// Returns true if any action other than a timer or a turn is requested.
     #[inline]
     pub fn is_something(&self) -> bool {
         self.concern_connection() || self.over.is_some()
     }
 }
 
-/// A unit of work that a user waits for as a whole: a page, a file, a message.
+/// A unit of work for which a user waits as a whole: a page, a file, a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transaction {
     /// Time at which the user requested it.
     pub start: Time,
-    /// Its payload in bytes, without requests and set-up messages.
+    /// Payload of the transaction in bytes, without requests and set-up messages.
     pub bytes: u64,
-    /// Number of its objects or files.
+    /// Number of objects or files.
     pub parts: u32,
-    /// Whether it was completed; otherwise it was aborted.
+    /// True if the transaction was completed, false if it was aborted.
     pub complete: bool,
 }
 
 /// A datagram that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival<'a> {
-    /// Bytes of its payload.
+    /// Size of its payload in bytes.
     pub bytes: u64,
-    /// What the sender wrote into it. `None` if the payload is shorter than [`STAMP_BYTES`], or if that is where a wrong bit
-    /// is (over real sockets; a simulated datagram has no bytes, and keeps its stamp).
+    /// Stamp of the sender. `None` if the payload is shorter than [`STAMP_BYTES`], or if the bit
+    /// error is in the stamp (over real sockets; a simulated datagram has no bytes and keeps its
+    /// stamp).
     pub stamp: Option<Stamp>,
-    /// Whether its payload is as it was sent. If not, a channel has corrupted it and no checksum noticed.
+    /// True if the payload is unchanged. If false, a channel has corrupted it undetected.
     pub intact: bool,
-    /// What the application at the other end wrote into it ([`App::writes`]). Over real sockets with what follows.
+    /// Bytes written by the application at the other end ([`App::writes`]). Over real sockets, the
+    /// bytes after them are included.
     pub content: &'a [u8],
 }
 
-/// What the sender of a datagram writes into it, behind what its application wrote.
+/// The stamp of a datagram, which the sender writes after the bytes of its application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
-    /// Place of the datagram in the order of sending, from 0. Numbers that are missing are lost or still under way.
+    /// Number of the datagram in the order of sending, from 0. Missing numbers are lost or still in
+    /// flight.
     pub number: u32,
     /// Time at which the datagram was sent.
     pub sent: Time,
 }
 
 impl Arrival<'_> {
-    /// A simulated datagram that arrives with `bytes` of payload.
+    /// Creates a simulated datagram that arrives with `bytes` of payload.
     pub fn of(packet: &Packet, bytes: u64, intact: bool) -> Arrival<'_> {
         let stamp = Stamp { number: packet.number, sent: packet.birth };
         let content = packet.body.datagram().unwrap_or_default();
@@ -270,19 +286,21 @@ impl Arrival<'_> {
     }
 }
 
-/// Room that a stamp takes in the payload of a datagram: number, check and time.
+/// Size of a stamp in the payload of a datagram: number, check and time.
 pub const STAMP_BYTES: u64 = 16;
 
-/// One end of an application.
+/// One end of an application, driven by events.
 pub trait App: Send {
-    /// Handles an event at `now` on a connection of the flow. Connections are numbered from 0 in the order in
-    /// which the source opens them; `stream` is the random stream of this end of the flow.
+    /// Handles an event at `now` on a connection of the flow. Connections are numbered from 0 in
+    /// the order in which the source opens them; `stream` is the random stream of this end of the
+    /// flow.
     fn on(&mut self, now: Time, connection: u16, event: Event, stream: &mut Stream, actions: &mut Actions);
 
-    /// A datagram has arrived. An application that measures overrides this; by default it hears of the bytes only
-    /// ([`Event::Received`]). Values that it leaves in `row` become a row of its trace ([`Workload::measures`]).
+    /// Handles an arriving datagram. An application that measures overrides this method; by default
+    /// it only gets the number of bytes ([`Event::Received`]). Values left in `row` become a row of
+    /// its trace ([`Workload::measures`]).
     ///
-    /// A stream (TCP) has no datagrams: there all applications get [`Event::Received`].
+    /// A stream (TCP) has no datagrams: all applications get [`Event::Received`] instead.
     fn arrived(
         &mut self,
         now: Time,
@@ -295,33 +313,36 @@ pub trait App: Send {
         self.on(now, connection, Event::Received { bytes: arrival.bytes }, stream, actions);
     }
 
-    /// The first bytes of the datagram that the application has just asked to send over UDP; zeros follow. By default it writes
-    /// nothing.
+    /// Returns the first bytes of the datagram that the application has just sent over UDP; zeros
+    /// follow. Empty by default.
     fn writes(&mut self) -> Written {
         Written::default()
     }
 
-    /// The number of bytes that the application at the other end wrote at the beginning of this datagram, by what they say. Real
-    /// sockets ask, since what follows is theirs.
+    /// Returns the number of bytes that the application at the other end wrote at the beginning of
+    /// this datagram, derived from their content. Real sockets use it, because they write the bytes
+    /// after them.
     fn written(&self, _datagram: &[u8]) -> usize {
         0
     }
 
-    /// Whether it does nothing when data of a stream arrives ([`Event::Received`]), so that it need not be told.
+    /// Returns true if the application ignores arriving data of a stream ([`Event::Received`]), so
+    /// the event can be omitted.
     fn ignores_received(&self) -> bool {
         false
     }
 
-    /// Writes at the end of the run what it knows about `flow`. The row of a table whose entity is a flow becomes columns of
-    /// the flow.
+    /// Writes the application's report about `flow` at the end of the run. The row of a table whose
+    /// entity is a flow becomes columns of the flow.
     fn report(&self, _flow: &str, _report: &mut Report) {}
 
-    /// Number of transactions that the user has requested and that are neither complete nor aborted.
+    /// Returns the number of requested transactions that are neither complete nor aborted.
     fn pending(&self) -> u64 {
         0
     }
 
-    /// Writes at the end of the run the application's results about the data that arrived here. `incoming` is the name of that
-    /// direction, which is the flow's own at its destination; `lasted` is the time since the start of the flow.
+    /// Writes the application's results about the incoming data at the end of the run. `incoming`
+    /// is the name of that direction, which is the flow's own at its destination; `lasted` is the
+    /// time since the start of the flow.
     fn report_incoming(&self, _incoming: &str, _lasted: Span, _report: &mut Report) {}
 }

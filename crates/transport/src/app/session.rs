@@ -1,9 +1,10 @@
-//! Sessions of set-up messages and a file, each over a connection of its own: the common part of FTP and
+//! Sessions of set-up messages and a file, each over its own connection: the common part of FTP and
 //! e-mail.
 //!
-//! The ends exchange messages in turn, the client first. The file follows at once, in its direction, and both
-//! ends close. A session is over when the last byte has been acknowledged (upload) or has arrived (download).
-//! With a mean gap, sessions start as a Poisson process, whether or not earlier ones have ended.
+//! The ends exchange messages in turn, the client first. The file follows at once, in its
+//! direction, and both ends close. A session is over when the last byte has been acknowledged
+//! (upload) or has arrived (download). With a mean gap, sessions start as a Poisson process,
+//! whether or not earlier ones have ended.
 
 use super::draw::{gap, Sizes};
 use super::{Actions, App, Connections, End, Event, Transaction, Transactions};
@@ -29,7 +30,7 @@ pub enum Direction {
 pub struct Sessions {
     /// Mean size of a file.
     pub size: Size,
-    /// How the sizes are distributed.
+    /// Distribution of the sizes of files.
     pub sizes: Sizes,
     /// Shape of a Pareto distribution.
     pub shape: f64,
@@ -65,12 +66,12 @@ impl Sessions {
         }
     }
 
-    /// How many connections the sessions use.
+    /// Returns the number of connections of the sessions.
     pub fn connections(&self) -> Connections {
         self.every.map_or(Connections::Fixed(1), |_| Connections::Endless)
     }
 
-    /// The sessions in the long run.
+    /// Returns the transactions of the sessions in the long run.
     pub fn transactions(&self) -> Transactions {
         let (client, server) = self.shares();
         let (there, back) = ((client * self.message) as f64, (server * self.message) as f64);
@@ -83,8 +84,8 @@ impl Sessions {
         Transactions { there, back, count, pause: self.every.unwrap_or(Span::ZERO), round_trips: 0.0 }
     }
 
-    /// Adds the problems of these parameters. `things` is what the scenario calls the sessions, and the key
-    /// of their number.
+    /// Adds the problems of these parameters. `things` is the scenario's word for the sessions, and
+    /// the key of their number.
     pub fn check(&self, things: &str, problems: &mut Problems) {
         self.sizes.check(self.size, self.shape, problems);
         if self.message == 0 {
@@ -98,7 +99,7 @@ impl Sessions {
         }
     }
 
-    /// Number of messages from the client and from the server.
+    /// Returns the number of messages from the client and from the server.
     fn shares(&self) -> (u64, u64) {
         (self.messages.div_ceil(2), self.messages / 2)
     }
@@ -122,14 +123,15 @@ impl Files {
         self.waiting.remove(&session).unwrap_or(0)
     }
 
-    /// The session of a connection number, which holds its low 16 bits: the nearest to those drawn so far.
+    /// Returns the session of a connection number, which has its low 16 bits: the nearest to those
+    /// drawn so far.
     fn session(&self, connection: u16) -> u64 {
         let ahead = connection.wrapping_sub(self.drawn as u16).cast_signed();
         self.drawn.saturating_add_signed(ahead.into())
     }
 }
 
-/// A session as seen by one end.
+/// A session as seen by one of its ends.
 struct Session {
     start: Time,
     file: u64,
@@ -161,7 +163,7 @@ impl Client {
         actions.turn = Some(number);
     }
 
-    /// Sends what is due: messages in reply to those received, then the file.
+    /// Sends the messages that are due in reply to received ones, then the file.
     fn go_on(&mut self, connection: u16, actions: &mut Actions) {
         let Some(session) = self.open.get_mut(&connection) else { return };
         let Sessions { message, direction, .. } = self.sessions;

@@ -1,18 +1,23 @@
-//! A telephone call: speech in both directions over RTP (RFC 3550, RFC 3551), with reports over RTCP and a rating by the E-model.
+//! A telephone call: speech in both directions over RTP (RFC 3550, RFC 3551), with reports over
+//! RTCP and a rating by the E-model.
 //!
-//! The source calls, the destination answers with the first packet that arrives there. Each side speaks as the `talker` has it: with
-//! `p59` the two are one conversation. A packet has the RTP header and `frames` frames of the codec; over UDP and IPv4 that makes
-//! 40 bytes and the payload. Both directions share the flow's ports with RTCP (RFC 5761). Headers are true on every clock; the payload
-//! is not speech.
+//! The source calls; the destination answers when the first packet arrives there. Each side speaks
+//! according to `talker`; with `p59` the two sides form one conversation. A packet has the RTP
+//! header and `frames` frames of the codec; over UDP and IPv4 that makes 40 bytes and the payload.
+//! Both directions share the flow's ports with RTCP (RFC 5761). Headers are real in simulations and
+//! emulations; the payload is not speech.
 //!
-//! A call begins, at each side, with an RTCP sender report, which tells the other side when the first sample was spoken; delays from
-//! mouth to ear count from there. Without it (it may be lost) they count from the arrival of the first packet until one comes.
-//! Further reports follow every `rtcp`, with the block of voice metrics of RTCP XR (RFC 3611).
+//! At each side, a call begins with an RTCP sender report, which gives the other side the time of
+//! the first sample; delays from mouth to ear count from there. Without the report (it may be lost)
+//! they count from the arrival of the first packet until a report arrives. Further reports follow
+//! every `rtcp`, with the block of voice metrics of RTCP XR (RFC 3611).
 //!
-//! Results: columns of the flow (`voice_...`, and of `NAME.reverse` for what the caller hears), the table `call_window` with the
-//! quality over time, and the trace `speech` with each packet's fate.
+//! Results: columns of the flow (`voice_...`, and those of `NAME.reverse` for the speech that the
+//! caller hears), the table `call_window` with the quality over time, and the trace `speech` with
+//! each packet's fate.
 //!
-//! Deviations: there is no signalling (a call cannot be refused) and no echo canceller; the interval between reports is not random.
+//! Deviations: there is no signalling (a call cannot be refused) and no echo canceller; the
+//! interval between reports is not random.
 //!
 //! ```toml
 //! app = { kind = "voice", codec = "G.729A", playout = { kind = "fixed", delay = "80 ms" } }
@@ -34,31 +39,37 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Speech codec: "G.711u" (the default), "G.711a", "G.711u+PLC", "G.711a+PLC", "iLBC-20", "iLBC-30", "GSM-FR", "GSM-EFR",
-    /// "AMR-12.2", "Opus-10", "Opus-8", "G.729A" or "G.723.1".
+    /// Speech codec: "G.711u" (the default), "G.711a", "G.711u+PLC", "G.711a+PLC", "iLBC-20",
+    /// "iLBC-30", "GSM-FR", "GSM-EFR", "AMR-12.2", "Opus-10", "Opus-8", "G.729A" or "G.723.1".
     pub codec: String,
-    /// Number of the codec's frames in a packet. If unset, the least that hold 20 ms of speech.
+    /// Number of codec frames in a packet, 1 to 24. If unset, the smallest number that contains 20
+    /// ms of speech.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<Frames>,
-    /// The talker at each side, who decides when there is speech; the conversation of ITU-T P.59 by default.
+    /// Talk spurts of both sides. Default: a conversation by ITU-T P.59.
     pub talker: talker::Config,
-    /// Whether packets without speech are not sent; true by default. If false, the talker does not matter.
+    /// True if packets without speech are not sent (silence suppression). If false, the talker has
+    /// no effect. Default true.
     pub silence_suppression: bool,
-    /// Whether suppressed silence begins with comfort noise, repeated as the codec has it; true by default.
+    /// True if suppressed silence begins with comfort noise, repeated at the codec's interval.
+    /// Default true.
     pub comfort_noise: bool,
-    /// De-jitter buffer at both ears; fixed with 60 ms by default.
+    /// De-jitter buffer at both ends. Default: a fixed buffer of 60 ms.
     pub playout: playout::Config,
-    /// How much faster the clock of the flow's destination runs than that of its source, in parts per million; 0 by default.
+    /// Skew: rate difference of the clock at the flow's destination from that at its source, in
+    /// parts per million; positive if it is faster. Default 0.
     pub skew: Real<-1_000_000, 1_000_000>,
-    /// Time between RTCP reports, 5 s by default (RFC 3550, section 6.2); with 0 s there is only the one with which a call begins.
+    /// Time between RTCP reports. Default 5 s (RFC 3550, section 6.2). With 0 s there is only the
+    /// report at the beginning of a call.
     pub rtcp: Span,
-    /// Advantage factor A of the E-model, 0 by default: what users forgive a call for being possible at all (G.107; up to 20 for
-    /// places that are hard to reach, over several satellite hops). Ratings are given with and without it.
+    /// Advantage factor A of the E-model, 0 to 20: the tolerance of users for the convenience of
+    /// the access (G.107; up to 20 for places that are hard to reach, over several satellite hops).
+    /// Ratings are given with and without it. Default 0.
     pub advantage: Count<0, 20>,
     /// Length of the call. If unset, it lasts until the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<Span>,
-    /// Length of the windows for which the table `call_window` rates the call, 10 s by default.
+    /// Length of the windows for which the table `call_window` rates the call. Default 10 s.
     pub window: Span,
 }
 
@@ -110,10 +121,12 @@ pub static CALL: Table = Table {
     ],
 };
 
-/// Length from which a call in which nothing arrives is rated: a shorter one may have packets on the way.
+/// Duration from which a call without arriving packets is rated. Packets of a shorter call may
+/// still be in flight.
 pub const SILENT: Span = Span::from_secs(1);
 
-/// The row of [`CALL`] for a listener who hears nothing. It is not known how many packets were sent.
+/// Returns the row of [`CALL`] for a listener who hears nothing. The number of sent packets is
+/// unknown.
 fn silent() -> [f64; 16] {
     let mut row = [f64::NAN; 16];
     let columns = CALL.columns.iter().map(|column| column.name);
@@ -145,7 +158,7 @@ pub static WINDOWS: Table = Table {
     ],
 };
 
-/// Trace of when each packet of speech is played.
+/// Trace of the playout of each packet of speech.
 pub static SPEECH: Table = Table {
     name: "speech",
     entity: "flow",
@@ -276,17 +289,17 @@ impl Workload for Config {
     }
 }
 
-/// What one side of a call has received so far.
+/// The received speech of one side of a call.
 #[derive(Default)]
 struct Ear {
-    /// Beginning of the present window, and the windows that have ended.
+    /// Beginning of the present window, and the completed windows.
     window: Time,
     windows: Vec<(Time, Totals)>,
     /// Sequence number of the last packet, unwrapped.
     sequence: i64,
-    /// Whether the time at which the other side's first sample was spoken is known.
+    /// True if the time of the other side's first sample is known.
     placed: bool,
-    /// Time stamp from which positions in the other side's speech count.
+    /// Time stamp that is the origin of positions in the other side's speech.
     zero: Option<u32>,
     /// Last sender report: the middle 32 bits of its NTP time, and its arrival.
     last: Option<(u32, Time)>,
@@ -312,12 +325,12 @@ struct Telephone {
     report: Time,
     /// Number of RTP packets sent, and of bytes of their payloads.
     sent: (u32, u32),
-    /// Contents of the datagram that is being sent.
+    /// Contents of the present datagram.
     writes: Written,
 }
 
 impl Telephone {
-    /// Begins to speak, with a report.
+    /// Begins to speak, and sends the first report.
     fn begin(&mut self, now: Time, actions: &mut Actions) {
         let Some(spurts) = self.spurts.take() else { return };
         self.begun = Some(now);
@@ -327,7 +340,7 @@ impl Telephone {
         self.wait(actions);
     }
 
-    /// Time at which the call ends.
+    /// Returns the time at which the call ends.
     fn end(&self) -> Time {
         self.begun.zip(self.config.length).map_or(Time::MAX, |(begun, length)| begun + length)
     }
@@ -388,7 +401,7 @@ impl Telephone {
         };
     }
 
-    /// The report about the other side's stream.
+    /// Returns the report about the other side's stream.
     fn heard(&mut self, now: Time) -> Option<(Block, VoipMetrics)> {
         let (ssrc, jitter, highest) = self.receiver.status()?;
         let totals = self.receiver.totals();

@@ -1,12 +1,13 @@
-//! Where the packets of a send buffer end. Linux prepares unsent data in packets of up to 64 KB ([`super::writer`]), and a
-//! burst ([`super::bursts`]) does not cross the end of its packet.
+//! The ends of the packets in a send buffer. Linux prepares unsent data in packets of up to 64 KB
+//! ([`super::writer`]), and a burst ([`super::bursts`]) does not cross the end of its packet.
 //!
 //! - A program that writes fills up the last packet before it begins another.
-//! - A packet of which a part has left keeps its end, unless it is the last one and is filled up again.
+//! - A packet that has been sent in part keeps its end, unless it is the last one and is filled up
+//!   again.
 
 use std::collections::VecDeque;
 
-/// Packets of the same size, one after the other; the last one may be shorter.
+/// Consecutive packets of the same size; the last one may be shorter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Run {
     begin: u64,
@@ -15,23 +16,24 @@ struct Run {
 }
 
 impl Run {
-    /// Returns where the last packet begins.
+    /// Returns the position at which the last packet begins.
     fn last(&self) -> u64 {
         self.begin + (self.end - self.begin - 1) / self.size * self.size
     }
 }
 
-/// The ends of the packets that hold unsent data.
+/// The ends of the packets that contain unsent data.
 #[derive(Clone, Default, Debug)]
 pub struct Borders {
-    /// End of the packet in which the next byte to be sent was last.
+    /// End of the packet that contained the next byte to be sent at the last call.
     first: u64,
-    /// What is in the buffer after that.
+    /// The packets after that one.
     runs: VecDeque<Run>,
 }
 
 impl Borders {
-    /// Returns the end of the packet that holds position `nxt`, which does not decrease. It is `nxt` if nothing was written there.
+    /// Returns the end of the packet that contains position `nxt`, which must not decrease; `nxt`
+    /// if nothing was written there.
     #[inline]
     pub fn end_of(&mut self, nxt: u64) -> u64 {
         if self.first <= nxt {
@@ -54,7 +56,8 @@ impl Borders {
         };
     }
 
-    /// Returns where the last packet of what is unsent from `nxt` begins. It is `nxt` if there is only one, or none.
+    /// Returns the beginning of the last packet of the unsent data from `nxt`; `nxt` if there is at
+    /// most one packet.
     pub fn last(&mut self, nxt: u64) -> u64 {
         let first = self.end_of(nxt);
         match self.runs.back() {
@@ -63,7 +66,8 @@ impl Borders {
         }
     }
 
-    /// Records that the last packet of what is unsent from `nxt` now ends at `end`, or that the first one was written.
+    /// Records that the last packet of the unsent data from `nxt` now ends at `end`, or that the
+    /// first one was written.
     pub fn grown(&mut self, nxt: u64, end: u64) {
         let first = self.end_of(nxt);
         match self.runs.pop_back() {
@@ -91,7 +95,7 @@ impl Borders {
 mod tests {
     use super::*;
 
-    /// The ends of the packets that follow from `nxt`.
+    /// Returns the ends of the packets after `nxt`.
     fn ends(borders: &Borders, mut nxt: u64) -> Vec<u64> {
         let mut borders = borders.clone();
         let mut ends = Vec::new();
@@ -109,14 +113,14 @@ mod tests {
         borders.grown(1, 101);
         assert_eq!(borders.last(41), 41, "the part of a packet that has not left");
         assert_eq!(ends(&borders, 1), [101]);
-        // A part has left, and the rest is filled up again.
+        // A part has been sent, and the rest is filled up again.
         borders.grown(41, 141);
         assert_eq!(ends(&borders, 41), [141]);
         borders.added(141, 341, 100);
         borders.added(341, 601, 200);
         assert_eq!(borders.last(41), 541);
         assert_eq!(ends(&borders, 41), [141, 241, 341, 541, 601]);
-        // What was taken from a packet does not move its end.
+        // Bytes taken from a packet do not move its end.
         assert_eq!(ends(&borders, 150), [241, 341, 541, 601]);
         borders.grown(150, 741);
         assert_eq!(ends(&borders, 150), [241, 341, 541, 741]);

@@ -1,90 +1,102 @@
-//! Bursts: how much of what the window permits leaves together, as Linux prepares packets for segmentation
-//! offload even where an interface divides them (commit "tcp: switch to GSO being always on", 2018).
+//! Bursts: the part of the window that leaves together. Linux prepares packets for segmentation
+//! offload, even if the interface cannot divide them (commit "tcp: switch to GSO being always on",
+//! 2018).
 //!
-//! - A burst holds what the pacing rate carries in 1/1024 s, at least two segments (sysctl
-//!   tcp_min_tso_segs; one where a congestion control that sets the rate itself paces below 1.2 Mbit/s, as
-//!   BBR) and at most 64 KB. Up to a few milliseconds of round-trip time it is larger, by 64 KB halved for
-//!   each 512 us of the smallest round-trip time (sysctl tcp_tso_rtt_log, 9). A burst is at most half of the
-//!   window. Without pacing the rate is that with which the window of the last acknowledgment would be paced ([`super::pacing`]).
-//! - Less than a full burst waits for the next acknowledgment (commits "tcp: tso: restore IW10 after TSO
-//!   autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors; sysctl
-//!   tcp_tso_win_divisor, 3), unless something makes it worth sending: a recovery is in progress, nothing was
-//!   sent, nor held back by the pacing rate, within the last millisecond, a third of the window is free, or the next
-//!   acknowledgment is far off: it is expected a smoothed round-trip time after the first outstanding segment was sent,
-//!   and that is in more than 1 ms, or half of a shorter round-trip time (commit "tcp: fix tcp_tso_should_defer() vs large RTT", 2025; also in maintained older series).
-//! - Unsent data is in packets ([`super::borders`]), and a burst is of one packet. What a packet lacks for the burst that may
-//!   leave is taken from the packet after it (commit "tcp: try to send bigger TSO packets", 2024). The last segment of a
-//!   packet, and a rest that may leave whole, do not wait, because nothing would be added to them. The rest of the buffer's last
-//!   packet does, unless the connection is closed behind it: the program may write more. Nothing waits while the program writes what
-//!   leaves at once.
-//! - Retransmitted segments are a burst if they were sent as one, or as a part of one that has not been divided since, by what a window
-//!   had room for or by a probe.
-//! - A burst that the receive window cuts short ends with what is left of the window, even if that is less
-//!   than a segment, as long as it begins with a whole one.
+//! - A burst contains the data that the pacing rate carries in 1/1024 s, at least two segments
+//!   (sysctl tcp_min_tso_segs; one where a congestion control that sets the rate itself paces below
+//!   1.2 Mbit/s, as BBR) and at most 64 KB. For round-trip times up to a few milliseconds it is
+//!   larger, by 64 KB halved for each 512 us of the smallest round-trip time (sysctl
+//!   tcp_tso_rtt_log, 9). A burst is at most half of the window. Without pacing, the rate is that
+//!   at which the window of the last acknowledgment would be paced ([`super::pacing`]).
+//! - An incomplete burst waits for the next acknowledgment (commits "tcp: tso: restore IW10 after
+//!   TSO autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors; sysctl
+//!   tcp_tso_win_divisor, 3), except in these cases: a recovery is in progress; nothing was sent,
+//!   nor held back by the pacing rate, within the last millisecond; a third of the window is free;
+//!   or the next acknowledgment is far off. The next acknowledgment is expected a smoothed
+//!   round-trip time after the first outstanding segment was sent; it is far off if that is in more
+//!   than 1 ms, or half of a shorter round-trip time (commit "tcp: fix tcp_tso_should_defer() vs
+//!   large RTT", 2025; also in maintained older series).
+//! - Unsent data is in packets ([`super::borders`]), and a burst belongs to one packet. If the
+//!   packet is too short for the burst that may leave, the rest is taken from the next packet
+//!   (commit "tcp: try to send bigger TSO packets", 2024). The last segment of a packet, and a
+//!   remainder that may leave as a whole, do not wait, because nothing would be added to them. The
+//!   remainder of the buffer's last packet waits, unless the connection is closed after it: the
+//!   program may write more. Nothing waits while the program writes data that leaves at once.
+//! - Retransmitted segments form a burst if they were sent as one, or as a part of one that has not
+//!   been divided since, by the limit of a window or by a probe.
+//! - A burst that the receive window cuts short ends with the rest of the window, even if that is
+//!   less than a segment, provided that the burst begins with a whole one.
 //!
-//! Source: the commits' messages, Documentation/networking/ip-sysctl.rst, and segments of Linux seen in
-//! virtual time (docs/measured-linux.md).
+//! Source: the commits' messages, Documentation/networking/ip-sysctl.rst, and segments of Linux
+//! observed in virtual time (docs/measured-linux.md).
 
 use super::pacing::Pacing;
 use super::scoreboard::in_flight;
 use bentpipe_congestion::interface::{State, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
 
-/// A third of the window leaves without waiting for more.
+/// Divisor of the window: a third of the window leaves without waiting for more.
 const WINDOW_DIVISOR: u64 = 3;
 
-/// Largest payload of a burst, and of a packet of the send buffer: 64 KiB less the room that Linux keeps for headers. Linux
-/// 6.18 sends 65160 bytes over a veth device, that is 45 segments with timestamps.
+/// Maximum payload of a burst, and of a packet of the send buffer: 64 KiB minus the room that Linux
+/// reserves for headers. Linux 6.18 sends 65160 bytes over a veth device, that is 45 segments with
+/// timestamps.
 pub(super) const MOST: u64 = 65_215;
 
-/// Pause after which less than a full burst leaves.
+/// Pause after which an incomplete burst leaves.
 const PAUSE: Span = Span::from_millis(1);
 
-/// An acknowledgment that is expected within this time is worth waiting for.
+/// Time within which an expected acknowledgment is worth waiting for.
 const SOON: Span = Span::from_millis(1);
 
-/// A burst is what the pacing rate carries in 2^-10 s.
+/// Binary logarithm of the bursts per second: a burst is the data that the pacing rate carries in
+/// 2^-10 s.
 const PACING_SHIFT: u32 = 10;
 
-/// A burst's 64 KiB are halved for every 2^9 us of the smallest round-trip time.
+/// Binary logarithm of the microseconds of the smallest round-trip time that halve a burst's 64
+/// KiB.
 const RTT_LOG: u32 = 9;
 
-/// Bytes per second below which bursts may be single segments if the congestion control sets the rate, as BBR.
+/// Bytes per second below which bursts may be single segments if the congestion control sets the
+/// rate, as BBR.
 const SLOW: u64 = 1_200_000 / 8;
 
-/// What the window, the other end and the application permit.
+/// The limits of the window, the other end and the application.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
     /// Position of the next byte.
     pub start: u64,
-    /// Bytes that the application has handed over.
+    /// Number of bytes that the application has handed over.
     pub available: u64,
-    /// Bytes of these in the packet that is sent next.
+    /// Number of these bytes in the packet that is sent next.
     pub packet: u64,
-    /// Whether more may be written into that packet: nothing is behind it, and the connection is not closed.
+    /// True if more may be written into that packet: it is the last one, and the connection is not
+    /// closed.
     pub grows: bool,
-    /// Whether the program has just filled up that packet and goes on writing.
+    /// True if the program has just filled up that packet and continues to write.
     pub writes: bool,
-    /// Bytes that the send buffer holds.
+    /// Capacity of the send buffer in bytes.
     pub buffered: u64,
-    /// Bytes within the receive window.
+    /// Number of bytes within the receive window.
     pub usable: u64,
     /// The receive window that the other end offers, in bytes.
     pub window: u64,
-    /// When the first outstanding segment was last sent.
+    /// Time at which the first outstanding segment was last sent.
     pub first_sent: Option<Time>,
 }
 
-/// What happens to the segments that may leave.
+/// The decision about the segments that may leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Plan {
     /// The segments leave together, as one burst.
     Leaves,
-    /// They wait for the next acknowledgment, to leave with more that the congestion window then permits.
+    /// The segments wait for the next acknowledgment, to leave with more that the congestion window
+    /// then permits.
     WaitsForCongestionWindow,
-    /// The same for the receive window.
+    /// The segments wait for the next acknowledgment, to leave with more that the receive window
+    /// then permits.
     WaitsForReceiveWindow,
-    /// The windows permit all that was written; they wait for more.
+    /// The segments wait for more data: the windows permit all that was written.
     WaitsForData,
 }
 
@@ -93,22 +105,23 @@ pub enum Plan {
 pub struct Bursts {
     on: bool,
     whole: bool,
-    /// Whether the congestion control sets the pacing rate itself.
+    /// True if the congestion control sets the pacing rate itself.
     sets_rate: bool,
-    /// Whether the present burst is of new data.
+    /// True if the present burst is of new data.
     fresh: bool,
-    /// Position of the next byte of the present burst, and number of bytes of it that have not left.
+    /// Position of the next byte of the present burst, and the number of its bytes that have not
+    /// left.
     next: u64,
     left: u64,
-    /// Whether some of it has left.
+    /// True if a part of the burst has left.
     begun: bool,
-    /// Time at which a segment last left.
+    /// Time at which the last segment left.
     last: Time,
 }
 
 impl Bursts {
-    /// Creates the state before anything is sent. `on`: segments leave in bursts; `whole`: each burst is one
-    /// packet; `sets_rate`: the congestion control sets the pacing rate itself.
+    /// Creates the state before anything is sent. `on`: segments leave in bursts; `whole`: each
+    /// burst is one packet; `sets_rate`: the congestion control sets the pacing rate itself.
     pub fn new(on: bool, whole: bool, sets_rate: bool) -> Bursts {
         Bursts {
             on: on || whole,
@@ -122,19 +135,20 @@ impl Bursts {
         }
     }
 
-    /// Whether segments leave in bursts.
+    /// Returns true if segments leave in bursts.
     #[inline]
     pub fn are_on(&self) -> bool {
         self.on
     }
 
-    /// Whether the segments of a burst are one packet.
+    /// Returns true if the segments of a burst are one packet.
     #[inline]
     pub fn are_whole(&self) -> bool {
         self.whole
     }
 
-    /// Number of bytes of the present burst that have not left, if the next one is at `start`.
+    /// Returns the number of bytes of the present burst that have not left, if its next byte is at
+    /// `start`.
     #[inline]
     pub fn left(&self, start: u64, fresh: bool) -> u64 {
         if self.next == start && self.fresh == fresh {
@@ -144,13 +158,13 @@ impl Bursts {
         }
     }
 
-    /// Whether a segment from `start` would continue a burst.
+    /// Returns true if a segment from `start` would continue a burst.
     #[inline]
     pub fn continues(&self, start: u64, fresh: bool) -> bool {
         self.on && self.begun && self.left(start, fresh) > 0
     }
 
-    /// Records that a segment leaves. Returns whether it continues a burst.
+    /// Records that a segment leaves. Returns true if it continues a burst.
     #[inline]
     pub fn sent(&mut self, now: Time, start: u64, payload: u32, fresh: bool) -> bool {
         if !self.on {
@@ -170,7 +184,7 @@ impl Bursts {
         self.left = 0;
     }
 
-    /// Returns the largest number of segments of a burst of retransmissions.
+    /// Returns the maximum number of segments of a burst of retransmissions.
     pub fn most_again(&self, pacing: &Pacing, state: &State) -> u32 {
         let room = state.snd_cwnd.saturating_sub(in_flight(state)).max(1);
         self.segments(pacing, state).min(room)
@@ -211,7 +225,7 @@ impl Bursts {
         Plan::Leaves
     }
 
-    /// Whether less than a full burst waits.
+    /// Returns true if an incomplete burst waits.
     fn waits(&self, now: Time, limit: u64, room: &Room, pacing: &Pacing, state: &State) -> bool {
         let window = room.window.min(u64::from(state.snd_cwnd) * u64::from(state.mss_cache));
         let srtt = Span::from_nanos(1_000 / 8 * u64::from(state.srtt_us));
@@ -222,12 +236,12 @@ impl Bursts {
             && room.first_sent.is_some_and(|sent| now.since(sent) + soon >= srtt)
     }
 
-    /// Number of segments of a full burst.
+    /// Returns the number of segments of a full burst.
     #[inline]
     fn segments(&self, pacing: &Pacing, state: &State) -> u32 {
         let slow = self.sets_rate && state.sk_pacing_rate < SLOW;
         let least = if slow { 1 } else { 2 };
-        // Without a division, as mostly.
+        // The usual case, without a division.
         if state.rtt_min_us >= 32 << RTT_LOG && pacing.carries_less(least + 1, state) {
             return least;
         }
@@ -254,8 +268,8 @@ mod tests {
         Time::ZERO + Span::from_micros(microseconds)
     }
 
-    /// A window of `cwnd` segments of which `free` are free, and a round-trip time of 100 ms; the first outstanding
-    /// segment left at 0.
+    /// Returns a window of `cwnd` segments of which `free` are free, and a round-trip time of 100
+    /// ms; the first outstanding segment left at 0.
     fn sending(cwnd: u32, free: u32) -> (Bursts, Pacing, State, Room) {
         let state = State {
             mss_cache: SIZE as u32,
@@ -299,7 +313,7 @@ mod tests {
             (state.sk_pacing_rate, state.rtt_min_us) = (rate, rtt);
             assert_eq!(bursts.segments(&pacing, &state), expected, "{rate} {rtt}");
         }
-        // A single segment is BBR's own choice: others that are paced send at least two.
+        // A single segment is BBR's own choice: other paced bursts have at least two.
         (state.sk_pacing_rate, state.rtt_min_us, bursts.sets_rate) = (100_000, 100_000, false);
         assert_eq!(bursts.segments(&pacing, &state), 2);
     }
@@ -346,7 +360,8 @@ mod tests {
         assert!(waits(&|_, _, room| room.packet = 2 * SIZE));
     }
 
-    /// By captures of Linux 6.12: two segments that end a full send buffer leave with the next acknowledgment.
+    /// By captures of Linux 6.12: two segments that end a full send buffer leave with the next
+    /// acknowledgment.
     #[test]
     fn the_rest_of_the_last_packet_waits_though_it_may_leave_whole() {
         let (mut bursts, mut pacing, mut state, mut room) = sending(600, 3);

@@ -1,50 +1,52 @@
-//! The clock by which timers expire.
+//! The clock of TCP's timers.
 //!
-//! - *Exact*: a timer expires when its wait is over.
+//! - *Exact*: a timer expires at the end of its wait.
 //! - *Ticks* (BSD, [`Config`]'s `timer_tick`): at the first tick after that.
-//! - *Jiffies* (Linux, [`Config`]'s `jiffy`): a wait is rounded up to whole jiffies and counted from the jiffy that has
-//!   begun. A timer expires at the end of the step of the timer wheel in which that falls, so never early, and late by up
-//!   to a step. Longer waits have longer steps (kernel/time/timer.c, since Linux 4.8; "Reinventing the timer wheel",
-//!   LWN.net, 2015):
+//! - *Jiffies* (Linux, [`Config`]'s `jiffy`): a wait is rounded up to whole jiffies and counted
+//!   from the present jiffy. A timer expires at the end of the step of the timer wheel that
+//!   contains that time, so never early, and late by up to a step. Longer waits have longer steps
+//!   (kernel/time/timer.c, since Linux 4.8; "Reinventing the timer wheel", LWN.net, 2015):
 //!
 //! | wait in jiffies | below 63 | below 504 | below 4032 | below 32256 | more |
 //! | --- | --- | --- | --- | --- | --- |
 //! | step in jiffies | 1 | 8 | 64 | 512 | 4096 |
 //!
-//! Steps end where the count of jiffies is a multiple of them, which begins 300 s before 2^32.
+//! Steps end at multiples of their length in the count of jiffies, which begins 300 s before 2^32.
 //!
-//! With jiffies of 4 ms an acknowledgment that is delayed by 40 ms leaves after 40 to 44 ms, and a time-out of 1 s is over
-//! after 1 to 1.032 s. Linux paces packets, and delays acknowledgments of a hole, by timers that are exact.
+//! With jiffies of 4 ms, an acknowledgment that is delayed by 40 ms leaves after 40 to 44 ms, and a
+//! time-out of 1 s expires after 1 to 1.032 s. Linux paces packets, and delays acknowledgments of a
+//! hole, with exact timers.
 
 use super::Config;
 use bentpipe_core::{Span, Time};
 
-/// Waits of a level of the wheel are shorter than this many of its steps.
+/// Number of steps of a level of the wheel that exceeds its waits.
 const STEPS: u64 = 63;
-/// A step of a level is as long as this power of two of the level's before it.
+/// Binary logarithm of the ratio of the steps of consecutive levels.
 const LEVEL_SHIFT: u32 = 3;
-/// The last level that is distinguished here: waits of 2 minutes and more.
+/// The last level that is modelled: waits of 2 minutes and more.
 const LEVELS: u32 = 4;
-/// For how long hosts have counted jiffies when a run begins: as long as the guests of the clock `kernel`, so that timers
-/// expire at the same times in both.
+/// Age of the hosts' jiffies at the start of a run: that of the guests of the clock `kernel`, so
+/// that timers expire at the same times in both.
 const AGE: Span = Span::from_secs(10);
-/// Linux begins to count 300 s before 2^32 jiffies (INITIAL_JIFFIES), which decides where steps of 64 jiffies and more end.
+/// Wrap of the count of jiffies. Linux begins to count 300 s before it (INITIAL_JIFFIES), which
+/// determines the ends of steps of 64 jiffies and more.
 const WRAP: u64 = 1 << 32;
 const BEFORE_WRAP: Span = Span::from_secs(300);
 
 /// The clock of one end of a connection. Periods are in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clock {
-    /// Timers expire when their wait is over.
+    /// An exact clock: timers expire at the end of their wait.
     Exact,
-    /// BSD's, of ticks of this period.
+    /// BSD's clock, with ticks of this period.
     Ticks(u32),
-    /// Linux', of jiffies of this period.
+    /// Linux' clock, with jiffies of this period.
     Jiffies(u32),
 }
 
 impl Clock {
-    /// The clock of time-outs.
+    /// Returns the clock of time-outs.
     pub fn of_time_outs(config: &Config) -> Clock {
         match period(config.timer_tick) {
             0 => Clock::of_jiffies(config),
@@ -52,7 +54,7 @@ impl Clock {
         }
     }
 
-    /// The clock of what BSD's ticks do not time: exact unless there are jiffies.
+    /// Returns the clock of waits that BSD's ticks do not time: exact unless there are jiffies.
     pub fn of_jiffies(config: &Config) -> Clock {
         match period(config.jiffy) {
             0 => Clock::Exact,
@@ -60,7 +62,7 @@ impl Clock {
         }
     }
 
-    /// Returns when a timer expires that was set at `now` for `wait`.
+    /// Returns the expiry of a timer that was set at `now` for `wait`.
     #[inline]
     pub fn expiry(self, now: Time, wait: Span) -> Time {
         let exact = now + wait;
@@ -89,18 +91,18 @@ impl Clock {
     pub fn between(self, earlier: Time, later: Time) -> Span {
         let Clock::Jiffies(jiffy) = self else { return later.since(earlier) };
         let jiffy = u64::from(jiffy);
-        // Without the number that counting begins with, which takes a division.
+        // The initial value of the count is left out, because it takes a division.
         Span::from_nanos((of_host(later, jiffy) - of_host(earlier, jiffy)) * jiffy)
     }
 
-    /// Returns `span` without the part of a jiffy at its end.
+    /// Returns `span` rounded down to whole jiffies.
     #[inline]
     pub fn whole(self, span: Span) -> Span {
         let Clock::Jiffies(jiffy) = self else { return span };
         Span::from_nanos(span.as_nanos() / u64::from(jiffy) * u64::from(jiffy))
     }
 
-    /// Returns the least number of whole jiffies that last at least `span`.
+    /// Returns `span` rounded up to whole jiffies.
     #[inline]
     pub fn round_up(self, span: Span) -> Span {
         let Clock::Jiffies(jiffy) = self else { return span };
@@ -108,25 +110,25 @@ impl Clock {
     }
 }
 
-/// The number with which a host begins to count jiffies.
+/// Returns the initial count of a host's jiffies.
 #[inline]
 fn first(jiffy: u64) -> u64 {
     WRAP.saturating_sub(BEFORE_WRAP.as_nanos() / jiffy)
 }
 
-/// The number of the jiffy that a host has begun.
+/// Returns the number of the host's present jiffy.
 #[inline]
 fn count(at: Time, jiffy: u64) -> u64 {
     first(jiffy) + of_host(at, jiffy)
 }
 
-/// The number of jiffies that a host has counted.
+/// Returns the number of jiffies that a host has counted.
 #[inline]
 fn of_host(at: Time, jiffy: u64) -> u64 {
     at.as_nanos().saturating_add(AGE.as_nanos()) / jiffy
 }
 
-/// A period of a scenario, at most 1 s.
+/// Returns a period of a scenario, at most 1 s.
 fn period(span: Span) -> u32 {
     u32::try_from(span.as_nanos()).unwrap_or(u32::MAX)
 }
@@ -143,9 +145,11 @@ mod tests {
 
     #[test]
     fn a_timer_of_linux_expires_at_the_end_of_its_step_of_the_wheel() {
-        // The documented steps at 250 Hz: 4 ms below 256 ms, 32 ms below 2 s, 256 ms below 16 s. Steps of 32 ms end
-        // 16 ms after the run's whole ones, because 10 s are 312 times 32 ms and 16 ms; those of 256 ms end 16 ms before the whole ones, because the
-        // count begins 300 s before 2^32. Time-outs of 2.112 and 2.304 s that Linux 6.12 set at 8.592 and 10.128 s expired at 10.96 and 12.496 s.
+        // The documented steps at 250 Hz: 4 ms below 256 ms, 32 ms below 2 s, 256 ms below 16 s.
+        // Steps of 32 ms end 16 ms after the run's whole ones, because 10 s are 312 times 32 ms and
+        // 16 ms; those of 256 ms end 16 ms before the whole ones, because the count begins 300 s
+        // before 2^32. Time-outs of 2.112 and 2.304 s that Linux 6.12 set at 8.592 and 10.128 s
+        // expired at 10.96 and 12.496 s.
         for (now, wait, at) in [
             (0, 40, 44),
             (3, 40, 44),

@@ -1,23 +1,26 @@
-//! How long an acknowledgment of in-order data may be delayed (RFC 1122, section 4.2.3.2).
+//! The delay of acknowledgments of in-order data (RFC 1122, section 4.2.3.2).
 //!
-//! One full segment waits for the next, or for the timer. The timer is `delayed_ack_timeout`, or follows the
-//! time between segments as in Linux, from `delayed_ack_min` (40 ms) up:
+//! One full segment waits for the next, or for the timer. The timer is `delayed_ack_timeout`, or
+//! follows the time between segments as in Linux, from `delayed_ack_min` (40 ms) up:
 //!
-//! - Only segments in order count (seen in Linux 6.12). One that arrives within half the minimum delay moves the delay halfway towards
-//!   the minimum; one that arrives later but within the delay sets it to half of itself plus the time that has passed. A timer
-//!   that expires doubles it.
-//! - It never exceeds the round-trip time, if that is known and above the minimum, nor `delayed_ack_timeout`.
-//! - The first `quick_acks` acknowledgments are sent at once, so that slow start is not held up; likewise
-//!   after a pause longer than the retransmission time-out, and when the sender retransmits what has already
-//!   arrived.
-//! - Segments that let the receiver's window grow ([`super::receiver`]) are also acknowledged at once, and
-//!   those acknowledgments are not counted.
-//! - A segment with PSH is acknowledged as soon as the application has read it with `ack_pushed`, because its sender may wait for the acknowledgment (commit "tcp:
-//!   fix delayed ACKs for MSS boundary condition", 2023).
-//! - An acknowledgment that is sent does not stop the timer. It finds nothing to do, unless segments behind a hole share an acknowledgment
-//!   by then, which it sends (seen in Linux 6.12 and 7.3).
-//! - A connection that soon answers data with data is interactive: its acknowledgments travel with the
-//!   answers, so none is quick.
+//! - Only segments in order count (observed in Linux 6.12). A segment that arrives within half the
+//!   minimum delay moves the delay halfway towards the minimum. One that arrives later but within
+//!   the delay sets it to half the delay plus the elapsed time. A timer that expires doubles it.
+//! - The delay never exceeds the round-trip time, if that is known and above the minimum, nor
+//!   `delayed_ack_timeout`.
+//! - The first `quick_acks` acknowledgments are sent at once, so that slow start is not delayed.
+//!   The same applies after a pause longer than the retransmission time-out, and when the sender
+//!   retransmits data that has already arrived.
+//! - Segments by which the receiver's window grows ([`super::receiver`]) are also acknowledged at
+//!   once, and these acknowledgments are not counted.
+//! - With `ack_pushed`, a segment with PSH is acknowledged as soon as the application has read it,
+//!   because its sender may wait for the acknowledgment (commit "tcp: fix delayed ACKs for MSS
+//!   boundary condition", 2023).
+//! - Sending an acknowledgment does not stop the timer. Its expiry has no effect, unless segments
+//!   after a hole share a pending acknowledgment by then, which is sent (observed in Linux 6.12 and
+//!   7.3).
+//! - A connection that soon answers data with data is interactive: its acknowledgments travel with
+//!   the answers, so none is quick.
 
 use super::clock::Clock;
 use super::rtt::Estimator;
@@ -35,13 +38,13 @@ pub(super) struct DelayedAck {
     quick_start: u32,
     /// The adapted delay; zero before the first data.
     delay: Span,
-    /// Number of acknowledgments to be sent at once.
+    /// Number of acknowledgments that are still quick.
     quick: u32,
-    /// When data last arrived in order.
+    /// Time at which data last arrived in order.
     last: Time,
     interactive: bool,
     timer: Timer,
-    /// When the delay of data in order was last started, and for how long.
+    /// Start and duration of the last delay of in-order data.
     started: (Time, Span),
 }
 
@@ -62,7 +65,8 @@ impl DelayedAck {
         }
     }
 
-    /// Handles data that arrives in order. `room`: full segments that the window holds, a division that is rarely needed.
+    /// Handles arriving in-order data. `room` returns the number of full segments in the window;
+    /// the division is rarely needed.
     #[inline]
     pub fn arrived(&mut self, now: Time, path: &Estimator, room: impl Fn() -> u64) {
         if self.adapts() {
@@ -98,14 +102,15 @@ impl DelayedAck {
         }
     }
 
-    /// Makes the next acknowledgments quick, at most so many.
+    /// Makes the next acknowledgments quick, at most `most`.
     fn hurry(&mut self, room: u64, most: u32) {
         let most = most.min(self.quick_start);
         self.quick = self.quick.max(most.min((room / 2).max(2) as u32)).min(self.quick_start);
     }
 
-    /// Makes the next acknowledgments quick, at most so many, because the sender has resent what had arrived, or the path is congested. The
-    /// connection is not interactive then, until data is answered again.
+    /// Makes the next acknowledgments quick, at most `most`, because the sender has retransmitted
+    /// received data, or the path is congested. The connection then counts as not interactive until
+    /// data is answered again.
     pub fn repair(&mut self, room: u64, most: u32) {
         self.hurry(room, most);
         self.interactive = false;
@@ -114,13 +119,13 @@ impl DelayedAck {
         }
     }
 
-    /// Whether an acknowledgment must be sent without delay.
+    /// Returns true if an acknowledgment must be sent without delay.
     #[inline]
     pub fn is_quick(&self) -> bool {
         !self.enabled || (self.quick > 0 && !self.interactive)
     }
 
-    /// Whether a segment with PSH must be acknowledged without delay.
+    /// Returns true if a segment with PSH must be acknowledged without delay.
     #[inline]
     pub fn hears_push(&self) -> bool {
         self.hears_push && !self.interactive
@@ -138,8 +143,8 @@ impl DelayedAck {
         self.started = (now, delay);
     }
 
-    /// Starts the delay of acknowledgments of holes, until `at`. The timer of the last data in order goes on when that is acknowledged, and ends
-    /// this delay, too.
+    /// Starts the delay of acknowledgments of holes, until `at`. The timer of the last in-order
+    /// data continues after its acknowledgment, and also ends this delay.
     pub fn start_for_hole(&mut self, now: Time, at: Time) {
         let (started, delay) = self.started;
         let earlier = self.timer.clock().expiry(started, delay);
@@ -147,13 +152,13 @@ impl DelayedAck {
         self.timer.start_exactly(if runs { at.min(earlier) } else { at });
     }
 
-    /// Whether the delay is over.
+    /// Returns true if the delay is over.
     #[inline]
     pub fn expired(&mut self, now: Time) -> bool {
         self.timer.expired(now)
     }
 
-    /// Doubles the delay, as no second segment arrived in time.
+    /// Doubles the delay, because no second segment arrived in time.
     pub fn lengthen(&mut self, path: &Estimator) {
         if self.interactive {
             self.interactive = false;
@@ -163,7 +168,7 @@ impl DelayedAck {
         }
     }
 
-    /// Handles an acknowledgment that is sent, `with_data` or alone.
+    /// Records that an acknowledgment is sent, `with_data` or alone.
     #[inline]
     pub fn sent(&mut self, now: Time, with_data: bool) {
         self.timer.stop();

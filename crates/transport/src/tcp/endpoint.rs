@@ -1,15 +1,16 @@
-//! One end of a TCP flow as a stage: an application over one or more connections. Input port 0, output port
-//! 0.
+//! One end of a TCP flow as a stage: an application over one or more connections. Input port 0,
+//! output port 0.
 //!
-//! Segments for the connections come in and are consumed; what the connections send is created here. Packets
-//! are dropped only if they are not TCP segments, or belong to an unknown connection.
+//! Arriving segments for the connections are consumed; the connections' segments are created here.
+//! Packets are dropped only if they are not TCP segments, or belong to an unknown connection.
 //!
-//! In the profiles of Linux an application runs after all packets that arrive at one instant, as a process does after the network's work. Only
-//! then does it hear of data, and only then are the acknowledgments sent that wait for it ([`super::receiver`]).
+//! In the profiles of Linux, an application runs after all packets that arrive at one instant, as a
+//! process runs after the network's work. Only then is it informed of data, and only then are the
+//! acknowledgments sent that wait for it ([`super::receiver`]).
 //!
-//! The source's application opens connections by number; at the destination a SYN with a new number creates
-//! one. Connections that have ended are removed, after TIME-WAIT if they are in that state, except for the
-//! last one.
+//! The source's application opens connections by number; at the destination a SYN with a new number
+//! creates one. Connections that have ended are removed, after TIME-WAIT if they are in that state,
+//! except the last one.
 
 use super::connection::{is_syn, Connection, Event, Failure, Phase, TIME_WAIT};
 use super::handover::{self, Signal};
@@ -85,12 +86,12 @@ pub static CONNECTION: Table = Table {
     ],
 };
 
-/// A packet that is not a TCP segment arrived at a TCP endpoint.
+/// Drop reason: a packet that is not a TCP segment arrived at a TCP endpoint.
 pub const NOT_TCP: DropReason = DropReason::new("not a TCP segment");
-/// A segment arrived that belongs to no connection and opens none.
+/// Drop reason: a segment arrived that belongs to no connection and opens none.
 pub const NO_CONNECTION: DropReason = DropReason::new("no connection");
 
-/// Traces to write of one connection.
+/// The traces to write about one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Probes {
     /// Probe of the trace [`TRACE`], if it is recorded.
@@ -99,7 +100,7 @@ pub struct Probes {
     pub delivery: Option<Probe>,
 }
 
-/// Traces to write of an end of a flow.
+/// The traces to write about an end of a flow.
 #[derive(Clone, Debug, Default)]
 pub struct Traces {
     /// Traces by connection; further connections are not traced.
@@ -108,23 +109,24 @@ pub struct Traces {
     pub transactions: Option<Probe>,
 }
 
-/// Creates the congestion control of a connection.
+/// A function that creates the congestion control of a connection.
 pub type MakeCongestion = Box<dyn Fn() -> Box<dyn Congestion> + Send>;
 
 /// One of the flow's connections.
 struct Line {
-    /// As wide as what reads it: with two bytes it would lie beside flags that were just written, and a load
-    /// of both would wait for them.
+    /// Number of the connection. Its width equals that of its reads: with two bytes it would be
+    /// adjacent to flags that were just written, and a load of both would wait for them.
     number: u32,
     connection: Connection,
     probes: Probes,
     /// Number of bytes that its receiver has delivered.
     delivered: u64,
-    /// Whether it has been opened, or listens.
+    /// True if the connection has been opened, or listens.
     opened: bool,
-    /// Whether the sender has something to trace.
+    /// True if the sender has something to trace.
     traced: bool,
-    /// Whether the application has requested something of it since it was last processed.
+    /// True if the application has requested an action on the connection since it was last
+    /// processed.
     stirred: bool,
     /// Birth of the last packet that arrived before the application runs.
     birth: Option<Time>,
@@ -134,34 +136,35 @@ struct Line {
 pub struct Endpoint {
     site: Site,
     hosted: Hosted,
-    /// True where the application does nothing when data arrives, so that it is not called for it.
+    /// True if the application ignores arriving data, so that it is not called for it.
     ignores_received: bool,
     config: Config,
     congestion: MakeCongestion,
     random: u64,
-    /// In order of creation; never empty.
+    /// The connections, in order of creation; never empty.
     lines: Vec<Line>,
-    /// Connections in TIME-WAIT that are no longer among the others, and when each was put here.
+    /// Connections in TIME-WAIT, removed from `lines`, with the time of removal.
     waiting: VecDeque<(Time, Line)>,
     failure: Option<Failure>,
     traces: Traces,
     number: u32,
-    /// Counters of connections that have been removed.
+    /// Counters of removed connections.
     source: SourceCounters,
     destination: DestinationCounters,
     spoiled: Received,
     /// Signals that this end will receive, the next one last.
     signals: Vec<(Time, Signal)>,
-    /// True in profiles of Linux: applications run after all packets that arrive at one instant.
+    /// True in the profiles of Linux: applications run after all packets that arrive at one
+    /// instant.
     reads_last: bool,
-    /// True while an application has still to run for the packets of this instant.
+    /// True while an application has yet to run for the packets of this instant.
     reads: bool,
     wake: Time,
 }
 
 impl Endpoint {
-    /// Creates one end of a flow. `stream` belongs to this end alone; it gives the initial sequence number if
-    /// `config` does not.
+    /// Creates one end of a flow. `stream` belongs to this end alone; it gives the initial sequence
+    /// number if `config` does not.
     pub fn new(
         site: Site,
         config: &Config,
@@ -198,17 +201,17 @@ impl Endpoint {
         endpoint
     }
 
-    /// Returns the connection that was opened last.
+    /// Returns the last opened connection.
     pub fn connection(&self) -> &Connection {
         &self.lines[self.lines.len() - 1].connection
     }
 
-    /// The counters of the receiving half.
+    /// Returns the counters of the receiving half.
     pub fn delivered(&self) -> &DestinationCounters {
         &self.destination
     }
 
-    /// The reason for which a connection failed, of the first one that did.
+    /// Returns the reason for the first failure of a connection, if any.
     pub fn failure(&self) -> Option<Failure> {
         self.failure
     }
@@ -268,7 +271,7 @@ impl Endpoint {
         }
     }
 
-    /// The index of connection `number`.
+    /// Returns the index of connection `number`.
     #[inline(always)]
     fn find(&mut self, number: u16) -> Option<usize> {
         match self.lines.last() {
@@ -277,7 +280,8 @@ impl Endpoint {
         }
     }
 
-    /// The index of a connection that is not the newest; one that had been put aside is restored.
+    /// Returns the index of a connection other than the newest. A connection in TIME-WAIT is moved
+    /// back.
     fn find_other(&mut self, number: u16) -> Option<usize> {
         if let Some(at) = self.lines.iter().rposition(|line| line.number == u32::from(number)) {
             return Some(at);
@@ -288,14 +292,15 @@ impl Endpoint {
         Some(self.lines.len() - 1)
     }
 
-    /// After any event of a connection: informs the application, sends what may be sent, writes the trace. An acknowledgment that does not
-    /// wait for the application's answer leaves before. The application is not informed before the last packet of this instant has arrived.
+    /// Completes any event of a connection: informs the application, sends the permitted segments,
+    /// writes the trace. An acknowledgment that does not wait for the application's answer leaves
+    /// first. The application is not informed before the last packet of this instant has arrived.
     #[inline]
     fn settle(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
-        // It is found again only after the application was informed.
+        // The connection is looked up again only after the application was informed.
         let mut line = &mut self.lines[at];
         let mut before = line.connection.receiver().must_acknowledge_first();
-        // Twice rather than in two places: what sends is long and compiled in line.
+        // Repeated in two places: the sending code is long and compiled inline.
         loop {
             if !before {
                 let reads = !self.reads || !line.connection.receiver().holds_reading();
@@ -325,7 +330,8 @@ impl Endpoint {
         }
     }
 
-    /// Processes the connections of which the application requested something, and updates the time to wake.
+    /// Processes the connections on which the application requested actions, and updates the time
+    /// of the next wake.
     #[inline]
     fn finish(&mut self, now: Time, out: &mut Outbox) {
         self.wake = match &self.lines[..] {
@@ -360,7 +366,7 @@ impl Endpoint {
         self.finish(now, out);
     }
 
-    /// Lets the applications read what has arrived at this instant.
+    /// Lets the applications read the data that has arrived at this instant.
     #[cold]
     fn read(&mut self) {
         self.reads = false;
@@ -385,8 +391,8 @@ impl Endpoint {
         self.finish(now, out);
     }
 
-    /// The same if the application requested something, or of several connections: removes some, and returns
-    /// when to wake.
+    /// Performs [`finish`](Self::finish) in the general case: with requests of the application, or
+    /// with several connections. Removes ended connections. Returns the time of the next wake.
     fn finish_many(&mut self, now: Time, out: &mut Outbox) -> Time {
         while let Some(at) = self.lines.iter().position(|line| line.stirred) {
             self.settle(now, at, None, out);
@@ -398,7 +404,7 @@ impl Endpoint {
         wakes.fold(self.hosted.next_wake(), Time::min)
     }
 
-    /// Informs the application of everything that has happened to a connection.
+    /// Informs the application of all events of a connection.
     #[inline]
     fn inform(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
         while let Some(event) = self.lines[at].connection.next_event() {
@@ -488,7 +494,8 @@ impl Endpoint {
 }
 
 impl Line {
-    /// Lets the application run after all packets that arrive at this instant. `birth` is that of the present one.
+    /// Delays the application until all packets of this instant have arrived. `birth` is that of
+    /// the present packet.
     #[cold]
     fn hold_reading(&mut self, birth: Time) {
         self.connection.hold_reading();
@@ -504,7 +511,7 @@ fn emit(now: Time, line: &Line, (site, number): (&Site, &mut u32), segment: Segm
     let (flow, source, destination, dscp, leg) = (site.flow, site.node, site.peer, site.dscp, site.leg());
     let (connection, this) = (line.number as u16, *number);
     *number = this.wrapping_add(1);
-    // Separately: what is only copied stays in registers until the packet is in its place.
+    // Separate, so that copied values stay in registers until the packet is in its place.
     let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;
     out.create_with(Port(0), size, move || Packet {
         birth: now,
@@ -570,7 +577,8 @@ impl Stage for Endpoint {
             return;
         };
         if self.wake <= now && self.lines.iter().any(|line| line.connection.sender().is_pacing_due(now)) {
-            // What was to leave at this very moment does so before the acknowledgment is read, as in Linux.
+            // Segments due at this very moment leave before the acknowledgment is read, as in
+            // Linux.
             self.expire(now, out);
         }
         if let Some(interface) = self.site.capture {
@@ -598,7 +606,7 @@ impl Stage for Endpoint {
         }
         self.settle(now, at, Some(packet.birth), out);
         self.finish(now, out);
-        // After the answer was written: it is read next, which waits until the writes are done.
+        // After the answer was written: it is read next, which waits until the writes are complete.
         out.consumed(&packet);
         if payload > 0 {
             self.destination.delivered_packets +=
@@ -629,7 +637,7 @@ impl Stage for Endpoint {
             source.merge(&line.connection.sender().counters);
         }
         if self.hosted.next_wake() != Time::MAX {
-            // More data is to come.
+            // More data will follow.
             source.completed = None;
         }
         self.site.report(&source, &self.destination, report);

@@ -3,7 +3,7 @@
 /// The reason for which a connection failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// The other end does not know the connection.
+    /// Reset: the other end does not know the connection.
     Reset,
     /// No answer to the SYN or SYN-ACK.
     Handshake,
@@ -22,17 +22,17 @@ pub enum Event {
     AllAcknowledged,
     /// The other end has closed its direction.
     PeerClosed,
-    /// Our FIN is acknowledged.
+    /// Our FIN has been acknowledged.
     Closed,
     /// The connection has failed.
     Failed(Failure),
 }
 
-/// Pending events. The application receives them in the order of [`Event`], whatever the order in which one
-/// segment caused them; data thus comes before the end of data.
+/// Pending events. The application receives them in the order of [`Event`], independent of the
+/// order in which one segment caused them, so data comes before the end of data.
 #[derive(Default, Debug)]
 pub(super) struct Events {
-    /// A bit for each pending kind of event, the first to be delivered lowest.
+    /// A bit for each pending kind of event; the first to be delivered is the lowest.
     waiting: u8,
     received: u64,
     failed: Option<Failure>,
@@ -64,13 +64,13 @@ impl Events {
         };
     }
 
-    /// Withdraws the event as the application has handed over more before receiving it.
+    /// Withdraws the event, because the application has handed over more data before receiving it.
     #[inline]
     pub fn withdraw_all_acknowledged(&mut self) {
         self.waiting &= !ALL_ACKNOWLEDGED;
     }
 
-    /// Whether there are any.
+    /// Returns true if events are pending.
     #[inline]
     pub fn are_waiting(&self) -> bool {
         self.waiting != 0

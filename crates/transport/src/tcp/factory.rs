@@ -7,9 +7,9 @@ use crate::{Packets, Seat, Socket, Transport};
 use bentpipe_core::{Problems, Stream, Table, Tables};
 use bentpipe_stage::Stage;
 
-/// What TCP asks of the engine while it is built.
+/// The engine's services to TCP while it is built.
 pub trait Supply: bentpipe_stage::Supply {
-    /// Makes congestion controls as `config` wants them.
+    /// Creates a factory of congestion controls for `config`.
     fn congestion(&mut self, config: &Config) -> MakeCongestion;
 }
 
@@ -60,7 +60,8 @@ impl Tables for Config {
 }
 
 impl Config {
-    /// Bytes of the headers of a data segment without further options, IPv4 included.
+    /// Returns the size of the headers of a data segment without further options, IPv4 included, in
+    /// bytes.
     pub fn header_bytes(&self) -> u32 {
         header::HEADER + if self.timestamps { header::TIMESTAMP_BYTES } else { 0 }
     }

@@ -1,27 +1,30 @@
-//! What an end of a connection can be told when the path below it changes to another link: two options for
-//! handovers.
+//! Signals to the ends of a connection when the path below it changes to another link: two options
+//! for handovers.
 //!
 //! **Freeze-TCP** (T. Goff, J. Moronski, D. S. Phatak, V. Gupta, "Freeze-TCP: A true end-to-end TCP
-//! enhancement mechanism for mobile environments", IEEE INFOCOM 2000, section 3): a receiver that foresees a
-//! disconnection advertises a window of zero, ideally one round-trip time before, so that nothing is in
-//! flight when the link goes down. When it is connected again it sends three copies of its last
-//! acknowledgment with the original window. The sender needs no change but must follow its standard: while
-//! the window is closed it probes by the persist timer, retransmits nothing, and keeps its congestion window.
+//! enhancement mechanism for mobile environments", IEEE INFOCOM 2000, section 3): a receiver that
+//! foresees a disconnection advertises a window of zero, ideally one round-trip time before, so
+//! that nothing is in flight when the link goes down. After the reconnection it sends three copies
+//! of its last acknowledgment with the original window. The sender needs no change but must follow
+//! its standard: while the window is closed it probes by the persist timer, retransmits nothing,
+//! and keeps its congestion window.
 //!
-//! **Fast adaptation** (D. Li, K. Sleurs, E. Van Lil, A. Van de Capelle, "A fast adaptation mechanism for TCP
-//! vertical handover", ATC 2008): at the handover the sender sets window and time-out for the new link,
-//! instead of keeping those of the old link until losses and samples have changed them.
+//! **Fast adaptation** (D. Li, K. Sleurs, E. Van Lil, A. Van de Capelle, "A fast adaptation
+//! mechanism for TCP vertical handover", ATC 2008): at the handover the sender sets window and
+//! time-out for the new link, instead of keeping those of the old link until losses and samples
+//! have changed them.
 //!
-//! Deviations: in the paper the ends measure rate and round-trip time of the new path, by packets whose
-//! spacing the receiver measures, in about two round-trip times; here the sender is told both, which is the
-//! best it could learn. Linux keeps retransmitting the first segment while the window is closed, and takes it
-//! for lost; the sender here does so only if no end is to be frozen.
+//! Deviations: in the paper the ends measure rate and round-trip time of the new path, from the
+//! spacing of packets at the receiver, in about two round-trip times; here the sender knows both,
+//! the best possible result of the measurement. Linux continues to retransmit the first segment
+//! while the window is closed, and considers it lost; the sender here does so only if no end is
+//! frozen.
 
 use bentpipe_core::{Problems, Rate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an end of a connection learns about a handover.
+/// A signal to an end of a connection about a handover.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Signal {
     /// The link will go down: the receiving half closes its window.
@@ -41,7 +44,7 @@ pub struct Path {
     pub round_trip: Span,
 }
 
-/// What the ends of a connection do at handovers.
+/// The reaction of the ends of a connection to handovers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnHandover {
@@ -55,9 +58,9 @@ pub enum OnHandover {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Freeze {
-    /// When the window closes: ideally one round-trip time before the link goes down.
+    /// Time at which the window closes: ideally one round-trip time before the link goes down.
     pub at: Span,
-    /// When the link is up again and the window opens; later than `at`.
+    /// Time at which the link is up again and the window opens; later than `at`.
     pub until: Span,
 }
 
@@ -73,7 +76,7 @@ pub struct Adapt {
     pub round_trip: Span,
 }
 
-/// The signals from the scenario's lists, in order of time.
+/// Returns the signals from the scenario's lists, in order of time.
 pub fn schedule(freeze: &[Freeze], adapt: &[Adapt]) -> Vec<(Time, Signal)> {
     let at = |span: Span| Time::ZERO + span;
     let frozen = freeze.iter().flat_map(|one| [(at(one.at), Signal::Freeze), (at(one.until), Signal::Thaw)]);
@@ -119,7 +122,7 @@ pub fn check(freeze: &[Freeze], adapt: &[Adapt], problems: &mut Problems) {
     }
 }
 
-/// Adds a problem of a key of one entry of a list.
+/// Adds a problem of a key in one entry of a list.
 fn at(problems: &mut Problems, list: &str, place: usize, key: &str, text: String) {
     problems.within(list, |problems| problems.within(place.to_string(), |problems| problems.add(key, text)));
 }

@@ -1,15 +1,17 @@
-//! Connection set-up: retransmission of the SYN or SYN-ACK, and the options on which both ends agree.
+//! Connection set-up: retransmission of the SYN or SYN-ACK, and negotiation of the options.
 //!
-//! - The time-out starts at `rto_initial` and doubles (RFC 6298); after `syn_retries` the connection fails. A
-//!   SYN's first `syn_linear_timeouts` are not doubled and not counted (Linux' sysctl of that name).
-//! - An option is in use if both SYNs carry it: window scale and timestamps (RFC 7323), SACK (RFC 2018). The
-//!   smaller maximum segment size applies, 536 bytes if the other end does not state one (RFC 9293, section
-//!   3.7.1). The option counts payload and options of data segments (RFC 6691), so with timestamps it is 12
-//!   bytes more than the payload.
+//! - The time-out starts at `rto_initial` and doubles (RFC 6298); after `syn_retries` the
+//!   connection fails. A SYN's first `syn_linear_timeouts` are not doubled and not counted (Linux'
+//!   sysctl of that name).
+//! - An option is in use if both SYNs carry it: window scale and timestamps (RFC 7323), SACK (RFC
+//!   2018). The smaller maximum segment size applies, 536 bytes if the other end does not state one
+//!   (RFC 9293, section 3.7.1). The option counts payload and options of data segments (RFC 6691),
+//!   so with timestamps it is 12 bytes more than the payload.
 //! - Quick-Start (RFC 4782, section 4): the first SYN and SYN-ACK request a rate from the path,
-//!   retransmissions do not. What the path granted is returned with the SYN-ACK, or with its acknowledgment.
-//! - The round-trip time of the handshake is a sample if the SYN was sent once (Karn), or otherwise by its
-//!   timestamp.
+//!   retransmissions do not. The rate granted by the path is returned with the SYN-ACK, or with its
+//!   acknowledgment.
+//! - The round-trip time of the handshake is a sample if the SYN was sent once (Karn), or otherwise
+//!   by its timestamp.
 
 use super::clock::Clock;
 use super::rtt::Estimator;
@@ -22,16 +24,16 @@ use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions};
 /// Maximum segment size of an end that does not state one (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
 
-/// What both ends agreed on; before the other end's SYN, what this end offers.
+/// The options agreed by both ends; before the other end's SYN, the options that this end offers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Agreement {
-    /// Whether timestamps are in use.
+    /// True if timestamps are in use.
     pub timestamps: bool,
-    /// Whether selective acknowledgments are in use.
+    /// True if selective acknowledgments are in use.
     pub sack: bool,
-    /// Whether selective negative acknowledgments are in use instead.
+    /// True if selective negative acknowledgments are in use instead.
     pub snack: bool,
-    /// Whether explicit congestion notification is in use.
+    /// True if explicit congestion notification is in use.
     pub ecn: bool,
     /// Window scale of this end.
     pub window_scale: Option<u8>,
@@ -39,7 +41,7 @@ pub struct Agreement {
     pub segment_size: u32,
 }
 
-/// The SYN or SYN-ACK was not answered.
+/// The error of a SYN or SYN-ACK without answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoAnswer;
 
@@ -50,7 +52,7 @@ pub struct Handshake {
     timer: Timer,
     estimator: Estimator,
     sent: Time,
-    /// Whether it was sent more than once, for whatever reason.
+    /// True if it was sent more than once, for any reason.
     resent: bool,
     timeouts: u32,
     retries: u32,
@@ -58,7 +60,7 @@ pub struct Handshake {
     linear: u32,
     /// The rate to request from the path.
     quick_start: Option<Rate>,
-    /// What the path granted to the other end's SYN, if requested and not reported yet.
+    /// Rate granted to the other end's SYN, if requested and not reported yet.
     granted: Option<u8>,
 }
 
@@ -86,7 +88,8 @@ impl Handshake {
         }
     }
 
-    /// Flags of this end's SYN or SYN-ACK that request, or agree to, explicit congestion notification.
+    /// Returns the flags of this end's SYN or SYN-ACK that request, or agree to, explicit
+    /// congestion notification.
     pub fn ecn_flags(&self, answers: bool) -> SegmentFlags {
         match (self.agreement.ecn, answers) {
             (false, _) => SegmentFlags::default(),
@@ -101,21 +104,21 @@ impl Handshake {
         &self.agreement
     }
 
-    /// Number of time-outs so far.
+    /// Returns the number of time-outs so far.
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }
 
-    /// When to call [`Handshake::wake`]; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Handshake::wake`]; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.timer.wake()
     }
 
-    /// Checks the timer. Returns whether the SYN or SYN-ACK must be retransmitted.
+    /// Checks the timer. Returns true if the SYN or SYN-ACK must be retransmitted.
     ///
     /// # Errors
-    /// If it has been sent too often.
+    /// Returns an error if it has been sent too often.
     pub fn wake(&mut self, now: Time) -> Result<bool, NoAnswer> {
         if !self.timer.expired(now) {
             return Ok(false);
@@ -176,7 +179,8 @@ impl Handshake {
         agreement.segment_size = agreement.segment_size.min(theirs);
     }
 
-    /// It is over; `answer` acknowledges our SYN. Returns a sample of the round-trip time if it gives one.
+    /// Ends the handshake; `answer` acknowledges our SYN. Returns a sample of the round-trip time,
+    /// if the answer gives one.
     pub fn finish(&mut self, now: Time, answer: &Segment) -> Option<Span> {
         self.stop();
         if !self.resent {
@@ -186,7 +190,7 @@ impl Handshake {
         header::echoed(now, stamps.echo()).map(|sent| header::age(now, sent))
     }
 
-    /// What the path granted to the other end and the next acknowledgment has to tell.
+    /// Returns the rate granted to the other end, which the next acknowledgment reports.
     #[inline]
     pub fn take_granted(&mut self) -> Option<u8> {
         self.granted.take()

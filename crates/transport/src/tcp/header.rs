@@ -1,5 +1,5 @@
-//! The TCP header's view of a connection: 32-bit sequence numbers for 64-bit positions, and the room that
-//! options take.
+//! The TCP header's view of a connection: 32-bit sequence numbers for 64-bit positions, and the
+//! size of options.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::packet::segment::Segment;
@@ -7,18 +7,18 @@ use bentpipe_stage::packet::segment::Segment;
 /// Size of the IPv4 and TCP headers without options, in bytes.
 pub const HEADER: u32 = 40;
 
-/// Size of the timestamp option with its padding.
+/// Size of the timestamp option with its padding, in bytes.
 pub const TIMESTAMP_BYTES: u32 = 12;
 
-/// Size of a Quick-Start request in the IP header, or of the answer in the TCP header (RFC 4782, sections 3.1
-/// and 4.2).
+/// Size of a Quick-Start request in the IP header, or of the answer in the TCP header (RFC 4782,
+/// sections 3.1 and 4.2), in bytes.
 const QUICK_START_BYTES: u32 = 8;
 
 /// Length of a tick of the timestamp clock in nanoseconds: a millisecond, as in Linux (TCP_TS_HZ).
 const TIMESTAMP_TICK: u64 = 1_000_000;
 
-/// Sequence numbers of one direction, which count from the initial one and wrap around (RFC 9293, section
-/// 3.4).
+/// Sequence numbers of one direction, which count from the initial one and wrap around (RFC 9293,
+/// section 3.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Numbering {
     initial: u32,
@@ -30,13 +30,14 @@ impl Numbering {
         Numbering { initial }
     }
 
-    /// The sequence number of `position`.
+    /// Returns the sequence number of `position`.
     #[inline]
     pub const fn number(self, position: u64) -> u32 {
         self.initial.wrapping_add(position as u32)
     }
 
-    /// The position with this number that is nearest to `near`; `None` if it would lie before the SYN.
+    /// Returns the position with this number that is nearest to `near`; `None` if it would lie
+    /// before the SYN.
     #[inline]
     pub const fn position(self, number: u32, near: u64) -> Option<u64> {
         let difference = number.wrapping_sub(self.number(near)) as i32;
@@ -44,8 +45,9 @@ impl Numbering {
     }
 }
 
-/// Size of the options in bytes, padded to whole words as laid out by Linux (`tcp_options_write`): timestamps
-/// share their words with SACK-permitted on a SYN and are preceded by two no-operations elsewhere.
+/// Returns the size of the options in bytes, padded to whole words as laid out by Linux
+/// (`tcp_options_write`): timestamps share their words with SACK-permitted on a SYN and are
+/// preceded by two no-operations elsewhere.
 #[inline]
 pub fn option_bytes(segment: &Segment) -> u32 {
     let timestamps = if segment.timestamps.is_some() { TIMESTAMP_BYTES } else { 0 };
@@ -62,8 +64,8 @@ pub fn option_bytes(segment: &Segment) -> u32 {
     timestamps + permitted + mss + scale + sack + asks + grants + scps + snack
 }
 
-/// Size of the segment at the network layer in bytes; of several segments if its payload exceeds
-/// `segment_size`.
+/// Returns the size of the segment at the network layer in bytes; of several segments if its
+/// payload exceeds `segment_size`.
 #[inline]
 pub fn size(segment: &Segment, segment_size: u32) -> u32 {
     let payload = u32::from(segment.payload);
@@ -71,19 +73,19 @@ pub fn size(segment: &Segment, segment_size: u32) -> u32 {
     headers * (HEADER + option_bytes(segment)) + payload
 }
 
-/// The timestamp of a segment that leaves at `now`.
+/// Returns the timestamp of a segment that leaves at `now`.
 #[inline]
 pub const fn timestamp(now: Time) -> u32 {
     (now.as_nanos() / TIMESTAMP_TICK) as u32
 }
 
-/// A time, rounded down to what its timestamp expresses.
+/// Returns a time rounded down to the resolution of timestamps.
 #[inline]
 pub const fn floor_to_tick(at: Time) -> Time {
     Time::from_nanos(at.as_nanos() / TIMESTAMP_TICK * TIMESTAMP_TICK)
 }
 
-/// The time at which an echoed timestamp was sent; `None` if it lies in the future.
+/// Returns the time at which an echoed timestamp was sent; `None` if it lies in the future.
 #[inline]
 pub fn echoed(now: Time, echo: u32) -> Option<Time> {
     let ticks = now.as_nanos() / TIMESTAMP_TICK;
@@ -92,7 +94,8 @@ pub fn echoed(now: Time, echo: u32) -> Option<Time> {
     valid.then(|| Time::from_nanos((ticks - u64::from(age)) * TIMESTAMP_TICK))
 }
 
-/// The time between a timestamp that was `sent` and `now`, as their clock measures it: in whole ticks, at least one.
+/// Returns the time between a timestamp that was `sent` and `now`, by their clock: in whole ticks,
+/// at least one.
 #[inline]
 pub fn age(now: Time, sent: Time) -> Span {
     floor_to_tick(now).since(sent).max(Span::from_nanos(TIMESTAMP_TICK))

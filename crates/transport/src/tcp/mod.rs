@@ -1,14 +1,14 @@
-//! The Transmission Control Protocol (RFC 9293), modelled on what Linux does.
+//! The Transmission Control Protocol (RFC 9293), modelled on Linux.
 //!
-//! [`endpoint`] is the stage: one end of a flow, an application over a [`connection`]. A connection is
-//! sans-I/O: it is given segments, timers and the application's requests, and asked for the next segment to
-//! send until there is none. It combines a [`sender`] (what may be sent now: [`scoreboard`] for outstanding
-//! data, [`recovery`] for lost data, [`rtt`] for the retransmission time-out, [`bentpipe_congestion`] for the window)
-//! and a [`receiver`] (reassembly and acknowledgments).
+//! [`endpoint`] is the stage: one end of a flow, an application over a [`connection`]. A connection
+//! does no I/O: it takes segments, timers and the application's requests, and returns the segments
+//! to send. It combines a [`sender`] (the data that may be sent now: [`scoreboard`] for outstanding
+//! data, [`recovery`] for lost data, [`rtt`] for the retransmission time-out,
+//! [`bentpipe_congestion`] for the window) and a [`receiver`] (reassembly and acknowledgments).
 //!
-//! Within a connection, places in the byte stream are 64-bit positions that count from the initial sequence
-//! number: the SYN has position 0, the first byte 1, and the FIN follows the last byte. Only [`header`] knows
-//! that they have 32 bits on the wire.
+//! Within a connection, places in the byte stream are 64-bit positions that count from the initial
+//! sequence number: the SYN has position 0, the first byte 1, and the FIN follows the last byte.
+//! Only [`header`] uses their 32 bits on the wire.
 
 mod borders;
 mod bursts;

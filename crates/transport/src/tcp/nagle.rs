@@ -1,19 +1,21 @@
 //! Nagle's algorithm: small segments wait, so that many small writes do not become as many packets.
 //!
-//! - RFC 9293, section 3.7.4 (first RFC 896): a segment that is not full waits while anything is unacknowledged.
-//! - G. Minshall, "A Proposed Modification to Nagle's Algorithm", draft-minshall-nagle-01 (1999): it waits only while
-//!   an earlier segment that was not full is unacknowledged. The last part of a large write then leaves at once, without
-//!   a round trip or a delayed acknowledgment of waiting. Linux has this rule.
+//! - RFC 9293, section 3.7.4 (first RFC 896): a segment that is not full waits while any data is
+//!   unacknowledged.
+//! - G. Minshall, "A Proposed Modification to Nagle's Algorithm", draft-minshall-nagle-01 (1999):
+//!   it waits only while an earlier segment that was not full is unacknowledged. The last part of a
+//!   large write then leaves at once, without waiting for a round trip or a delayed acknowledgment.
+//!   Linux has this rule.
 
 use super::Config;
 
-/// What Nagle's algorithm knows of one connection.
+/// The state of Nagle's algorithm for one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Nagle {
     on: bool,
-    /// Whether only small segments in flight count.
+    /// True if only small segments in flight count.
     small_only: bool,
-    /// Position behind the last small segment that was sent.
+    /// Position after the last small segment that was sent.
     small: u64,
 }
 
@@ -23,13 +25,15 @@ impl Nagle {
         Nagle { on: config.nagle, small_only: config.minshall, small: 0 }
     }
 
-    /// Whether a small segment waits, with `una` the first unacknowledged position and `next` the next one to send.
+    /// Returns true if a small segment must wait; `una` is the first unacknowledged position and
+    /// `next` the next one to send.
     #[inline]
     pub fn holds(&self, una: u64, next: u64) -> bool {
         self.on && una < if self.small_only { self.small } else { next }
     }
 
-    /// Records that a segment with the data from `start` to `end` leaves for the first time; `size` is that of a full one.
+    /// Records that a segment with the data from `start` to `end` leaves for the first time; `size`
+    /// is the size of a full segment.
     #[inline]
     pub fn sent(&mut self, start: u64, end: u64, size: u64) {
         if end - start < size {

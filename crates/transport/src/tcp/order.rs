@@ -1,16 +1,17 @@
-//! Transmissions in order of time, and lost segments in order of the stream: what a scoreboard must find
-//! without a search.
+//! Transmissions in order of time, and lost segments in order of the stream: the data that a
+//! scoreboard must find without a search.
 //!
-//! Entries are not removed from the middle. An entry that is outdated (its segment was acknowledged, or sent
-//! again later) is skipped when it comes to the front, so each transmission costs the same, however many are
-//! outstanding.
+//! Entries are not removed from the middle. An outdated entry (its segment was acknowledged, or
+//! retransmitted later) is skipped when it reaches the front, so each transmission has the same
+//! cost, for any number of outstanding segments.
 
 use bentpipe_core::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
-/// Transmissions in order of time. First transmissions need no entries: their order is that of the stream.
+/// Transmissions in order of time. First transmissions need no entries: their order is that of the
+/// stream.
 #[derive(Default, Debug)]
 pub(super) struct Transmissions {
     /// The first segment whose first transmission has not been skipped.
@@ -24,8 +25,8 @@ impl Transmissions {
         self.again.push_back((at, number));
     }
 
-    /// Forgets what has been skipped: the first segment that was sent once, if any, and all that were retransmitted,
-    /// in order of time.
+    /// Resets the state after skipping: to the first segment that was sent once, if any, and all
+    /// retransmitted segments, in order of time.
     pub fn restart(&mut self, first: Option<u64>, again: Vec<(Time, u64)>) {
         self.first = first.unwrap_or(self.first);
         self.again = again.into();
@@ -44,8 +45,9 @@ impl Transmissions {
     }
 }
 
-/// Numbers of segments that wait for retransmission, lowest first. A time-out adds the whole queue in ascending
-/// order, of which mostly no more than one is retransmitted: such a stretch costs no more than its ends.
+/// Numbers of segments that wait for retransmission, lowest first. A time-out adds the whole queue
+/// in ascending order, of which usually at most one is retransmitted; such a range is stored by its
+/// ends.
 #[derive(Default, Debug)]
 pub(super) struct Waiting {
     stretch: Range<u64>,

@@ -1,57 +1,60 @@
-//! Pacing: segments leave one after the other at a rate, instead of in bursts.
+//! Pacing: segments leave one by one at a rate, instead of in bursts.
 //!
-//! A connection is paced if its congestion control asks for it (`sk_pacing_status`), or always with the
-//! option `pacing`, as with Linux' fq queue discipline. The rate is `sk_pacing_rate`, in bytes of payload per
-//! second. A congestion control with `cong_control` sets it itself; for others it follows from the window
-//! after each acknowledgment, as in Linux (sysctls tcp_pacing_ss_ratio and tcp_pacing_ca_ratio,
-//! Documentation/networking/ip-sysctl.rst):
+//! A connection is paced if its congestion control requests it (`sk_pacing_status`), or always with
+//! the option `pacing`, as with Linux' fq queue discipline. The rate is `sk_pacing_rate`, in bytes
+//! of payload per second. A congestion control with `cong_control` sets it itself. For others it
+//! follows from the window after each acknowledgment, as in Linux (sysctls tcp_pacing_ss_ratio and
+//! tcp_pacing_ca_ratio, Documentation/networking/ip-sysctl.rst):
 //!
 //! rate = ratio max(cwnd, packets_out) MSS / SRTT
 //!
-//! The next acknowledgment sets it again; until then it stays, although the window may change, as after a pause. The ratio is 200 %
-//! while cwnd < ssthresh / 2, which lets the window double in a round trip, and 120 % above (the border is that of Linux' commit
-//! "tcp: refine pacing rate determination", 2015).
+//! The rate stays constant until the next acknowledgment, even if the window changes, as after a
+//! pause. The ratio is 200 % while cwnd < ssthresh / 2, which lets the window double in a round
+//! trip, and 120 % above (the border is that of Linux' commit "tcp: refine pacing rate
+//! determination", 2015).
 //!
-//! When segments leave (Linux' internal pacing, commit "tcp: optimize tcp internal pacing" and its
-//! successors, 2018): a segment sent at t lets the next one leave at t + payload / rate. Bursts that
-//! end before the tenth segment of a connection are not paced. A sender that is later than permitted, because acknowledgments were late, is
-//! credited with that time for the next segment, up to half of its cost, so that a rate near the bottleneck's
-//! is not lost by small delays.
+//! Times of departure follow Linux' internal pacing (commit "tcp: optimize tcp internal pacing" and
+//! its successors, 2018): a segment sent at t permits the next one at t + payload / rate. Bursts
+//! that end before the tenth segment of a connection are not paced. A sender that is later than
+//! permitted, because acknowledgments were late, is credited with that time for the next segment,
+//! up to half of its cost, so that small delays do not reduce a rate near the bottleneck's.
 //!
-//! Segments of a burst ([`super::bursts`]) leave together; the next one waits for all of their bytes.
+//! Segments of a burst ([`super::bursts`]) leave together; the next burst waits for the time of all
+//! their bytes.
 
 use bentpipe_congestion::interface::{State, PACING_NONE, PACING_PACED};
 use bentpipe_core::{Span, Time};
 
-/// Number of segments from which on a connection is paced.
+/// Number of the first paced segment of a connection.
 const UNPACED: u32 = 10;
 
-/// Segments that have left together.
+/// Segments that have left together, as a burst.
 #[derive(Clone, Debug, Default)]
 struct Burst {
     from: Time,
-    /// Nanoseconds by which it left later than permitted.
+    /// Nanoseconds by which the burst left later than permitted.
     late: u64,
-    /// Nanoseconds that its bytes take at the rate.
+    /// Nanoseconds that the burst's bytes take at the rate.
     cost: u64,
 }
 
-/// When the next segment may leave.
+/// The pacing state of a connection.
 #[derive(Clone, Debug)]
 pub struct Pacing {
     next: Time,
-    /// The burst that left last.
+    /// The last burst that left.
     burst: Burst,
-    /// Time at which the sender has asked to be woken.
+    /// Time of the requested wake.
     wake: Time,
     /// Number of segments sent, up to [`UNPACED`].
     sent: u32,
     slow_start_percent: u64,
     avoidance_percent: u64,
-    /// The numerator and the denominator of the rate that followed from the window at the last acknowledgment, in segments.
+    /// Numerator and denominator of the rate that followed from the window at the last
+    /// acknowledgment, in segments.
     by_window: (u64, u32),
-    /// Payload, rate and time of the last segment: most segments equal the previous one, and division is
-    /// slow.
+    /// Payload, rate and time of the last segment: most segments equal the previous one, and
+    /// division is slow.
     last: (u32, u64, u64),
 }
 
@@ -70,7 +73,7 @@ impl Pacing {
         }
     }
 
-    /// Whether a segment that could leave now must wait. If so, requests a wake.
+    /// Returns true if a segment that could leave now must wait. If so, requests a wake.
     #[inline]
     pub fn holds(&mut self, now: Time, state: &State) -> bool {
         let holds = now < self.next && state.sk_pacing_status != PACING_NONE;
@@ -78,7 +81,8 @@ impl Pacing {
         holds
     }
 
-    /// Records that a segment with this payload leaves; `continues`: in a burst with the one before it.
+    /// Records that a segment with this payload leaves; `continues` if it is in a burst with the
+    /// previous one.
     #[inline]
     pub fn sent(&mut self, now: Time, payload: u32, continues: bool, state: &mut State) {
         if state.sk_pacing_status == PACING_NONE {
@@ -115,7 +119,7 @@ impl Pacing {
         }
     }
 
-    /// The rate at which the connection is paced, or would be; `u64::MAX` if it is not known yet.
+    /// Returns the rate at which the connection is paced, or would be; `u64::MAX` if it is unknown.
     #[inline]
     pub fn rate(&self, state: &State) -> u64 {
         if state.sk_pacing_status != PACING_NONE {
@@ -127,7 +131,7 @@ impl Pacing {
         }
     }
 
-    /// Whether that rate carries fewer than so many segments in 1/1024 s.
+    /// Returns true if that rate carries fewer than `segments` in 1/1024 s.
     #[inline]
     pub fn carries_less(&self, segments: u32, state: &State) -> bool {
         if state.sk_pacing_status != PACING_NONE {
@@ -142,7 +146,8 @@ impl Pacing {
         window / u64::from(self.by_window.1)
     }
 
-    /// The segments that the ratio lets leave in a round-trip time, times the unit of `srtt_us` in a second.
+    /// Returns the segments that the ratio permits per round-trip time, times the unit of `srtt_us`
+    /// in a second.
     #[inline]
     fn window_in_eighths(&self, state: &State) -> u64 {
         let percent = if state.snd_cwnd < state.snd_ssthresh / 2 {
@@ -153,19 +158,19 @@ impl Pacing {
         u64::from(state.snd_cwnd.max(state.packets_out)) * percent * (8_000_000 / 100)
     }
 
-    /// Paces the first segments of a connection too, from now on.
+    /// Paces all further segments, including the first ones of a connection.
     pub fn without_allowance(&mut self, now: Time) {
         self.sent = UNPACED;
         self.next = now;
     }
 
-    /// Returns when the next segment may leave; a time that is over if at once.
+    /// Returns the time at which the next segment may leave; a past time if it may leave now.
     #[inline]
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// When to check again; `Time::MAX` for never.
+    /// Returns the time of the next check; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.wake
@@ -187,7 +192,7 @@ impl Pacing {
     }
 }
 
-/// Paces regardless of the congestion control (Linux' SK_PACING_FQ).
+/// Enables pacing independent of the congestion control (Linux' SK_PACING_FQ).
 pub fn pace_always(state: &mut State) {
     state.sk_pacing_status = PACING_PACED;
 }
@@ -218,7 +223,7 @@ mod tests {
         assert_eq!(pacing.next_wake(), Time::MAX);
         pacing.sent(at(5000), 1000, false, &mut state);
         assert_eq!(pacing.next, at(6000));
-        // 200 us late: given for the next; 3 ms late: half of a segment's time.
+        // 200 us late: credited to the next; 3 ms late: half of a segment's time.
         pacing.sent(at(6200), 1000, false, &mut state);
         assert_eq!(pacing.next, at(7000));
         pacing.sent(at(10_000), 1000, false, &mut state);
@@ -242,8 +247,9 @@ mod tests {
         assert!(!pacing.holds(Time::ZERO, &state));
     }
 
-    /// By captures of Linux 6.12: after five segments of a response, a pair leaves with the sixth and seventh, the eighth and ninth, and the
-    /// tenth and eleventh at once, and the next one after the time of two segments.
+    /// By captures of Linux 6.12: after five segments of a response, a pair leaves with the sixth
+    /// and seventh, the eighth and ninth, and the tenth and eleventh at once, and the next one
+    /// after the time of two segments.
     #[test]
     fn the_burst_with_the_tenth_segment_is_paced_as_a_whole() {
         for before in [4, 5] {

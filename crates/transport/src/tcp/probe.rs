@@ -1,11 +1,11 @@
-//! Tail loss probe (RFC 8985, section 7): if acknowledgments stop, one segment is sent before the time-out,
-//! new data or the last segment again, so that its acknowledgment can start a recovery.
+//! Tail loss probe (RFC 8985, section 7): if acknowledgments stop, one segment is sent before the
+//! time-out, either new data or the last segment, so that its acknowledgment can start a recovery.
 //!
-//! The probe time-out (section 7.2) is 2 SRTT, for a single segment in flight plus the time by which a
-//! receiver may delay its acknowledgment, 200 ms, and never later than the retransmission time-out. Probes
-//! are sent only in the state Open, one at a time (section 7.3). An acknowledgment beyond a probe that
-//! retransmitted a segment, without a duplicate SACK, shows that the segment had been lost, so the window is
-//! reduced once (section 7.4).
+//! The probe time-out (section 7.2) is 2 SRTT. For a single segment in flight, the maximum delay of
+//! acknowledgments at the receiver, 200 ms, is added. It is never later than the retransmission
+//! time-out. Probes are sent only in the state Open, one at a time (section 7.3). An acknowledgment
+//! beyond a probe that retransmitted a segment, without a duplicate SACK, shows that the segment
+//! had been lost, so the window is reduced once (section 7.4).
 
 use super::undo::Dsack;
 use bentpipe_congestion::interface::State;
@@ -13,7 +13,7 @@ use bentpipe_core::Span;
 
 /// Maximum delay of an acknowledgment by the receiver (WCDelAckT of section 7.2).
 const DELAYED_ACK: Span = Span::from_millis(200);
-/// Linux' addition otherwise, so that an acknowledgment that is just due arrives first.
+/// Linux' addition in other cases, so that an acknowledgment that is just due arrives first.
 const MARGIN: Span = Span::from_millis(2);
 
 /// The probe of one connection.
@@ -23,7 +23,7 @@ pub struct Probe {
     outstanding: Option<(u64, bool)>,
 }
 
-/// What an acknowledgment tells about a probe.
+/// The information of an acknowledgment about a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Nothing, or nothing new.
@@ -33,7 +33,8 @@ pub enum Answer {
 }
 
 impl Probe {
-    /// The wait after the latest transmission or acknowledgment, before the limit by the time-out.
+    /// Returns the wait after the latest transmission or acknowledgment, before the limit by the
+    /// time-out.
     #[inline]
     pub fn patience(state: &State) -> Span {
         if state.srtt_us == 0 {
@@ -43,28 +44,29 @@ impl Probe {
         twice + if state.packets_out == 1 { DELAYED_ACK } else { MARGIN }
     }
 
-    /// Whether a probe is unanswered.
+    /// Returns true if a probe is unanswered.
     #[inline]
     pub fn is_outstanding(&self) -> bool {
         self.outstanding.is_some()
     }
 
-    /// Whether the unanswered probe may be what arrived twice.
+    /// Returns true if the unanswered probe may be the segment that arrived twice.
     pub fn explains(&self, dsack: &Dsack) -> bool {
         self.outstanding.is_some_and(|(end, _)| end == dsack.end)
     }
 
-    /// Records a probe; `resent`: it was a retransmission.
+    /// Records a probe; `resent` if it was a retransmission.
     pub fn sent(&mut self, nxt: u64, resent: bool) {
         self.outstanding = Some((nxt, resent));
     }
 
-    /// Discards the probe, whose answer a recovery makes meaningless.
+    /// Discards the probe, because a recovery makes its answer meaningless.
     pub fn forget(&mut self) {
         self.outstanding = None;
     }
 
-    /// Handles an acknowledgment of `position`; `pure_duplicate`: it tells nothing else.
+    /// Handles an acknowledgment of `position`; `pure_duplicate` if it contains no other
+    /// information.
     pub fn answered(&mut self, position: u64, dsack: bool, pure_duplicate: bool) -> Answer {
         let Some((end, resent)) = self.outstanding.filter(|(end, _)| position >= *end) else {
             return Answer::Nothing;

@@ -1,12 +1,13 @@
-//! Proportional rate reduction (RFC 9937): during a recovery the window follows what arrives, so that it has
-//! fallen to ssthresh when the recovery ends, without a pause or a burst before.
+//! Proportional rate reduction (RFC 9937): during a recovery the window follows the delivered data,
+//! so that it reaches ssthresh at the end of the recovery, without a pause or a burst before.
 //!
-//! For each acknowledgment in recovery (section 5, names as there): with pipe > ssthresh, SndCnt =
-//! ceil(prr_delivered ssthresh / RecoverFS) - prr_out; otherwise the window grows back to ssthresh by what
-//! was delivered, and by one segment more if the acknowledgment advanced and reported no further loss
-//! (SafeACK). The first retransmission is always sent. cwnd = pipe + SndCnt.
+//! For each acknowledgment in recovery (section 5, with its names): with pipe > ssthresh, SndCnt =
+//! ceil(prr_delivered ssthresh / RecoverFS) - prr_out. Otherwise the window grows back to ssthresh
+//! by the delivered data, and by one segment more if the acknowledgment advanced and reported no
+//! further loss (SafeACK). The first retransmission is always sent. cwnd = pipe + SndCnt.
 //!
-//! As in Linux, segments are counted, and RecoverFS is the window before the reduction (`prior_cwnd`).
+//! As in Linux, segments are counted, and RecoverFS is the window before the reduction
+//! (`prior_cwnd`).
 
 use super::scoreboard::in_flight;
 use bentpipe_congestion::interface::State;
@@ -25,8 +26,9 @@ impl Prr {
         self.out += 1;
     }
 
-    /// Handles an acknowledgment that delivered this many segments; `safe`: it advanced and reported no
-    /// further loss. `state` has the new ssthresh and, in `prior_cwnd`, the window before the reduction.
+    /// Handles an acknowledgment that delivered this many segments; `safe` if it advanced and
+    /// reported no further loss. `state` contains the new ssthresh and, in `prior_cwnd`, the window
+    /// before the reduction.
     pub fn acknowledge(&mut self, delivered: u32, safe: bool, state: &mut State) {
         if delivered == 0 || state.prior_cwnd == 0 {
             return;
@@ -51,8 +53,9 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// The RFC's example (RFC 6937, section 3.1, first figure): 20 segments out, the first lost, two new ones sent by
-    /// limited transmit; the third duplicate starts recovery. From then on one goes for every two that arrive.
+    /// The RFC's example (RFC 6937, section 3.1, first figure): 20 segments out, the first lost,
+    /// two new ones sent by limited transmit; the third duplicate starts recovery. From then on one
+    /// leaves for every two that arrive.
     #[test]
     fn one_loss_halves_the_rate_of_sending_and_ends_at_ssthresh() {
         let mut state = State { prior_cwnd: 20, snd_ssthresh: 10, packets_out: 22, ..State::default() };

@@ -1,23 +1,27 @@
-//! Loss detection by time (RACK, RFC 8985, section 6): a segment is lost if one that was sent after it has
-//! been delivered, and a reordering window has passed since it should have been.
+//! Loss detection by time (RACK, RFC 8985, section 6): a segment is lost if a segment sent after it
+//! has been delivered, and a reordering window has passed since it should have arrived.
 //!
-//! - The latest segment delivered, by transmission time, sets the border (section 6.2, steps 1 and 2). The round-trip time is
-//!   that of the segment that is examined last: in Linux the highest one acknowledged cumulatively, or else by SACK.
-//!   A retransmission counts only if it was sent at least the minimum round-trip time ago, and, where it is acknowledged cumulatively,
-//!   not after the timestamp that is echoed. As in Linux, that is not asked of SACKed ones: behind a hole the timestamp is that of the last
-//!   segment in order (RFC 7323, section 4.3).
-//! - The reordering window (step 4) is 0 while no reordering has been seen and either recovery is in progress
-//!   or three segments are SACKed. Otherwise it is a quarter of the minimum round-trip time, times the number
-//!   of round trips in which duplicate SACKs showed a retransmission to be spurious, at most the smoothed
-//!   round-trip time. That number falls back to one after 16 recoveries without. As in Linux since 5.15 (commit "tcp: more accurately
-//!   check DSACKs to grow RACK reordering window"), only duplicate SACKs after reordering count, and not that of a probe.
+//! - The latest delivered segment, by transmission time, sets the border (section 6.2, steps 1 and
+//!   2). The round-trip time is that of the segment examined last: in Linux the highest one
+//!   acknowledged cumulatively, otherwise by SACK. A retransmission counts only if it was sent at
+//!   least the minimum round-trip time ago, and, if it is acknowledged cumulatively, not after the
+//!   echoed timestamp. As in Linux, this does not apply to SACKed ones: after a hole the timestamp
+//!   is that of the last segment in order (RFC 7323, section 4.3).
+//! - The reordering window (step 4) is 0 while no reordering has been seen and either recovery is
+//!   in progress or three segments are SACKed. Otherwise it is a quarter of the minimum round-trip
+//!   time, times the number of round trips in which duplicate SACKs showed a retransmission to be
+//!   spurious, at most the smoothed round-trip time. That number returns to one after 16 recoveries
+//!   without such a duplicate SACK. As in Linux since 5.15 (commit "tcp: more accurately check
+//!   DSACKs to grow RACK reordering window"), only duplicate SACKs after reordering count, and not
+//!   that of a probe.
 //! - Segments that are not yet lost set a timer (step 5).
-//! - Once reordering has spanned more than three segments, the congestion window also grows by segments that are SACKed, as in Linux since
-//!   3.13 (commit "tcp: increase throughput when reordering is high"; RFC 5681 lets it grow by data in order only). A time-out in state
-//!   Disorder with three segments SACKed sets the extent back to three.
+//! - Once reordering has spanned more than three segments, the congestion window also grows by
+//!   SACKed segments, as in Linux since 3.13 (commit "tcp: increase throughput when reordering is
+//!   high"; RFC 5681 lets it grow only by data in order). A time-out in state Disorder with three
+//!   segments SACKed resets the extent to three.
 //!
-//! The scoreboard keeps transmissions in order of time, so an acknowledgment only examines those that it
-//! makes lost or finds delivered, and one more.
+//! The scoreboard keeps transmissions in order of time, so an acknowledgment examines only those
+//! that it makes lost or finds delivered, and one more.
 
 use super::scoreboard::{Border, Timed, DUP_THRESH};
 use bentpipe_congestion::interface::{State, CA_RECOVERY};
@@ -26,19 +30,20 @@ use bentpipe_core::{Span, Time};
 /// Number of recoveries for which a wider reordering window lasts (RFC 8985, section 6.2, step 4).
 const PERSISTENCE: u8 = 16;
 
-/// Largest extent of reordering in segments (Linux' tcp_max_reordering).
+/// Maximum extent of reordering in segments (Linux' tcp_max_reordering).
 const MOST_EXTENT: u32 = 300;
 
-/// The state of section 5.3.
+/// The state of RACK (section 5.3).
 #[derive(Clone, Debug)]
 pub struct Rack {
     /// Transmission time and end of the latest segment delivered.
     latest: Option<(Time, u64)>,
     rtt: Span,
     reordering_seen: bool,
-    /// Number of segments that reordering has spanned, at least three (RFC 4737's reordering extent).
+    /// Number of segments that reordering has spanned, at least three (RFC 4737's reordering
+    /// extent).
     extent: u32,
-    /// Number of reordering windows to wait.
+    /// Multiplier of the reordering window.
     multiplier: u32,
     persistence: u8,
     /// End of the round trip in which a duplicate SACK has been counted.
@@ -67,21 +72,22 @@ impl Rack {
         self.latest = self.latest.max(Some(timed.newest));
     }
 
-    /// Records that a segment was delivered for the first time after one above it (step 3). It begins `bytes` before the end of the
-    /// highest one.
+    /// Records that a segment was delivered for the first time after one above it (step 3). It
+    /// begins `bytes` before the end of the highest one.
     pub fn saw_reordering(&mut self, bytes: u64, state: &State) {
         self.reordering_seen = true;
         let segments = u32::try_from(bytes.div_ceil(state.mss_cache.max(1).into())).unwrap_or(u32::MAX);
         self.extent = self.extent.max(segments.min(MOST_EXTENT));
     }
 
-    /// Returns true once reordering was seen: the window then also grows by SACKed segments.
+    /// Returns true once reordering was seen. The window then also grows by SACKed segments.
     #[inline]
     pub fn grows_out_of_order(&self) -> bool {
         self.extent > DUP_THRESH
     }
 
-    /// Handles a time-out in state Open or Disorder: with so many segments SACKed, the extent was overestimated.
+    /// Handles a time-out in state Open or Disorder: with this many segments SACKed, the extent was
+    /// overestimated.
     pub fn timed_out(&mut self, sacked: u32) {
         if sacked >= DUP_THRESH {
             self.extent = DUP_THRESH;
@@ -105,7 +111,8 @@ impl Rack {
         }
     }
 
-    /// The border between segments that may be lost and others, once something has been delivered.
+    /// Returns the border between segments that may be lost and others; `None` before the first
+    /// delivery.
     #[inline]
     pub fn border(&self, state: &State) -> Option<Border> {
         let (sent, end) = self.latest?;

@@ -1,6 +1,6 @@
-//! Disjoint, non-adjacent ranges of positions, in order: what a receiver holds out of order, and what a
-//! sender knows to be held there. The cost of an insertion grows with the logarithm of their number and with
-//! what is newly covered.
+//! Disjoint, non-adjacent ranges of positions, in order: the data that a receiver has out of order,
+//! and the data that a sender knows to be there. The cost of an insertion grows with the logarithm
+//! of the number of ranges and with the newly covered ranges.
 
 use std::collections::BTreeMap;
 
@@ -18,17 +18,17 @@ impl Ranges {
         self.ends.is_empty()
     }
 
-    /// Start and end of each range, lowest first.
+    /// Iterates over start and end of each range, lowest first.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ends.iter().map(|(&start, &end)| (start, end))
     }
 
-    /// Start and end of each range that starts at or above `position`, lowest first.
+    /// Iterates over start and end of each range that starts at or above `position`, lowest first.
     pub fn above(&self, position: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ends.range(position..).map(|(&start, &end)| (start, end))
     }
 
-    /// The first gap between two ranges that starts at or above `from`.
+    /// Returns the first gap between two ranges that starts at or above `from`.
     pub fn gap(&self, from: u64) -> Option<(u64, u64)> {
         let before = self.ends.range(..=from).next_back().map(|(_, &end)| end).filter(|end| *end >= from);
         let begin = before.or_else(|| self.above(from).next().map(|(_, end)| end))?;
@@ -36,7 +36,7 @@ impl Ranges {
         Some((begin, end))
     }
 
-    /// Number of positions in all ranges.
+    /// Returns the number of positions in all ranges.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -47,8 +47,8 @@ impl Ranges {
         self.bytes = 0;
     }
 
-    /// Covers `[start, end)` and returns the whole range of which it is now part. `fresh` is called with each
-    /// part that was not covered before, and that whole range.
+    /// Covers `[start, end)` and returns the resulting whole range. `fresh` is called with each
+    /// newly covered part, and that whole range.
     pub fn insert(
         &mut self,
         start: u64,

@@ -1,24 +1,26 @@
-//! Delivery rate: how fast the network delivers, sampled with each acknowledgment
-//! (draft-cheng-iccrg-delivery-rate-estimation-02, names as there).
+//! Delivery rate of the network, sampled with each acknowledgment
+//! (draft-cheng-iccrg-delivery-rate-estimation-02, with its names).
 //!
-//! Each segment remembers, from when it was last sent, C.delivered, C.delivered_time and C.first_sent_time (section
-//! 3.2, SendPacket). An acknowledgment takes the segment newly delivered that was sent last (section 3.3,
-//! UpdateRateSample and GenerateRateSample):
+//! Each segment stores C.delivered, C.delivered_time and C.first_sent_time of its last transmission
+//! (section 3.2, SendPacket). An acknowledgment uses the newly delivered segment that was sent last
+//! (section 3.3, UpdateRateSample and GenerateRateSample):
 //!
 //! - send_elapsed = P.sent_time - P.first_sent_time, ack_elapsed = now - P.delivered_time;
-//! - interval = max(send_elapsed, ack_elapsed), so that neither a burst nor acknowledgments that were
-//!   compressed on the return path yield a rate that the path does not have;
+//! - interval = max(send_elapsed, ack_elapsed), so that neither a burst nor compressed
+//!   acknowledgments on the return path yield a rate above the path's;
 //! - delivered = C.delivered - P.delivered, in segments; the rate is delivered / interval;
-//! - an interval shorter than the smallest round-trip time is not possible and makes the sample invalid (-1).
+//! - an interval shorter than the smallest round-trip time is not possible and makes the sample
+//!   invalid (-1).
 //!
-//! A sample is application-limited when its segment was sent while the application had left the pipe unfilled
-//! (section 3.4, [`check_application_limited`]). That is checked when the application writes and, except in the profiles of Linux, when an
-//! acknowledgment arrives or a timer expires: in Linux 6.12 what is retransmitted after the first acknowledgment of a response is not limited.
+//! A sample is application-limited if its segment was sent while the application had left the pipe
+//! unfilled (section 3.4, [`check_application_limited`]). This is checked when the application
+//! writes and, except in the profiles of Linux, when an acknowledgment arrives or a timer expires:
+//! in Linux 6.12, data retransmitted after the first acknowledgment of a response is not limited.
 //!
 //! Deviations: as in Linux, segments are counted instead of bytes, and the SYN is one (so the first
-//! acknowledgment of data ends the time in which the application had not written yet). C.first_sent_time and
-//! C.delivered_time are also reset when nothing is outstanding rather than when nothing is in flight. No state
-//! is kept for congestion controls that take no samples.
+//! acknowledgment of data ends the time before the application's first write). C.first_sent_time
+//! and C.delivered_time are also reset when nothing is outstanding rather than when nothing is in
+//! flight. No state is kept for congestion controls that take no samples.
 
 use super::scoreboard::{in_flight, Newest};
 use bentpipe_congestion::interface::{RateSample, State};
@@ -34,7 +36,7 @@ struct Stamp {
     is_app_limited: bool,
 }
 
-/// Delivery rate of one connection.
+/// The delivery rate of one connection.
 #[derive(Debug, Default)]
 pub struct Estimator {
     /// Stamps of the outstanding segments, in order.
@@ -46,7 +48,7 @@ pub struct Estimator {
 }
 
 impl Estimator {
-    /// Records the first transmission of a segment. `nothing_out`: nothing else is outstanding.
+    /// Records the first transmission of a segment; `nothing_out` if nothing else is outstanding.
     #[inline]
     pub fn sent(&mut self, now: Time, nothing_out: bool, state: &State) {
         if nothing_out {
@@ -64,9 +66,9 @@ impl Estimator {
         self.stamps[(number - self.first) as usize] = stamp;
     }
 
-    /// Takes a sample after an acknowledgment that `state.delivered` and `state.rtt_min_us` already count.
-    /// `newest` is the newly delivered segment that was sent last; segments before `first` are no longer
-    /// outstanding.
+    /// Takes a sample after an acknowledgment that `state.delivered` and `state.rtt_min_us` already
+    /// include. `newest` is the newly delivered segment that was sent last; segments before `first`
+    /// are no longer outstanding.
     #[inline]
     pub fn sample(
         &mut self,
@@ -121,8 +123,9 @@ impl Estimator {
     }
 }
 
-/// Marks the connection application-limited (section 3.4) if less than a segment waits to be sent, although
-/// the window would permit it and no lost segment waits: until what is in flight now has been delivered.
+/// Marks the connection application-limited (section 3.4) if less than a segment waits to be sent,
+/// the window would permit more, and no lost segment waits. The mark lasts until the data now in
+/// flight has been delivered.
 #[inline]
 pub fn check_application_limited(unsent: u64, state: &mut State) {
     let flight = in_flight(state);
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_the_bottleneck_however_the_window_was_sent() {
-        // Ten segments at once; the bottleneck lets one through every 10 ms, 100 ms away.
+        // Ten segments at once; the bottleneck passes one every 10 ms, 100 ms away.
         let (mut rate, mut state) = (Estimator::default(), State { rtt_min_us: 1, ..State::default() });
         for number in 0..10 {
             rate.sent(at(0), number == 0, &state);
@@ -167,9 +170,9 @@ mod tests {
             rate.sent(now, false, &state);
             sent.push(now);
         }
-        // When the first window was sent nothing had been delivered.
+        // When the first window was sent, nothing had been delivered.
         assert_eq!([samples[0], samples[9]], [(1, 100_000), (10, 190_000)]);
-        // The second was sent as the first was acknowledged, which had been sent at once.
+        // The second window was sent as the first was acknowledged, which had been sent at once.
         assert_eq!([samples[10], samples[19]], [(10, 100_000), (10, 190_000)]);
         // From then on: ten segments in 100 ms.
         assert!(samples[20..].iter().all(|sample| *sample == (10, 100_000)), "{samples:?}");
@@ -190,7 +193,7 @@ mod tests {
         assert_eq!(last, (1, 100_000));
     }
 
-    /// One more segment, sent at 300 ms when nothing is out and acknowledged at 400 ms.
+    /// Delivers one more segment, sent at 300 ms when nothing is out and acknowledged at 400 ms.
     fn deliver_again(rate: &mut Estimator, state: &mut State) -> (i32, i64) {
         rate.sent(at(300), true, state);
         let sample = deliver(rate, state, at(400), 10, at(300));

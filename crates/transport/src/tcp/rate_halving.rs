@@ -1,15 +1,16 @@
-//! Rate halving, which Linux had before proportional rate reduction: during a recovery the window falls by one segment for
-//! every second acknowledgment until it has fallen to ssthresh, so that in the round trip of the reduction one segment
-//! leaves for every two that arrive.
+//! Rate halving, Linux' method before proportional rate reduction: during a recovery the window
+//! falls by one segment for every second acknowledgment until it reaches ssthresh, so that in the
+//! round trip of the reduction one segment leaves for every two that arrive.
 //!
-//! For each acknowledgment that reports something as delivered: cwnd is reduced by one if it is the second since the last
-//! reduction and cwnd > ssthresh; then cwnd = min(cwnd, pipe + 1), which keeps bursts from leaving. So after losses that
-//! leave less than ssthresh in flight the window ends below it, and slow start follows.
+//! For each acknowledgment that reports a delivery: cwnd is reduced by one if it is the second
+//! since the last reduction and cwnd > ssthresh; then cwnd = min(cwnd, pipe + 1), which prevents
+//! bursts. So after losses that leave less than ssthresh in flight, the window ends below it, and
+//! slow start follows.
 //!
-//! Source: M. Mathis, J. Semke, J. Mahdavi, K. Lahey, "The Rate-Halving Algorithm for TCP Congestion Control",
-//! Internet draft, 1999; P. Sarolahti and A. Kuznetsov, "Congestion Control in Linux TCP", USENIX 2002; the bound pipe + 1
-//! and what follows from it: message of the commit "Proportional Rate Reduction for TCP" (Linux 3.2, 2011), which
-//! replaced it.
+//! Source: M. Mathis, J. Semke, J. Mahdavi, K. Lahey, "The Rate-Halving Algorithm for TCP
+//! Congestion Control", Internet draft, 1999; P. Sarolahti and A. Kuznetsov, "Congestion Control in
+//! Linux TCP", USENIX 2002; the bound pipe + 1 and its consequence: message of the commit
+//! "Proportional Rate Reduction for TCP" (Linux 3.2, 2011), which replaced it.
 
 use super::scoreboard::in_flight;
 use bentpipe_congestion::interface::State;
@@ -17,7 +18,7 @@ use bentpipe_congestion::interface::State;
 /// The state of one reduction.
 #[derive(Clone, Debug, Default)]
 pub struct RateHalving {
-    /// Whether an acknowledgment has been counted that has not reduced the window.
+    /// True if the last counted acknowledgment has not reduced the window.
     odd: bool,
 }
 
@@ -39,7 +40,8 @@ impl RateHalving {
 mod tests {
     use super::*;
 
-    /// What the scoreboard has after `lost` of 22 segments were lost and three of the others SACKed; the window was 20.
+    /// Returns the state after `lost` of 22 segments were lost and three of the others SACKed; the
+    /// window was 20.
     fn recovering(lost: u32) -> State {
         State {
             snd_cwnd: 20,
@@ -51,7 +53,8 @@ mod tests {
         }
     }
 
-    /// Lets everything that has not been lost arrive; returns how many segments each acknowledgment let leave.
+    /// Delivers all segments that are not lost. Returns the number of segments that each
+    /// acknowledgment permitted.
     fn repair(state: &mut State) -> Vec<u32> {
         let mut halving = RateHalving::default();
         let mut sent = Vec::new();
@@ -80,7 +83,8 @@ mod tests {
         assert_eq!((state.snd_cwnd, in_flight(&state)), (10, 10));
     }
 
-    /// Sixteen of 22 were lost: three are in flight when recovery begins, and each arrival replaces itself.
+    /// Sixteen of 22 segments were lost: three are in flight when recovery begins, and each arrival
+    /// replaces itself.
     #[test]
     fn after_heavy_losses_the_window_is_what_is_in_flight() {
         let mut state = recovering(16);

@@ -2,7 +2,7 @@
 
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
 
-/// A reset to be sent.
+/// A reset that is ready to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reset {
     /// Sequence number of the reset.
@@ -12,8 +12,8 @@ pub struct Reset {
 }
 
 impl Reset {
-    /// The answer to a segment for a connection that does not exist (RFC 9293, section 3.10.7.1); resets are
-    /// not answered.
+    /// Returns the answer to a segment for a connection that does not exist (RFC 9293, section
+    /// 3.10.7.1); resets are not answered.
     pub fn answering(segment: &Segment) -> Option<Reset> {
         let flags = segment.flags;
         if flags.contains(SegmentFlags::RST) {
@@ -28,7 +28,7 @@ impl Reset {
         Some(Reset { sequence: 0, acknowledgment: Some(segment.sequence.wrapping_add(length)) })
     }
 
-    /// The reset as a segment.
+    /// Returns the reset as a segment.
     pub fn segment(self) -> Segment {
         Segment {
             sequence: self.sequence,

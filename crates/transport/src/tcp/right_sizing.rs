@@ -1,37 +1,39 @@
-//! A receive window that grows with what arrives (Fisk and Feng, "Dynamic Right-Sizing in TCP", 2001): after each round
-//! trip it is at least twice the bytes that arrived in it, so that a sender that doubles its window is not held up,
-//! limited to the size of the buffer.
+//! A receive window that grows with the arriving data (Fisk and Feng, "Dynamic Right-Sizing in
+//! TCP", 2001): after each round trip it is at least twice the bytes that arrived during it, up to
+//! the size of the buffer, so that it does not limit a sender that doubles its window.
 //!
-//! Linux' auto-tuning is based on it, and the profiles of Linux have its rule. There the result is a limit, up to which
-//! the window grows by two segments for each segment that arrives, each of which is acknowledged at once. With C the
-//! bytes that arrived in a round trip, P the most that arrived in an earlier one, at first ten segments, the limit is
+//! Linux' auto-tuning is based on it, and the profiles of Linux use Linux' rule. There the result
+//! is a limit, up to which the window grows by two segments for each arriving segment, which is
+//! then acknowledged at once. With C the bytes that arrived in a round trip, and P the maximum of
+//! earlier round trips, initially ten segments, the limit is
 //!
 //! ```text
 //! W + 2 W (C - P) / P     for C > P, with W = 2 C (6.18) or 2 C + 16 segments (6.12 and before)
 //! ```
 //!
-//! and never less than it was; at first it is 5/4 of the window at the start (of 128 KiB of memory 81 kB were window).
-//! Source: limits, and bytes of a round trip (tcpi_rcv_space), of Linux 6.12 in virtual time and 6.18 in real time
-//! (docs/notes/linux-tcp.md).
+//! and never decreases; initially it is 5/4 of the window at the start (of 128 KiB of memory 81 kB
+//! were window). Source: limits, and bytes of a round trip (tcpi_rcv_space), of Linux 6.12 in
+//! virtual time and 6.18 in real time (docs/notes/linux-tcp.md).
 //!
-//! The receiver's round-trip time is that of the timestamps echoed to it, smoothed by eighths; without
+//! The receiver's round-trip time is that of the echoed timestamps, smoothed by eighths; without
 //! timestamps, that of the handshake.
 
 use super::config::{Config, Profile};
 use bentpipe_core::{Span, Time};
 
-/// Segments of the largest round trip at the start.
+/// Initial maximum of a round trip, in segments.
 const FIRST: u64 = 10;
 
-/// Segments that Linux before 6.16 adds to what arrives in a round trip.
+/// Number of segments that Linux before 6.16 adds to the data of a round trip.
 const MORE: u64 = 16;
 
-/// The growth of one window.
+/// The growth state of one window.
 #[derive(Debug)]
 pub(super) struct RightSizing {
-    /// Limit of the window in bytes.
+    /// Maximum window in bytes.
     most: u64,
-    /// The limit up to which arriving segments let it grow, and the most bytes of a round trip, if as in Linux.
+    /// Linux' limit, up to which arriving segments let the window grow, and the maximum of bytes in
+    /// a round trip; `None` for the original algorithm.
     linux: Option<Linux>,
     rtt: Span,
     /// Position and time of the start of the present round trip.
@@ -43,7 +45,7 @@ pub(super) struct RightSizing {
 struct Linux {
     limit: u64,
     largest: u64,
-    /// Bytes added to what arrives in a round trip.
+    /// Number of bytes added to the data of a round trip.
     more: u64,
 }
 
@@ -59,7 +61,7 @@ impl RightSizing {
         RightSizing { most, linux, rtt: Span::ZERO, from: 1, since: Time::ZERO }
     }
 
-    /// Limits the window, which no option scales.
+    /// Limits the window of a connection without window scaling.
     pub fn limit(&mut self, most: u64) {
         self.most = most;
         if let Some(linux) = &mut self.linux {
@@ -67,24 +69,25 @@ impl RightSizing {
         }
     }
 
-    /// Whether a segment that arrives lets a window of so many bytes grow.
+    /// Returns true if an arriving segment lets a window of this size grow.
     #[inline]
     pub fn grows(&self, window: u64) -> bool {
         self.linux.as_ref().is_some_and(|linux| window < linux.limit)
     }
 
-    /// The limit up to which arriving segments let the window grow now.
+    /// Returns the limit up to which arriving segments let the window grow now.
     pub fn most_now(&self) -> u64 {
         self.linux.as_ref().map_or(self.most, |linux| linux.limit)
     }
 
-    /// The window after a segment that lets it grow.
+    /// Returns the window after a segment by which it grows.
     #[inline]
     pub fn widened(&self, window: u64, payload: u64) -> u64 {
         self.linux.as_ref().map_or(window, |linux| (window + 2 * payload).min(linux.limit))
     }
 
-    /// Handles the arrival of everything up to `next`. Returns the new window; it was `window`.
+    /// Handles the arrival of all data up to `next`. Returns the new window; `window` is the old
+    /// one.
     pub fn arrived(&mut self, now: Time, next: u64, rtt: Option<Span>, window: u64) -> u64 {
         if let Some(rtt) = rtt {
             self.rtt = if self.rtt == Span::ZERO { rtt } else { self.rtt - self.rtt / 8 + rtt / 8 };
@@ -129,8 +132,9 @@ mod tests {
         assert_eq!(sizing.arrived(now, next + 10, None, window), 50_000);
     }
 
-    /// Bytes of a round trip and the window that followed where it reached its limit, in Linux 6.12 in virtual time over
-    /// 4 Mbit/s with 250 and 20 ms each way, and in 6.18 in real time with 250 ms.
+    /// Bytes of a round trip and the window after it, where it reached its limit, in Linux 6.12 in
+    /// virtual time over 4 Mbit/s with 250 and 20 ms each way, and in 6.18 in real time with 250
+    /// ms.
     #[test]
     fn the_limit_is_that_of_linux() {
         const UNSEEN: u64 = 0;

@@ -1,24 +1,26 @@
 //! Round-trip time and retransmission time-out (RFC 6298).
 //!
-//! With the first sample R: SRTT = R, RTTVAR = R/2 (2.2). With each later one (2.3): RTTVAR = 3/4 RTTVAR +
-//! 1/4 |SRTT - R|, then SRTT = 7/8 SRTT + 1/8 R. RTO = SRTT + max(G, 4 RTTVAR), not less than `rto_min` (2.4)
-//! nor more than `rto_max` (2.5), and doubled by each time-out (5.5). Which segments give samples (Karn's
-//! algorithm, section 3) is decided by the sender; a back-off lasts until the next sample, as in Linux
-//! (`tcp_ack_update_rtt`).
+//! With the first sample R: SRTT = R, RTTVAR = R/2 (2.2). With each later one (2.3): RTTVAR = 3/4
+//! RTTVAR + 1/4 |SRTT - R|, then SRTT = 7/8 SRTT + 1/8 R. RTO = SRTT + max(G, 4 RTTVAR), not less
+//! than `rto_min` (2.4) nor more than `rto_max` (2.5), and doubled by each time-out (5.5). The
+//! sender selects the segments that give samples (Karn's algorithm, section 3). A back-off lasts
+//! until the next sample, as in Linux (`tcp_ack_update_rtt`).
 //!
-//! With `rto_estimator = "linux"` the term 4 RTTVAR is replaced (Sarolahti and Kuznetsov, "Congestion Control
-//! in Linux TCP", USENIX 2002, section 3) by the greatest mean deviation of the latest round trip, at least
-//! `rto_variance_min`. It rises at once and falls by a quarter per round trip. A sample below SRTT - RTTVAR,
-//! which indicates a faster path, raises the deviation by only an eighth of the usual step.
+//! With `rto_estimator = "linux"` the term 4 RTTVAR is replaced (Sarolahti and Kuznetsov,
+//! "Congestion Control in Linux TCP", USENIX 2002, section 3) by the greatest mean deviation of the
+//! latest round trip, at least `rto_variance_min`. It rises at once and falls by a quarter per
+//! round trip. A sample below SRTT - RTTVAR, which indicates a faster path, raises the deviation by
+//! only an eighth of the usual step.
 //!
-//! A round trip that an echoed timestamp tells is a number of whole ticks of its clock, at least one (RFC 7323, section 4.1).
+//! A round-trip time from an echoed timestamp is a number of whole ticks of its clock, at least one
+//! (RFC 7323, section 4.1).
 //!
-//! With a coarse clock (`timer_tick`) a round trip is counted in ticks. Linux rounds the time-out up to whole jiffies
-//! (`jiffy`). When it is over is the [`super::clock`]'s affair.
+//! With a coarse clock (`timer_tick`) a round trip is counted in ticks. Linux rounds the time-out
+//! up to whole jiffies (`jiffy`). [`super::clock`] determines its expiry.
 //!
-//! Integers as in Linux: SRTT in eighths and RTTVAR in quarters of a microsecond, so that 4 RTTVAR is the
-//! stored value itself. Deviation from Linux: the smallest time is that of the whole connection, not of the last
-//! five minutes.
+//! Integers as in Linux: SRTT in eighths and RTTVAR in quarters of a microsecond, so that 4 RTTVAR
+//! is the stored value itself. Deviation from Linux: the smallest time is that of the whole
+//! connection, not of the last five minutes.
 
 use super::clock::Clock;
 use super::config::RtoEstimator;
@@ -29,11 +31,11 @@ use bentpipe_core::Span;
 /// Time-out for data after a handshake without a sample (5.7).
 const FALLBACK: Span = Span::from_secs(3);
 
-/// The estimates of one connection.
+/// The estimates of one connection: SRTT, RTTVAR and RTO.
 #[derive(Clone, Debug)]
 pub struct Estimator {
-    /// SRTT in eighths of a microsecond; 0 before the first sample. Wider than in [`State`], which cannot
-    /// hold round trips to other planets.
+    /// SRTT in eighths of a microsecond; 0 before the first sample. Wider than in [`State`], which
+    /// cannot hold round trips to other planets.
     srtt: u64,
     /// RTTVAR in quarters of a microsecond.
     rttvar: u64,
@@ -53,7 +55,7 @@ pub struct Estimator {
 struct Greatest {
     /// The deviation used for the time-out.
     used: u64,
-    /// The greatest of the present round trip.
+    /// The greatest deviation of the present round trip.
     now: u64,
     /// Sequence number at which the round trip ends.
     end: u32,
@@ -128,7 +130,7 @@ impl Estimator {
         Span::from_micros(greatest.used)
     }
 
-    /// Restarts the estimates for another path of which only the round-trip time is known: as with the first
+    /// Restarts the estimates for another path with a known round-trip time, as with the first
     /// sample.
     pub fn begin_anew(&mut self, rtt: Span, state: &mut State) {
         self.srtt = 0;
@@ -136,8 +138,8 @@ impl Estimator {
         self.sample(rtt, state);
     }
 
-    /// Sets the initial time-out for data to 3 s, as the handshake gave no sample because its SYN was sent
-    /// more than once (5.7).
+    /// Sets the initial time-out for data to 3 s, because the handshake gave no sample: its SYN was
+    /// sent more than once (5.7).
     pub fn fall_back(&mut self) {
         self.rto = self.rto.max(FALLBACK).min(self.max);
     }
@@ -152,7 +154,7 @@ impl Estimator {
         self.backoff = 0;
     }
 
-    /// The time-out, back-off included.
+    /// Returns the time-out, back-off included.
     #[inline]
     pub fn rto(&self) -> Span {
         if self.backoff == 0 {
@@ -167,13 +169,13 @@ impl Estimator {
         (self.rto * (1 << self.backoff.min(32))).min(self.max)
     }
 
-    /// SRTT; `None` before the first sample.
+    /// Returns SRTT; `None` before the first sample.
     #[inline]
     pub fn srtt(&self) -> Option<Span> {
         (self.srtt > 0).then(|| Span::from_micros(self.srtt / 8))
     }
 
-    /// SRTT in seconds; NaN before the first sample.
+    /// Returns SRTT in seconds; NaN before the first sample.
     pub fn srtt_seconds(&self) -> f64 {
         if self.srtt == 0 {
             f64::NAN
@@ -182,7 +184,7 @@ impl Estimator {
         }
     }
 
-    /// RTTVAR in seconds; NaN before the first sample.
+    /// Returns RTTVAR in seconds; NaN before the first sample.
     pub fn rttvar_seconds(&self) -> f64 {
         if self.srtt == 0 {
             f64::NAN
@@ -197,8 +199,8 @@ mod tests {
     use super::super::config::Profile;
     use super::*;
 
-    /// Columns: case, number, R, SRTT, RTTVAR, RTO with G = 0.1 s and at least 1 s, RTO with G = 0.2 s and no
-    /// minimum (tests/authorities/tcp/PROVENANCE.md).
+    /// Columns: case, number, R, SRTT, RTTVAR, RTO with G = 0.1 s and at least 1 s, RTO with G =
+    /// 0.2 s and no minimum (tests/authorities/tcp/PROVENANCE.md).
     const CASES: &str = include_str!("../../../../tests/authorities/tcp/rfc6298_rto_cases.csv");
 
     #[test]
@@ -222,7 +224,8 @@ mod tests {
             for estimator in &mut estimators {
                 estimator.sample(Span::from_secs_f64(value(2)), &mut state);
             }
-            // Whole microseconds in the differences: at most 8 us of SRTT and 16 us of 4 RTTVAR add up.
+            // Differences are whole microseconds: errors of at most 8 us of SRTT and 16 us of 4
+            // RTTVAR add up.
             let near = |ours: f64, column: usize, tolerance: f64| {
                 assert!((ours - value(column)).abs() <= tolerance, "{line}: column {column} is {ours}");
             };
@@ -235,7 +238,8 @@ mod tests {
         assert!(rows > 30, "{rows} rows");
     }
 
-    /// Worked by hand from the paper's rules: SRTT and 4 RTTVAR after each sample, then the time-out, milliseconds.
+    /// Computed by hand from the paper's rules: SRTT and 4 RTTVAR after each sample, then the
+    /// time-out, milliseconds.
     #[test]
     fn linux_takes_the_greatest_deviation_at_once_and_lets_it_go_slowly() {
         let mut estimator = Estimator::new(&Config { jiffy: Span::ZERO, ..Config::default() });
@@ -255,7 +259,8 @@ mod tests {
         for una in 12..20 {
             seen(122, una, 20);
         }
-        // It ends with 255 ms: the term falls by a quarter of the difference, 452 - (452 - 255) / 4.
+        // It ends with 255 ms: the term falls by a quarter of the difference, 452 - (452 - 255) /
+        // 4.
         let (srtt, deviation, rto) = seen(122, 21, 30);
         assert!((121_000..123_000).contains(&srtt) && deviation < 30_000, "{srtt} {deviation}");
         assert!((523_000..526_000).contains(&rto), "{rto}");

@@ -1,16 +1,18 @@
 //! Selective negative acknowledgments of SCPS-TP (CCSDS 714.0-B-2, "Space Communications Protocol
-//! Specification - Transport Protocol", 2006; as used by its profile for DVB-RCS, ETSI TS 102 463, I-PEP):
-//! the receiver names missing data, and the sender retransmits it at once, without three later segments to
-//! prove the loss.
+//! Specification - Transport Protocol", 2006; as used by its profile for DVB-RCS, ETSI TS 102 463,
+//! I-PEP): the receiver names missing data, and the sender retransmits it at once, without three
+//! later segments to prove the loss.
 //!
-//! The option describes a hole by its offset from what is acknowledged and its size, followed by a bit for
-//! each full segment's length of what follows, up to 128 of them here (the header has room for 176 beside
-//! timestamps). A hole's offset is rounded down to the unit and its end up.
+//! The option describes a hole by its offset from the acknowledged position and its size, followed
+//! by a bit for each full segment's length of the following data, up to 128 of them here (the
+//! header has room for 176 next to timestamps). A hole's offset is rounded down to the unit and its
+//! end up.
 //!
-//! One option covers only a part of what a long path holds, so the receiver takes turns: the next
-//! acknowledgment starts with the first hole that the previous one did not cover, and after the last hole
-//! with the first again. The sender takes as missing only what is named, and as received only what has a bit:
-//! an acknowledgment that was lost may have covered what lies between.
+//! One option covers only a part of the data in flight on a long path, so the receiver takes turns:
+//! the next acknowledgment starts with the first hole that the previous one did not cover, and
+//! after the last hole with the first again. The sender considers as missing only data that is
+//! named, and as received only data with a bit: a lost acknowledgment may have covered the data in
+//! between.
 
 use super::ranges::Ranges;
 use bentpipe_stage::packet::segment::Snack;
@@ -18,9 +20,9 @@ use bentpipe_stage::packet::segment::Snack;
 /// Maximum number of bits of a vector.
 const MOST_BITS: u64 = 128;
 
-/// The option of a receiver that expects `next` and holds `held`, in units of `unit` bytes, starting with the
-/// first hole at or above `from`, otherwise with the first of all; and where the next one is to start. `None`
-/// without a hole.
+/// Returns the option of a receiver that expects `next` and has `held`, in units of `unit` bytes,
+/// and the position at which the next option starts. The option starts with the first hole at or
+/// above `from`, otherwise with the first of all. `None` without a hole.
 pub(super) fn say(next: u64, held: &Ranges, unit: u64, from: u64) -> Option<(Snack, u64)> {
     let unit = unit.max(1);
     let (lowest, _) = held.iter().next()?;
@@ -43,8 +45,8 @@ pub(super) fn say(next: u64, held: &Ranges, unit: u64, from: u64) -> Option<(Sna
     Some((Snack { offset: offset as u16, size: size as u16, vector, bits }, on))
 }
 
-/// What the option tells a sender whose data is acknowledged up to `position`: stretches, lowest first, and
-/// whether each has been received.
+/// Returns the meaning of the option for a sender whose data is acknowledged up to `position`:
+/// ranges, lowest first, each with true if it has been received.
 pub(super) fn heard(
     snack: &Snack,
     position: u64,
@@ -94,8 +96,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is held, in segments of any size: in turn every hole is named from end to end, and what has a bit is held. Where
-        /// segments are full, nothing that is held is named.
+        /// For any received data, in segments of any size: in turn every hole is named from end to
+        /// end, and data with a bit is received. If segments are full, no received data is named.
         #[test]
         fn in_turn_every_hole_is_named(
             lengths in prop::collection::vec((1u64..400, 1u64..90), 1..40), full in any::<bool>(), next in 1u64..9

@@ -1,7 +1,7 @@
-//! A timer that is cheap to restart. Restarting the retransmission timer for each acknowledgment would move
-//! an entry of the event queue each time. Instead the wake at the old deadline stays, and when it comes the
-//! timer requests one at the new deadline. Only then does the clock tell when the timer really expires, since that
-//! takes a division.
+//! A timer that is cheap to restart. Restarting the retransmission timer for each acknowledgment
+//! would move an entry of the event queue each time. Instead, the wake at the old deadline remains,
+//! and when it comes the timer requests a wake at the new deadline. Only then does the clock
+//! compute the actual expiry, because that takes a division.
 
 use super::clock::Clock;
 use bentpipe_core::{Span, Time};
@@ -9,7 +9,8 @@ use bentpipe_core::{Span, Time};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
     clock: Clock,
-    /// When the timer was started and for how long; `Time::MAX` if it is stopped, no wait if it ends exactly then.
+    /// Start of the timer, with the wait in the next field; `Time::MAX` if it is stopped, and no
+    /// wait if it ends exactly then.
     started: Time,
     wait: Span,
     /// The requested wake; never later than the end of the wait.
@@ -29,7 +30,7 @@ impl Timer {
         self.wake = self.wake.min(now + self.wait);
     }
 
-    /// Starts a timer that expires exactly `at` that time, whatever the clock.
+    /// Starts a timer that expires exactly `at` that time, independent of the clock.
     #[inline]
     pub fn start_exactly(&mut self, at: Time) {
         self.started = at;
@@ -59,13 +60,13 @@ impl Timer {
         self.clock.expiry(self.started, self.wait)
     }
 
-    /// When to call [`Timer::expired`]; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Timer::expired`]; `Time::MAX` for never.
     #[inline]
     pub fn wake(&self) -> Time {
         self.wake
     }
 
-    /// At a wake, returns whether the deadline has come. If so, the timer is stopped.
+    /// Checks the deadline at a wake. Returns true, and stops the timer, if the deadline has come.
     #[inline]
     pub fn expired(&mut self, now: Time) -> bool {
         if now < self.wake {

@@ -1,29 +1,29 @@
-//! Undoes reductions of the window that were spurious.
+//! Undoing of spurious reductions of the window.
 //!
-//! A reduction is spurious if nothing had been lost. Two signs show it:
+//! A reduction is spurious if nothing had been lost. Two signs show this:
 //!
-//! - Eifel (RFC 3522): an acknowledgment of retransmitted data echoes a timestamp older than the first
-//!   retransmission, so it answers the original;
+//! - Eifel (RFC 3522): an acknowledgment of retransmitted data echoes a timestamp older than the
+//!   first retransmission, so it answers the original;
 //! - duplicate SACKs (RFC 3708): the receiver has received each retransmission for a second time.
 //!
-//! The window and ssthresh return to their previous values (RFC 4015, section 3.2; the congestion control's
-//! `undo_cwnd`).
+//! The window and ssthresh return to their previous values (RFC 4015, section 3.2; the congestion
+//! control's `undo_cwnd`).
 
 use super::header;
 use bentpipe_core::Time;
 
-/// What a receiver reports as received twice (RFC 2883).
+/// A range that a receiver reports as received twice (RFC 2883).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dsack {
     /// Position of the first byte that was received twice.
     pub start: u64,
-    /// Position after the last.
+    /// Position after the last byte of the range.
     pub end: u64,
 }
 
 impl Dsack {
-    /// The first SACK block is a duplicate SACK if it lies below the acknowledged `position` or within the
-    /// second block (RFC 2883, section 4).
+    /// Returns the duplicate SACK of an acknowledgment: its first block, if that lies below the
+    /// acknowledged `position` or within the second block (RFC 2883, section 4).
     #[inline]
     pub fn find(position: u64, blocks: &[(u64, u64)]) -> Option<Dsack> {
         let (&(start, end), others) = blocks.split_first()?;
@@ -31,7 +31,7 @@ impl Dsack {
         (start < end && (end <= position || within)).then_some(Dsack { start, end })
     }
 
-    /// Number of segments of `size` bytes that were received twice.
+    /// Returns the number of segments of `size` bytes that were received twice.
     #[inline]
     pub fn segments(&self, size: u32) -> u32 {
         (self.end - self.start).div_ceil(u64::from(size.max(1))) as u32
@@ -45,7 +45,7 @@ pub struct Undo {
     marker: Option<u64>,
     /// Number of retransmissions since then without a duplicate SACK; `None` before the first.
     unexplained: Option<u32>,
-    /// When the first retransmission of this loss left (Linux' retrans_stamp).
+    /// Time of the first retransmission of this loss (Linux' retrans_stamp).
     first_resent: Option<Time>,
 }
 
@@ -61,12 +61,12 @@ impl Undo {
         self.marker = None;
     }
 
-    /// Forgets all recorded retransmissions, after which none can be undone.
+    /// Discards all recorded retransmissions, after which none can be undone.
     pub fn forget_retransmissions(&mut self) {
         self.first_resent = None;
     }
 
-    /// Whether the reduction could still be undone.
+    /// Returns true if the reduction could still be undone.
     pub fn is_open(&self) -> bool {
         self.marker.is_some()
     }
@@ -86,12 +86,13 @@ impl Undo {
         }
     }
 
-    /// Whether every retransmission was spurious.
+    /// Returns true if every retransmission was spurious.
     pub fn all_were_duplicates(&self) -> bool {
         self.marker.is_some() && self.unexplained == Some(0)
     }
 
-    /// Whether an acknowledgment with this echoed timestamp answers what was sent before any retransmission.
+    /// Returns true if an acknowledgment with this echoed timestamp answers data sent before any
+    /// retransmission.
     pub fn answers_original(&self, echo: Option<Time>) -> bool {
         match (self.marker, self.first_resent, echo) {
             (Some(_), Some(resent), Some(echo)) => echo < header::floor_to_tick(resent),
@@ -99,7 +100,7 @@ impl Undo {
         }
     }
 
-    /// Whether either sign shows that the reduction was spurious.
+    /// Returns true if either sign shows that the reduction was spurious.
     pub fn was_spurious(&self, echo: Option<Time>) -> bool {
         self.all_were_duplicates() || self.answers_original(echo)
     }

@@ -1,14 +1,14 @@
-//! Whether the congestion window limits a sender, and what happens to it if it does not: idle time, and
-//! applications that send less than it permits.
+//! Use of the congestion window, and its reduction when it does not limit the sender: after idle
+//! time, and for applications that send less than it permits.
 //!
 //! - `is_cwnd_limited` and `max_packets_out` of [`State`], each over a window, as in Linux'
-//!   `tcp_cwnd_validate`: the congestion control lets the window grow only while it is the limit.
-//! - Restart after idle time (RFC 5681, section 4.1): if nothing is outstanding and nothing was sent for
-//!   longer than the time-out, the window is halved for each time-out that has passed, down to the initial
-//!   window (RFC 2861, section 3.1, as in Linux).
-//! - A window that the application has not filled for a time-out moves halfway to what was used (RFC 2861,
-//!   section 3.2; RFC 7661 is its successor), but not below the initial window. The threshold keeps the old
-//!   value.
+//!   `tcp_cwnd_validate`: the congestion control increases the window only while it is the limit.
+//! - Restart after idle time (RFC 5681, section 4.1): if nothing is outstanding and nothing was
+//!   sent for longer than the time-out, the window is halved for each time-out that has passed,
+//!   down to the initial window (RFC 2861, section 3.1, as in Linux).
+//! - A window that the application has not filled for a time-out is reduced halfway to its used
+//!   part (RFC 2861, section 3.2; RFC 7661 is its successor), but not below the initial window. The
+//!   threshold keeps the old value.
 
 use super::recovery::current_ssthresh;
 use super::scoreboard::in_flight;
@@ -19,21 +19,21 @@ use bentpipe_core::{Span, Time};
 /// A sender's use of its window.
 #[derive(Clone, Debug)]
 pub struct Usage {
-    /// Whether something was sent since the last validation.
+    /// True if a segment was sent since the last validation.
     sent: bool,
-    /// Whether something that the window permits waits to be sent with more.
+    /// True if permitted data waits to be sent with more.
     deferred: bool,
-    /// Whether new data has been sent.
+    /// True if new data has been sent.
     fresh: bool,
-    /// Linux' `cwnd_usage_seq`: the end of the window over which `is_cwnd_limited` holds.
+    /// End of the window over which `is_cwnd_limited` applies (Linux' `cwnd_usage_seq`).
     end: u64,
     initial: u32,
     restarts: bool,
     decays: bool,
-    /// Time at which a segment was last sent.
+    /// Time of the last transmission.
     last: Time,
-    /// Time since which the window has not been the limit, and the maximum number of outstanding segments
-    /// since then (Linux' `snd_cwnd_stamp`, `snd_cwnd_used`).
+    /// Time since which the window has not been the limit, and the maximum number of outstanding
+    /// segments since then (Linux' `snd_cwnd_stamp`, `snd_cwnd_used`).
     unused_since: Time,
     used: u32,
 }
@@ -55,18 +55,18 @@ impl Usage {
         }
     }
 
-    /// The initial window in segments.
+    /// Returns the initial window in segments.
     pub fn initial(&self) -> u32 {
         self.initial
     }
 
-    /// Records that something is sent, or that only the window prevents it.
+    /// Records that a segment is sent, or that only the window prevents it.
     #[inline]
     pub fn sent(&mut self) {
         self.sent = true;
     }
 
-    /// Whether nothing has left since the window was last validated.
+    /// Returns true if nothing has left since the window was last validated.
     #[inline]
     pub fn is_settled(&self) -> bool {
         !self.sent && !self.fresh
@@ -84,7 +84,8 @@ impl Usage {
         self.unused_since = now;
     }
 
-    /// Before new data is sent while nothing is outstanding: restarts the window if idle time requires it.
+    /// Restarts the window before new data is sent while nothing is outstanding, if idle time
+    /// requires it.
     pub fn restart(&mut self, now: Time, rto: Span, state: &mut State, congestion: &mut dyn Congestion) {
         let idle = now.since(self.last.min(now));
         if !self.restarts || self.last == Time::MAX || idle <= rto || congestion.has_cong_control() {
@@ -103,7 +104,7 @@ impl Usage {
         self.used = 0;
     }
 
-    /// Records that something the window permits waits to be sent with more: the window still counts as the
+    /// Records that permitted data waits to be sent with more: the window still counts as the
     /// limit.
     #[inline]
     pub fn deferred(&mut self) {
@@ -119,13 +120,14 @@ impl Usage {
         self.fresh = true;
     }
 
-    /// Records that data was resent at `now`: the connection is not idle.
+    /// Records that data was retransmitted at `now`: the connection is not idle.
     #[inline]
     pub fn resent(&mut self, now: Time) {
         self.last = now;
     }
 
-    /// After sending (Linux' `tcp_cwnd_validate`). `idle`: the application has nothing more to send.
+    /// Validates the window after sending (Linux' `tcp_cwnd_validate`); `idle` if the application
+    /// has nothing more to send.
     #[inline]
     pub fn validate(
         &mut self,

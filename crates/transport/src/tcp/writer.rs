@@ -1,20 +1,26 @@
-//! The writing program of a connection whose send buffer is limited by memory, as Linux counts it: how much of what the
-//! application has handed over is in the buffer.
+//! The writing program of a connection whose send buffer is limited by memory, as Linux counts it:
+//! it determines the part of the application's data that is in the buffer.
 //!
-//! - Memory is payload plus 960 bytes per packet. Unsent data is in packets of 64 KB (of 32 KB while the other end's
-//!   window has not exceeded 64 KB, since a packet is at most half of the window); outstanding data is in those of
-//!   [`super::scoreboard::Packets`], mostly bursts. So two segments that leave together take 480 bytes each besides their payload.
-//! - The program writes until the buffer is full, and then sleeps until a third of the buffer is free.
-//! - The buffer is checked only before a new packet is begun, not while the last one is filled up: when a part of it has
-//!   left, or when full packets were smaller when it was begun. So an open congestion window is filled whatever the buffer holds: what is
-//!   written leaves at once, and the program stops at the first packet that cannot leave.
-//! - Once half of the largest window that the other end has offered has been written since the last push, the data is pushed:
-//!   everything that may leave does so, which empties the packet. So is what a call has written when it ends (256 KiB, as in
-//!   our emulated traffic, or what the application hands over at a time), but for the rest of a segment that the next call fills up.
-//! - Packets have PSH where half of that window has been written, and where the program sleeps. The next call takes the mark back when it fills up the packet.
+//! - Memory is payload plus 960 bytes per packet. Unsent data is in packets of 64 KB (of 32 KB
+//!   while the other end's window has not exceeded 64 KB, because a packet is at most half of the
+//!   window). Outstanding data is in the packets of [`super::scoreboard::Packets`], mostly bursts.
+//!   So two segments that leave together take 480 bytes each in addition to their payload.
+//! - The program writes until the buffer is full, and then sleeps until a third of the buffer is
+//!   free.
+//! - The buffer is checked only before a new packet is begun, not while the last one is filled up:
+//!   when a part of it has been sent, or when full packets were smaller when it was begun. So an
+//!   open congestion window is filled at any level of the buffer: written data leaves at once, and
+//!   the program stops at the first packet that cannot leave.
+//! - Once half of the largest window of the other end has been written since the last push, the
+//!   data is pushed: everything that may leave does so, which empties the packet. The same applies
+//!   to the data of a call when it ends (256 KiB, as in our emulated traffic, or the amount that
+//!   the application hands over at a time), except the rest of a segment that the next call fills
+//!   up.
+//! - Packets have PSH where half of that window has been written, and where the program sleeps. The
+//!   next call removes the mark when it fills up the packet.
 //!
-//! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16 KiB and
-//! lets it grow to twice the congestion window.
+//! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16
+//! KiB and lets it grow to twice the congestion window.
 //!
 //! Source: experiments with Linux 6.12 (docs/notes/linux-tcp.md, *Buffers and windows*).
 
@@ -23,7 +29,7 @@ use super::bursts;
 use super::scoreboard::Packets;
 use std::collections::VecDeque;
 
-/// Memory of a prepared packet besides its payload.
+/// Memory of a prepared packet in addition to its payload, in bytes.
 pub const OVERHEAD: u64 = 960;
 
 /// Bytes that the program writes with one call.
@@ -32,31 +38,35 @@ const CALL: u64 = 256 << 10;
 /// The writing program of one connection.
 #[derive(Clone, Debug)]
 pub struct Writer {
-    /// Memory of the send buffer in bytes; `u64::MAX` if it is not limited.
+    /// Memory of the send buffer in bytes; `u64::MAX` for no limit.
     memory: u64,
     /// Payload of a full segment, and of a full packet.
     segment: u64,
     packet: u64,
-    /// Half of the largest window that the other end has offered.
+    /// Half of the largest window of the other end so far.
     half_window: u64,
     /// End of the data in the buffer.
     written: u64,
-    /// End of the data in the buffer at the last push, and whether that push is still emptying the packet.
+    /// End of the data in the buffer at the last push, and true while that push is emptying the
+    /// packet.
     pushed: u64,
     pushes: bool,
-    /// Where a call began of which no later one has ended early; each of the calls since then has written all its bytes.
+    /// Beginning of a call after which no call has ended early; every call since then has written
+    /// all its bytes.
     begun: u64,
-    /// The same as `pushed` where ends of calls count as pushes, for the marks alone, and the ends of the unsent packets that have PSH.
+    /// The value of `pushed` if ends of calls count as pushes, for the marks alone, and the ends of
+    /// the unsent packets that have PSH.
     marked: u64,
     marks: VecDeque<u64>,
-    /// Where the packets of the unsent data end.
+    /// Ends of the packets of the unsent data.
     borders: Borders,
-    /// Whether the program waits for room in the buffer.
+    /// True if the program waits for room in the buffer.
     sleeps: bool,
 }
 
 impl Writer {
-    /// Creates the state before anything is written. `memory` is the size of the send buffer; `None` for no limit.
+    /// Creates the state before anything is written. `memory` is the size of the send buffer;
+    /// `None` for no limit.
     pub fn new(memory: Option<u64>, segment_size: u32) -> Writer {
         let written = if memory.is_some() { 1 } else { u64::MAX };
         let segment = u64::from(segment_size);
@@ -76,26 +86,26 @@ impl Writer {
         }
     }
 
-    /// Sets the payload of a full segment to what both ends have agreed on.
+    /// Sets the payload of a full segment to the agreed value.
     pub fn agree(&mut self, segment_size: u32) {
         self.segment = u64::from(segment_size.max(1));
         self.offered((2 * self.half_window) as u32);
     }
 
-    /// Records the largest window that the other end has offered.
+    /// Records the largest window of the other end so far.
     #[inline]
     pub fn offered(&mut self, window: u32) {
         self.half_window = u64::from(window / 2);
         self.packet = (bursts::MOST.min(self.half_window) / self.segment).max(1) * self.segment;
     }
 
-    /// Returns the end of what has been written of data that ends at `end`.
+    /// Returns the end of the written part of data that ends at `end`.
     #[inline(always)]
     pub fn written(&self, end: u64) -> u64 {
         self.written.min(end)
     }
 
-    /// Returns where the packet with the next byte to be sent ends: the position after its last byte.
+    /// Returns the end of the packet that contains the next byte to be sent.
     #[inline]
     pub fn packet_end(&mut self, nxt: u64) -> u64 {
         if self.memory == u64::MAX {
@@ -104,7 +114,8 @@ impl Writer {
         self.borders.end_of(nxt)
     }
 
-    /// Whether the packet that ends at `end`, up to which everything leaves, has been marked with PSH.
+    /// Returns true if the packet that ends at `end`, up to which everything leaves, has been
+    /// marked with PSH.
     #[inline]
     pub fn marks(&mut self, end: u64) -> bool {
         while let Some(mark) = self.marks.front().copied().filter(|mark| *mark <= end) {
@@ -116,9 +127,10 @@ impl Writer {
         false
     }
 
-    /// Writes until `end`, where the last packet ends. What is not a packet yet begins at `begin`, and packets have `size` bytes.
+    /// Writes until `end`, where the last packet ends. Data that is not a packet yet begins at
+    /// `begin`, and packets have `size` bytes.
     fn write(&mut self, begin: u64, end: u64, size: u64) {
-        // The last packet of before grows. Another call takes back its mark, the same one moves it.
+        // The previous last packet grows. Another call removes its mark, the same call moves it.
         if self.written > begin && self.marks.back() == Some(&self.written) {
             self.marks.pop_back();
             if !(self.written - self.begun).is_multiple_of(CALL) {
@@ -129,7 +141,7 @@ impl Writer {
         let mut border = begin;
         while from < end {
             border = border.saturating_add(size).min(end);
-            // Where a call ends, and where the packet does.
+            // The end of the call, and the end of the packet.
             let called = (border - self.begun) / CALL * CALL + self.begun;
             for push in [called, border] {
                 if push > from && push > self.marked + self.half_window {
@@ -144,7 +156,8 @@ impl Writer {
         self.written = end;
     }
 
-    /// The application hands over more, behind `end`. If all before that has been written, another call begins there.
+    /// Records that the application hands over more data, after `end`. If everything before has
+    /// been written, another call begins there.
     #[inline]
     pub fn begins(&mut self, end: u64) {
         if self.written == end {
@@ -158,7 +171,8 @@ impl Writer {
         }
     }
 
-    /// Fills up the packet that begins with the next byte to be sent, `nxt`, of data that ends at `end`.
+    /// Fills up the packet that begins with the next byte to be sent, `nxt`, of data that ends at
+    /// `end`.
     #[inline(always)]
     pub fn fill_up(&mut self, sent: Packets, nxt: u64, end: u64) {
         if !self.sleeps && self.written < nxt.saturating_add(self.packet) && self.written < end {
@@ -189,26 +203,28 @@ impl Writer {
         self.borders.grown(nxt, to);
     }
 
-    /// Whether the program writes of data that ends at `end`, and what it has written leaves packet by packet: it has not pushed.
+    /// Returns true if the program is writing data that ends at `end`, and the written data leaves
+    /// packet by packet: it has not pushed.
     #[inline]
     pub fn writes(&self, end: u64) -> bool {
         !self.sleeps && !self.pushes && self.written < end
     }
 
-    /// Whether the program is awake and has not written all of the data that ends at `end`.
+    /// Returns true if the program is awake and has not written all of the data that ends at `end`.
     #[inline(always)]
     pub fn has_more(&self, end: u64) -> bool {
         !self.sleeps && self.written < end
     }
 
-    /// Writes what the buffer holds, when nothing more can leave.
+    /// Writes as much as the buffer has room for, when nothing more can leave.
     #[inline(never)]
     pub fn fill(&mut self, sent: Packets, nxt: u64, end: u64) {
         if !self.has_more(end) {
             return;
         }
         if self.written > nxt {
-            // The last packet is filled up: a part of it may have left, and full packets may have been smaller when it was begun.
+            // The last packet is filled up: a part of it may have been sent, and full packets may
+            // have been smaller when it was begun.
             let last = self.borders.last(nxt);
             let filled = last.saturating_add(self.packet).min(end);
             if filled > self.written {
@@ -227,12 +243,13 @@ impl Writer {
         self.pushes = false;
     }
 
-    /// Ends the call early: what is in the buffer has been pushed, and another call begins behind it.
+    /// Ends the call early: the contents of the buffer have been pushed, and another call begins
+    /// after them.
     fn ends_call(&mut self) {
         (self.pushed, self.marked, self.begun) = (self.written, self.written, self.written);
     }
 
-    /// Wakes the program if it sleeps and a third of the buffer is free. Returns whether it has been woken.
+    /// Wakes the program if it sleeps and a third of the buffer is free. Returns true if it woke.
     #[inline]
     pub fn wakes(&mut self, sent: Packets, nxt: u64) -> bool {
         let wakes = self.sleeps && {
@@ -243,12 +260,13 @@ impl Writer {
         wakes
     }
 
-    /// The program writes no more, so it does not wait for room.
+    /// Stops writing, so the program does not wait for room.
     pub fn stop(&mut self) {
         self.sleeps = false;
     }
 
-    /// Returns the memory in use. `sent` is what is outstanding, and `nxt` the first position that has not been sent.
+    /// Returns the memory in use. `sent` are the outstanding packets, and `nxt` is the first
+    /// position that has not been sent.
     #[inline]
     fn held(&self, sent: Packets, nxt: u64) -> u64 {
         let unsent = self.written.saturating_sub(nxt).div_ceil(self.packet);
@@ -263,7 +281,7 @@ mod tests {
     const SEGMENT: u64 = 1460;
     const MEMORY: u64 = 4 << 20;
 
-    /// So many packets outstanding, from position 1.
+    /// Returns this many outstanding packets, from position 1.
     fn sent(count: u64) -> Packets {
         let mut packets = Packets::default();
         (packets.count, packets.from) = (count as u32, 1);
@@ -276,7 +294,8 @@ mod tests {
         writer
     }
 
-    /// Lets `pairs` of segments leave besides those that are `out`, filling up as they do. A single segment leaves where a call ends in the next one.
+    /// Lets `pairs` of segments leave in addition to those that are `out`, filling up on the way. A
+    /// single segment leaves where a call ends in the next one.
     fn send(writer: &mut Writer, out: &mut Packets, nxt: &mut u64, pairs: u64) {
         for _ in 0..pairs {
             writer.fill_up(*out, *nxt, u64::MAX);
@@ -347,12 +366,13 @@ mod tests {
         }
     }
 
-    /// By captures of Linux 6.12 and 7.3 with a largest window of 65535 bytes, these are
-    /// the segments 54, 98, 142 and then 208, 252, 296 and 340, each the end of a second packet of 22, where a call of 256 KiB ends after 179.6 and 359.1.
+    /// From captures of Linux 6.12 and 7.3 with a largest window of 65535 bytes: these are the
+    /// segments 54, 98, 142 and then 208, 252, 296 and 340, each the end of a second packet of 22,
+    /// where a call of 256 KiB ends after 179.6 and 359.1.
     #[test]
     fn every_half_window_is_pushed_and_calls_begin_anew() {
         let mut writer = writer(65_535);
-        // Ten segments have left, and were pushed, before the buffer is filled.
+        // Ten segments have been sent, and were pushed, before the buffer is filled.
         let nxt = 1 + 10 * SEGMENT;
         writer.write(1, nxt, 10 * SEGMENT);
         writer.marked = nxt;
@@ -361,7 +381,7 @@ mod tests {
         assert_eq!(ends, [54, 98, 142, 208, 252, 296, 340]);
     }
 
-    /// By captures of Linux 6.12 with a largest window of 65535 bytes.
+    /// From captures of Linux 6.12 with a largest window of 65535 bytes.
     #[test]
     fn what_is_handed_over_later_is_a_call_of_its_own() {
         let mut writer = writer(65_535);

@@ -1,26 +1,27 @@
-//! What the calls of an exchange have to do, by time.
+//! The agenda of an exchange: the actions of its calls, by time.
 //!
-//! Almost every entry is the next packet of a talk spurt, one packet duration after the one that is being sent. Such entries come in
-//! the order of their times, so they are kept in a queue; all others are in a tree. Taking the earlier of the two heads gives the
-//! order of a single tree, without searching one for every packet of speech.
+//! Almost every entry is the next packet of a talk spurt, one packet duration after the present
+//! one. Such entries are added in the order of their times, so they are kept in a queue; all others
+//! are in a tree. Taking the earlier of the two heads gives the order of a single tree, without
+//! searching one for every packet of speech.
 
 use bentpipe_core::{Span, Time};
 use std::collections::{BTreeSet, VecDeque};
 
-/// What a call has to do at a certain time.
+/// An action of a call at a certain time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Due {
     /// The called telephone is answered.
     Answer,
     /// The caller gives up waiting for an answer.
     GiveUp,
-    /// The caller hangs up, as the holding time is over.
+    /// The caller hangs up, because the holding time is over.
     HangUp,
     /// The next packet of speech is sent.
     Speech,
 }
 
-/// An entry: when something is due, for which call, and what.
+/// An entry: the time, the call and the action.
 pub type Entry = (Time, u32, Due);
 
 /// The entries of all calls, in order.
@@ -41,7 +42,7 @@ impl Agenda {
 
     /// Adds an entry at `now`.
     pub fn add(&mut self, now: Time, entry: Entry) {
-        // One that is further ahead would keep all that come after it out of the queue.
+        // An entry further ahead would keep all entries after it out of the queue.
         let near = entry.2 == Due::Speech && entry.0 <= now + self.packet;
         if near && self.queue.back().is_none_or(|last| *last < entry) {
             self.queue.push_back(entry);
@@ -60,13 +61,13 @@ impl Agenda {
         }
     }
 
-    /// Time of the first entry; `Time::MAX` if there is none.
+    /// Returns the time of the first entry; `Time::MAX` if there is none.
     pub fn next(&self) -> Time {
         let queued = self.queue.front().map_or(Time::MAX, |(time, ..)| *time);
         queued.min(self.others.first().map_or(Time::MAX, |(time, ..)| *time))
     }
 
-    /// Removes an entry that is no packet of speech.
+    /// Removes an entry other than a packet of speech.
     pub fn remove(&mut self, entry: &Entry) {
         self.others.remove(entry);
     }
@@ -78,7 +79,7 @@ impl Agenda {
     }
 }
 
-/// The earlier of two entries, either of which may be missing.
+/// Returns the earlier of two entries; either may be missing.
 fn earlier(one: Option<Entry>, other: Option<Entry>) -> Option<Entry> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -91,7 +92,8 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// The same entries in the same order as from a single tree, while calls begin, pause, and end at random.
+    /// The entries leave in the order of a single tree, while calls begin, pause, and end at
+    /// random.
     #[test]
     fn entries_are_taken_in_the_order_of_a_tree() {
         let packet = Span::from_millis(20);

@@ -1,7 +1,9 @@
-//! One end of a flow of calls as a stage: an exchange with its telephones. Input port 0, output port 0.
+//! One end of a flow of calls as a stage: an exchange with its telephones. Input port 0, output
+//! port 0.
 //!
-//! The source places calls, the destination answers them; both talk and listen. Both ends derive the conversation of a call from
-//! its number, which the signalling carries, so that who speaks when is decided alike at both.
+//! The source places calls, the destination answers them; both talk and listen. Both ends derive
+//! the conversation of a call from its number, which the signalling carries, so they agree on the
+//! talk spurts.
 
 use super::agenda::{Agenda, Due};
 use super::results::{Counts, Outcome, Record, CALL, HEARD, TRAFFIC};
@@ -23,32 +25,32 @@ use bentpipe_voice::talker::Side;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 
-/// A packet that is neither signalling nor speech arrived at an exchange.
+/// Drop reason: a packet that is neither signalling nor speech arrived at an exchange.
 pub const NOT_A_CALL: DropReason = DropReason::new("neither signalling nor speech");
 
-/// The addresses of both exchanges, and which of the two this one is.
+/// The addresses of both exchanges, and the role of this one.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// The address of this exchange.
     pub own: Ipv4Addr,
     /// Address of the other exchange.
     pub other: Ipv4Addr,
-    /// Whether this exchange stands at the source of the flow, which places the calls.
+    /// The end of this exchange: the source of the flow places the calls.
     pub end: End,
 }
 
-/// A call that takes a line.
+/// A call that occupies a line.
 struct Call {
     record: Record,
     /// Holding time from the answer; `None` if the call lasts until the run ends.
     holding: Option<Span>,
     sender: Option<Sender>,
     receiver: Option<Receiver>,
-    /// Numbers the packets that a conference bridge sends to this party.
+    /// The numbering of the packets that a conference bridge sends to this party.
     mixed: Option<Packetizer>,
     /// Sequence number of the last packet that arrived, unwrapped.
     sequence: i64,
-    /// For each packet of a party of a conference that waits for the mix: when it is played, and when it arrived.
+    /// Playout and arrival time of each packet of a conference party that waits for the mix.
     played: VecDeque<(Time, Time)>,
 }
 
@@ -77,11 +79,11 @@ pub struct Endpoint {
     /// The calls by their identity. They are boxed, so that a search touches little memory.
     calls: BTreeMap<u32, Box<Call>>,
     agenda: Agenda,
-    /// Times at which the local calls end, and their numbers.
+    /// End times and numbers of the local calls.
     local: BTreeSet<(Time, u32)>,
-    /// When the next call is placed (source only).
+    /// Time of the next call (source only).
     arrival: Time,
-    /// Whether the calls that last for the whole run have been placed.
+    /// True if the calls that last for the whole run have been placed.
     begun: bool,
     calls_placed: u32,
     signals: Signals,
@@ -94,7 +96,7 @@ pub struct Endpoint {
     call_rows: Option<Probe>,
     heard: Option<Probe>,
     traffic: Option<Traffic>,
-    /// Whether the calls are parties of a conference, to whom a bridge sends the mix.
+    /// True if the calls are parties of a conference, to which a bridge sends the mix.
     mixing: bool,
 }
 
@@ -112,18 +114,18 @@ impl Endpoint {
     /// Creates the exchange at one end of a flow over `transport`.
     ///
     /// # Panics
-    /// If the seat's application places no calls.
+    /// Panics if the seat's application places no calls.
     pub fn of(transport: &dyn Transport, seat: Seat, supply: &mut dyn Supply) -> Endpoint {
         let Seat { site, calls, stream, common, .. } = seat;
         let calls = calls.expect("the scenario has been checked");
         Endpoint::new(transport, site, calls, (stream, common), supply)
     }
 
-    /// Creates one end of the calls of a flow over `transport`, from its own random stream and the random bits that both ends have in
-    /// common.
+    /// Creates one end of the calls of a flow over `transport`, from its own random stream and the
+    /// random bits common to both ends.
     ///
     /// # Panics
-    /// If the transport carries no calls.
+    /// Panics if the transport carries no calls.
     pub fn new(
         transport: &dyn Transport,
         site: Site,
@@ -169,7 +171,7 @@ impl Endpoint {
         self.sending.codec
     }
 
-    /// Number of lines in use.
+    /// Returns the number of lines in use.
     fn taken(&self) -> u64 {
         (self.calls.len() + self.local.len()) as u64
     }
@@ -199,7 +201,7 @@ impl Endpoint {
         self.counts.attempts += 1;
         let number = self.calls_placed;
         let record = Record { number, started: now, ringing: None, answered: None, sent: 0 };
-        // Drawn for every call, so that what happens to one changes nothing for those after it.
+        // Drawn for every call, so that the fate of one call changes nothing for later ones.
         let local = holding.is_some() && self.stream.chance(self.config.local.value());
         if self.taken() >= self.config.lines.value() {
             self.counts.blocked += 1;
@@ -219,10 +221,11 @@ impl Endpoint {
         self.pass(now, None, out);
     }
 
-    /// Sends the packets of the line and handles its events. `packet` is the packet that caused them, if any.
+    /// Sends the packets of the line and handles its events. `packet` is the packet that caused
+    /// them, if any.
     fn pass(&mut self, now: Time, packet: Option<&Packet>, out: &mut Outbox) {
         while !(self.signals.send.is_empty() && self.signals.events.is_empty()) {
-            // The vectors are used again: this is done for every packet of speech.
+            // The vectors are reused, because this is done for every packet of speech.
             let mut send = std::mem::take(&mut self.signals.send);
             send.drain(..).for_each(|outgoing| self.send(now, outgoing, out));
             self.signals.send = send;
@@ -272,7 +275,7 @@ impl Endpoint {
         }
     }
 
-    /// Begins to talk in a call that was answered.
+    /// Begins to talk in an answered call.
     fn talk(&mut self, now: Time, number: u32) {
         let side = if self.site.end == End::Source { Side::Caller } else { Side::Callee };
         let Some(call) = self.calls.get_mut(&number) else { return };
@@ -304,7 +307,7 @@ impl Endpoint {
         let (codec, sending) = (self.codec(), self.sending);
         let Some(call) = self.calls.get_mut(&call) else { return };
         let receiver = call.receiver.get_or_insert_with(|| {
-            // The packet was sent when its last sample had been spoken, and the codec had looked ahead.
+            // The packet was sent after its last sample and the codec's look-ahead.
             let spoken = sending.packet() + Span::from_secs_f64(codec.rtp.lookahead_ms / 1e3);
             let born = packet.map_or(now, |packet| packet.birth);
             let at = Time::from_nanos(born.as_nanos().saturating_sub(spoken.as_nanos()));
@@ -330,8 +333,8 @@ impl Endpoint {
         Endpoint { mixing: true, ..self }
     }
 
-    /// The parties of the conference, and whether each has spoken into the mix that ends at `now`. The time that each of their packets
-    /// has waited for the mix is added to `wait`.
+    /// Returns the parties of the conference, each with true if it has spoken into the mix that
+    /// ends at `now`. Adds the time that each of their packets has waited for the mix to `wait`.
     pub fn parties(&mut self, now: Time, wait: &mut SpanStatistics) -> Vec<(u32, bool)> {
         let mut parties = Vec::new();
         for (number, call) in self.calls.iter_mut().filter(|(_, call)| call.mixed.is_some()) {
@@ -346,7 +349,8 @@ impl Endpoint {
         parties
     }
 
-    /// Sends the mix of a period to a party: speech, comfort noise, or nothing during suppressed silence.
+    /// Sends the mix of a period to a party: speech, comfort noise, or nothing during suppressed
+    /// silence.
     pub fn say(&mut self, now: Time, number: u32, period: u64, speech: bool, out: &mut Outbox) {
         let Sending { suppression, comfort_noise, .. } = self.sending;
         let Some(call) = self.calls.get_mut(&number) else { return };
@@ -390,7 +394,7 @@ impl Endpoint {
         }
     }
 
-    /// Counts a call that goes on at the end of the run, and returns its row.
+    /// Counts a call that has not ended at the end of the run, and returns its row.
     fn going_on(&self, now: Time, call: &Call, counts: &mut Counts) -> [f64; 16] {
         let outcome = if call.record.answered.is_some() { Outcome::Talking } else { Outcome::Open };
         let totals = call.receiver.as_ref().map(Receiver::totals);
@@ -432,7 +436,7 @@ impl Endpoint {
         out.create(Port(0), packet);
     }
 
-    /// Does what a call has to do now.
+    /// Performs the action of a call that is due now.
     fn due(&mut self, now: Time, call: u32, due: Due) {
         match due {
             Due::Answer => {
@@ -454,7 +458,7 @@ impl Endpoint {
         }
     }
 
-    /// Handles a packet that the channel has not spoiled.
+    /// Handles a packet that the channel has not corrupted.
     fn take(&mut self, now: Time, packet: Packet, out: &mut Outbox) {
         if !self.line.receive(now, &packet.body, &mut self.signals) {
             return out.drop(packet, NOT_A_CALL);
@@ -521,7 +525,7 @@ impl Stage for Endpoint {
 
     fn finish(&mut self, now: Time, out: &mut Outbox) {
         let Some(probe) = self.call_rows else { return };
-        // They are counted in the report.
+        // These calls are counted in the report.
         let mut counts = self.counts.clone();
         for call in self.calls.values() {
             out.record(probe, now, &self.going_on(now, call, &mut counts));

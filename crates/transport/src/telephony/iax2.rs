@@ -1,15 +1,17 @@
 //! Calls by IAX2 (RFC 5456): signalling and speech over one UDP port.
 //!
-//! Speech travels in mini frames of 4 bytes and the payload (32 bytes more with IPv4 and UDP), or, with `trunk`, together with that
-//! of all other calls: a trunk frame of 8 bytes leaves at every multiple of the trunk's period at which speech waits, with 4 bytes
-//! per call, or 6 with time stamps. Speech that does not fit into a packet of `mtu` leaves in a second one at the same time. A trunk delays speech by half of its period on average. Without time stamps, its
-//! entries' times are those of the trunk.
+//! Speech travels in mini frames of 4 bytes and the payload (32 bytes more with IPv4 and UDP), or,
+//! with `trunk`, together with the speech of all other calls. A trunk frame of 8 bytes, with 4
+//! bytes per call, or 6 with time stamps, leaves at every multiple of the trunk's period at which
+//! speech waits. Speech that does not fit into a packet of `mtu` leaves in a second one at the same
+//! time. A trunk delays speech by half of its period on average. Without time stamps, its entries
+//! take the time of the trunk.
 //!
-//! A call fails with a cause of Q.931: 17 if no line is free at the destination, 102 if a frame is not acknowledged, 19 if the
-//! caller gives up.
+//! A call fails with a cause of Q.931: 17 if no line is free at the destination, 102 if a frame is
+//! not acknowledged, 19 if the caller gives up.
 //!
-//! Deviation: frames have no sequence numbers, so a real receiver has to tell lost speech from silence by time stamps; here it
-//! knows what was lost.
+//! Deviation: frames have no sequence numbers, so a real receiver must distinguish lost speech from
+//! silence by time stamps; here it knows the losses.
 
 use super::endpoint::{Endpoint, Ends};
 use super::results::{CALL, HEARD, REPORT, TRAFFIC};
@@ -36,21 +38,22 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Period of trunk frames, which carry the speech of all calls together (RFC 5456, section 7.1). If unset, every packet of
-    /// speech is a mini frame of its own.
+    /// Period of trunk frames, which carry the speech of all calls together (RFC 5456, section
+    /// 7.1). If unset, every packet of speech is a separate mini frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trunk: Option<Span>,
-    /// Whether a call's entry in a trunk frame has a time stamp of its own, which takes 2 bytes. Off by default.
+    /// True if a call's entry in a trunk frame has its own time stamp, which takes 2 bytes. Default
+    /// false.
     pub timestamps: bool,
-    /// Size of the largest packet that carries a trunk frame, IP and UDP included; 1500 B if unset. Speech that does not fit leaves in further
-    /// trunk frames at the same time.
+    /// Maximum size of a packet with a trunk frame, IP and UDP included, 68 B to 65535 B. Speech
+    /// that does not fit leaves in further trunk frames at the same time. Default 1500 B.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Size>,
 }
 
-/// The largest packet that carries a trunk frame, in bytes: the MTU of Ethernet.
+/// Default maximum size of a packet with a trunk frame, in bytes: the MTU of Ethernet.
 const MTU: u64 = 1500;
-/// The sizes that `mtu` may have: those of packets of IPv4 (RFC 791).
+/// The allowed values of `mtu`: sizes of IPv4 packets (RFC 791).
 const MTUS: RangeInclusive<u64> = 68..=65_535;
 
 impl Sample for Config {
@@ -119,7 +122,7 @@ impl Transport for Config {
     }
 }
 
-/// The bit that stands for a codec (RFC 5456, section 8.7), if it has one.
+/// Returns the bit of a codec (RFC 5456, section 8.7), if it has one.
 fn format(codec: &Codec) -> Option<frame::Codec> {
     frame::Codec::of(super::sip::encoding(codec)?)
 }
@@ -130,7 +133,7 @@ struct Iax2 {
     ends: Ends,
     codec: frame::Codec,
     out: iax2::Out,
-    /// The payload of a packet of speech.
+    /// The payload of a packet of speech, zeros.
     silence: Vec<u8>,
 }
 
@@ -143,7 +146,8 @@ impl Iax2 {
         Iax2 { exchange: Exchange::new(trunk), ends, codec, out: iax2::Out::default(), silence: Vec::new() }
     }
 
-    /// Passes on the datagrams and events of the exchange. `marks` are those of the datagram that it was given.
+    /// Passes on the datagrams and events of the exchange. `marks` are those of the handled
+    /// datagram.
     fn pass(&mut self, marks: &[u64], out: &mut Signals) {
         for iax2::Sending { bytes, marks, speech, .. } in self.out.send.drain(..) {
             let size = bytes.len() as u32 + udp::HEADER;
@@ -175,7 +179,7 @@ impl Iax2 {
     }
 }
 
-/// The contents of an RTP header in 64 bits, without the source, which is the call.
+/// Returns the contents of an RTP header in 64 bits, without the source, which is the call.
 fn mark(rtp: &Rtp) -> u64 {
     u64::from(rtp.timestamp) << 32
         | u64::from(rtp.sequence) << 16
@@ -183,7 +187,7 @@ fn mark(rtp: &Rtp) -> u64 {
         | u64::from(rtp.marker)
 }
 
-/// The RTP header from which [`mark`] made these bits.
+/// Returns the RTP header from which [`mark`] made these bits.
 fn unmarked(mark: u64) -> Rtp {
     Rtp {
         marker: mark & 1 == 1,
@@ -223,7 +227,7 @@ impl Line for Iax2 {
     }
 
     fn speak(&mut self, now: Time, call: u32, media: &Media, out: &mut Signals) {
-        // What is spoken is not simulated.
+        // The content of speech is not simulated.
         self.silence.resize(media.payload as usize, 0);
         self.exchange.voice(now, Call(call as u16), &self.silence, mark(&media.rtp), &mut self.out);
         self.pass(&[], out);

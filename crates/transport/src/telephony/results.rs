@@ -1,4 +1,4 @@
-//! What is known of calls: a row per call, a row per second, and the totals of each end.
+//! Results of calls: a row per call, a row per second, and the totals of each end.
 
 use crate::app::voice::{self, SILENT};
 use crate::statistics::SpanStatistics;
@@ -41,7 +41,7 @@ pub static CALL: Table = Table {
     ],
 };
 
-/// Trace of what an exchange sends.
+/// Trace of the traffic of an exchange.
 pub static TRAFFIC: Table = Table {
     name: "exchange",
     entity: "flow end",
@@ -53,7 +53,7 @@ pub static TRAFFIC: Table = Table {
     ],
 };
 
-/// Trace of when each packet of speech is played.
+/// Trace of the playout of each packet of speech.
 pub static HEARD: Table = Table {
     name: "call_speech",
     entity: "flow end",
@@ -120,15 +120,15 @@ pub enum Outcome {
     Failed(u16),
     /// The call was answered and has ended.
     Over,
-    /// The call was answered and goes on when the run ends.
+    /// The call was answered and continues at the end of the run.
     Talking,
-    /// The call is neither answered nor failed when the run ends.
+    /// The call is neither answered nor failed at the end of the run.
     Open,
     /// The call stays at the site.
     Local,
 }
 
-/// What is known of a call.
+/// The record of a call.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// Number of the call at the exchange that placed it.
@@ -157,25 +157,28 @@ pub struct Counts {
     unanswered: u64,
     ringing: SpanStatistics,
     answers: SpanStatistics,
-    /// Number of messages of signalling (over TCP: of segments) that were retransmissions.
+    /// Number of signalling messages (over TCP: segments) that were retransmissions.
     pub retransmissions: u64,
     /// Bytes of signalling sent, at the network layer.
     pub signalling: u64,
     expected: u64,
     lost: u64,
     late: u64,
-    /// Sums of delay and jitter over the calls with at least one packet played, and the number of these calls.
+    /// Sums of delay and jitter over the calls with at least one packet played, and the number of
+    /// these calls.
     heard: ([f64; 2], u64),
     /// Sums of R and MOS over the calls that were rated, and the number of these calls.
     rated: ([f64; 2], u64),
     worst: f64,
 }
 
-/// Reasons of calls that failed because the other exchange did not answer: the status of SIP, and the cause of IAX2.
+/// Reasons of calls that failed because the other exchange did not answer: the status of SIP, and
+/// the cause of IAX2.
 const SILENCE: [u16; 2] = [408, 102];
 
 impl Counts {
-    /// Counts a call that has ended or goes on when the run ends, and returns its row of [`CALL`].
+    /// Counts a call that has ended or continues at the end of the run, and returns its row of
+    /// [`CALL`].
     pub fn end(
         &mut self,
         now: Time,
@@ -224,7 +227,7 @@ impl Counts {
         row
     }
 
-    /// Counts what one end heard of a call, and adds it to the row of the call.
+    /// Counts the speech of a call that one end has received, and adds it to the row of the call.
     fn rate(&mut self, totals: &Totals, quality: &Quality, row: &mut [f64; 16]) {
         let (delay, jitter) = (totals.delay(), totals.jitter());
         self.expected += totals.expected;
@@ -257,7 +260,8 @@ impl Counts {
         *calls += 1;
     }
 
-    /// Writes the rows of an end: its own of [`REPORT`], and one of [`voice::CALL`] for the direction that arrives there.
+    /// Writes the rows of an end: its own of [`REPORT`], and one of [`voice::CALL`] for the
+    /// direction that arrives there.
     pub fn report(&self, entity: &str, incoming: &str, report: &mut Report) {
         let (heard, rated) = (self.heard.1 as f64, self.rated.1 as f64);
         let share = |count: u64| count as f64 / self.expected as f64;

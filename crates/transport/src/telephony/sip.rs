@@ -1,13 +1,15 @@
 //! Calls by SIP (RFC 3261) over UDP or TCP, with their speech in RTP (RFC 3550).
 //!
-//! The exchanges at both ends of the flow know each other's address: INVITE is sent directly from one to the other, with an offer
-//! and an answer (RFC 3264) that name the ports of the media. Over UDP a message is 28 bytes longer than its text (IPv4 and UDP). Over
-//! TCP all messages share one connection ([`stream`](super::stream)), which the first call opens: its set-up takes a round trip more, a lost
-//! message is repaired by TCP, and SIP retransmits nothing. Speech is always sent over UDP, in packets 40 bytes longer than
-//! their payload (IPv4, UDP and RTP).
+//! The exchanges at both ends of the flow know each other's address. INVITE is sent directly from
+//! one to the other, with an offer and an answer (RFC 3264) that name the ports of the media. Over
+//! UDP a message is 28 bytes longer than its text (IPv4 and UDP). Over TCP all messages share one
+//! connection ([`stream`](super::stream)), which the first call opens: its set-up takes one round
+//! trip more, a lost message is repaired by TCP, and SIP retransmits nothing. Speech is always sent
+//! over UDP, in packets 40 bytes longer than their payload (IPv4, UDP and RTP).
 //!
-//! A call fails with the status of the final response: 486 if no line is free at the destination, 408 if an INVITE has no answer
-//! for 64 T1, 487 if the caller gives up, 503 if the TCP connection fails.
+//! A call fails with the status of the final response: 486 if no line is free at the destination,
+//! 408 if an INVITE has no answer for 64 T1, 487 if the caller gives up, 503 if the TCP connection
+//! fails.
 
 use super::endpoint::{Endpoint, Ends};
 use super::results::{CALL, HEARD, REPORT, TRAFFIC};
@@ -37,12 +39,12 @@ use std::net::SocketAddr;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Timer T1, the estimate of the round-trip time from which all timers of SIP follow (RFC 3261, section 17.1.1.1): the first
-    /// retransmission comes after T1, and a request fails after 64 T1. 500 ms by default; the RFC recommends more where
-    /// round-trip times are longer.
+    /// Timer T1, the estimate of the round-trip time from which all timers of SIP follow (RFC 3261,
+    /// section 17.1.1.1): the first retransmission comes after T1, and a request fails after 64 T1.
+    /// The RFC recommends more for longer round-trip times. Default 500 ms.
     pub t1: Span,
-    /// Transport protocol of the signalling: `"udp"` (the default) or `"tcp"`, one connection for all calls with the default
-    /// settings of the transport `tcp`. Speech is sent over UDP with either.
+    /// Transport protocol of the signalling: `"udp"` (the default) or `"tcp"`, one connection for
+    /// all calls with the default settings of the transport `tcp`. Speech is always sent over UDP.
     pub over: SignallingTransport,
 }
 
@@ -115,7 +117,7 @@ impl Transport for Config {
     }
 }
 
-/// The name of a codec's RTP encoding in session descriptions.
+/// Returns the name of a codec's RTP encoding in session descriptions.
 pub fn encoding(codec: &Codec) -> Option<&'static str> {
     Some(match codec.rtp.payload_type {
         0 => "PCMU",
@@ -134,7 +136,7 @@ pub fn encoding(codec: &Codec) -> Option<&'static str> {
 /// A packet of speech.
 #[derive(Debug)]
 struct Speech {
-    /// UDP port of its destination.
+    /// UDP port of the packet's destination.
     port: u16,
     rtp: Rtp,
     payload: u32,
@@ -156,16 +158,16 @@ struct Sip {
     agent: Agent,
     ends: Ends,
     codec: &'static Codec,
-    /// Port to which the speech of a call is sent, once it is known.
+    /// Destination port of a call's speech, once it is known.
     ports: BTreeMap<u32, u16>,
-    /// The calls whose speech arrives here, by port.
+    /// The calls with arriving speech, by local port.
     calls: BTreeMap<u16, u32>,
     out: sip::Out,
-    /// The connection of the signalling, if that is sent over TCP.
+    /// The TCP connection of the signalling, if TCP is used.
     connection: Option<Connection>,
 }
 
-/// The lowest UDP port of speech; that of call n is higher by 2 n.
+/// The lowest UDP port of speech. Call n uses this port plus 2 n.
 const MEDIA: u16 = 10_000;
 
 impl Sip {
@@ -189,7 +191,7 @@ impl Sip {
         }
     }
 
-    /// The session description of this end for a call.
+    /// Returns the session description of this end for a call.
     fn description(&self, call: u32) -> String {
         let codec = self.codec;
         let encoding = encoding(codec).unwrap_or_default().to_owned();
@@ -198,7 +200,8 @@ impl Sip {
             .text(u64::from(call))
     }
 
-    /// Notes the port of the other end's session description. Returns whether it has one for the codec of the calls.
+    /// Records the port of the other end's session description. Returns true if it has one for the
+    /// codec of the calls.
     fn learn(&mut self, call: u32, description: &[u8]) -> bool {
         let session = Session::read(description).filter(|session| session.port != 0);
         let wanted = self.codec.rtp.payload_type;
@@ -242,7 +245,8 @@ impl Sip {
         }
     }
 
-    /// Reads the messages that have arrived over the connection, or ends all transactions if it has failed.
+    /// Reads the messages that have arrived over the connection, or ends all transactions if it has
+    /// failed.
     fn read(&mut self, now: Time, news: &News) {
         let Some(connection) = &mut self.connection else { return };
         if news.failed {
@@ -293,7 +297,7 @@ impl Sip {
     }
 }
 
-/// The UDP port at which this end expects the speech of a call.
+/// Returns the UDP port at which this end expects the speech of a call.
 fn own_port(call: u32) -> u16 {
     MEDIA + (call % 27_000) as u16 * 2
 }

@@ -1,10 +1,12 @@
-//! A TCP connection between two exchanges whose bytes are known, for signalling over TCP (RFC 3261, section 18).
+//! A TCP connection between two exchanges that carries actual bytes, for signalling over TCP (RFC
+//! 3261, section 18).
 //!
-//! The connection is that of [`tcp`](crate::tcp): handshake, retransmissions, congestion control and acknowledgments cost
-//! what they cost there. Its segments carry the text of the signalling beside the header.
+//! The connection is that of [`tcp`](crate::tcp), with its handshake, retransmissions, congestion
+//! control and acknowledgments. Its segments carry the text of the signalling next to the header.
 //!
-//! The exchange at the source of the flow opens the connection with its first message and keeps it open. If the connection fails,
-//! the next message of the source opens another one. Messages that the destination sends while there is no connection are lost.
+//! The exchange at the source of the flow opens the connection with its first message and keeps it
+//! open. If the connection fails, the next message of the source opens another one. Messages that
+//! the destination sends while there is no connection are lost.
 
 use super::Outgoing;
 use crate::tcp::connection::{is_syn, Connection, Event};
@@ -19,7 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// A TCP segment and the bytes of the stream that it carries.
 #[derive(Debug)]
 pub struct Carried {
-    /// Number of the connection: a flow opens another one only if the one before has failed.
+    /// Number of the connection: a flow opens another one only if the previous one has failed.
     connection: u32,
     segment: Segment,
     bytes: Vec<u8>,
@@ -45,12 +47,12 @@ impl Payload for Carried {
     }
 }
 
-/// What an arriving segment or a timer has caused.
+/// The effects of an arriving segment or a timer.
 #[derive(Default)]
 pub struct News {
-    /// Whether bytes have arrived in order: they are in [`Stream::arrived`].
+    /// True if bytes have arrived in order: they are in [`Stream::arrived`].
     pub arrived: bool,
-    /// Whether the connection has failed.
+    /// True if the connection has failed.
     pub failed: bool,
 }
 
@@ -59,7 +61,7 @@ pub struct Stream {
     config: Config,
     congestion: MakeCongestion,
     random: Random,
-    /// Whether this end opens connections.
+    /// True if this end opens connections.
     opens: bool,
     /// Number of the newest connection.
     number: u32,
@@ -68,10 +70,10 @@ pub struct Stream {
     pub arrived: Vec<u8>,
 }
 
-/// A connection, and the bytes that are not where they belong yet.
+/// A connection, and its bytes that are not delivered yet.
 struct Line {
     connection: Connection,
-    /// Sequence number of the first byte that this end sends.
+    /// Sequence number of the first byte of this end.
     first: u32,
     /// Bytes that the other end has not acknowledged, and the position of the first of them.
     unacknowledged: VecDeque<u8>,
@@ -80,7 +82,7 @@ struct Line {
     theirs: Option<u32>,
     /// Position of the next byte in order.
     next: u64,
-    /// Bytes that have arrived, by position.
+    /// Bytes that have arrived out of order, by position.
     pieces: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -90,7 +92,8 @@ impl Stream {
         Stream { config, congestion, random, opens, number: 0, line: None, arrived: Vec::new() }
     }
 
-    /// Writes bytes into the stream, and opens a connection for them if this end may and there is none.
+    /// Writes bytes into the stream, and opens a connection for them if this end may and there is
+    /// none.
     pub fn write(&mut self, bytes: &[u8]) {
         if self.line.is_none() && self.opens {
             self.number += 1;
@@ -123,7 +126,7 @@ impl Stream {
         self.settle()
     }
 
-    /// Acts on all timers that have expired.
+    /// Handles all timers that have expired.
     pub fn wake(&mut self, now: Time) -> News {
         if let Some(line) = self.line.as_mut().filter(|line| line.connection.next_wake() <= now) {
             line.connection.wake(now);
@@ -131,12 +134,13 @@ impl Stream {
         self.settle()
     }
 
-    /// When to call [`Stream::wake`]; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Stream::wake`]; `Time::MAX` for never.
     pub fn next_wake(&self) -> Time {
         self.line.as_ref().map_or(Time::MAX, |line| line.connection.next_wake())
     }
 
-    /// Appends the segments that may be sent now, and returns how many data segments of them are retransmissions.
+    /// Appends the segments that may be sent now. Returns the number of data segments among them
+    /// that are retransmissions.
     pub fn segments(&mut self, now: Time, out: &mut Vec<Outgoing>) -> u64 {
         let Some(line) = &mut self.line else { return 0 };
         let before = line.connection.sender().counters.retransmissions;
@@ -151,7 +155,7 @@ impl Stream {
         again
     }
 
-    /// Acts on the connection's events.
+    /// Handles the connection's events.
     fn settle(&mut self) -> News {
         let mut news = News::default();
         let Some(line) = &mut self.line else { return news };
@@ -188,13 +192,13 @@ impl Line {
         }
     }
 
-    /// The bytes of the stream that a segment of this end carries.
+    /// Returns the bytes of the stream that a segment of this end carries.
     fn bytes_of(&self, segment: &Segment) -> Vec<u8> {
         let from = position(segment.sequence, self.first, self.base).saturating_sub(self.base) as usize;
         self.unacknowledged.iter().skip(from).take(usize::from(segment.payload)).copied().collect()
     }
 
-    /// Removes what the other end has acknowledged.
+    /// Removes the bytes that the other end has acknowledged.
     fn forget(&mut self) {
         let acknowledged = self.connection.sender().acknowledged_bytes();
         let count = acknowledged.saturating_sub(self.base).min(self.unacknowledged.len() as u64);
@@ -228,7 +232,7 @@ impl Line {
             arrived.extend_from_slice(&bytes[from..to]);
             self.next += (to - from) as u64;
             if to < bytes.len() {
-                // The connection has not taken the rest, which will be sent once more.
+                // The connection has not accepted the rest, which will be retransmitted.
                 self.pieces.insert(until, bytes[to..].to_vec());
             }
         }
@@ -236,7 +240,8 @@ impl Line {
     }
 }
 
-/// The position in the stream of the byte with this sequence number, near the position `near`.
+/// Returns the position in the stream of the byte with this sequence number, near the position
+/// `near`.
 fn position(sequence: u32, first: u32, near: u64) -> u64 {
     let ahead = sequence.wrapping_sub(first.wrapping_add(near as u32)).cast_signed();
     near.saturating_add_signed(ahead.into())

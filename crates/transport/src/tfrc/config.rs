@@ -1,10 +1,11 @@
-//! The configuration of a TFRC flow.
+//! The configuration of a flow over TFRC.
 
 use bentpipe_core::{Count, Rate, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// TCP-Friendly Rate Control (RFC 5348) over UDP: datagrams at the rate that a TCP would have on average.
+/// TCP-Friendly Rate Control (RFC 5348) over UDP: datagrams at the rate that a TCP would have on
+/// average.
 ///
 /// ```toml
 /// transport = { kind = "tfrc", quick_start = "1 Mbit/s" }
@@ -12,18 +13,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Payload bytes of a datagram (s of the throughput equation), 1460 by default: the size of the
-    /// application's datagrams, or of those into which its data is cut. With `small_packets` it is their
-    /// nominal size.
+    /// Payload of a datagram in bytes (s of the throughput equation): the size of the application's
+    /// datagrams, or of those into which its data is cut. With `small_packets` it is their nominal
+    /// size. Default 1460.
     pub segment_size: Count<1, 65_000>,
-    /// TFRC-SP (RFC 4828), by which small packets get the same share as large ones: the rate is reduced by
-    /// the share of the headers, and packets are at least 10 ms apart. Off by default.
+    /// True for TFRC-SP (RFC 4828), by which small packets get the same share as large ones: the
+    /// rate is reduced by the share of the headers, and packets are at least 10 ms apart. Default
+    /// false.
     pub small_packets: bool,
-    /// Whether the sending rate is modulated by the square root of the round-trip time to prevent oscillation
-    /// (RFC 5348, section 4.5). On by default.
+    /// True if the sending rate is modulated by the square root of the round-trip time to prevent
+    /// oscillation (RFC 5348, section 4.5). Default true.
     pub damped: bool,
-    /// Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
-    /// Gbit/s; no request if unset.
+    /// Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to
+    /// 1.31072 Gbit/s. If unset, no request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Rate>,
 }

@@ -1,5 +1,5 @@
-//! One end of a TFRC flow as a stage: an application over a [`Sender`] (at the source) or a [`Receiver`] (at
-//! the destination). Input port 0, output port 0.
+//! One end of a TFRC flow as a stage: an application over a [`Sender`] (at the source) or a
+//! [`Receiver`] (at the destination). Input port 0, output port 0.
 
 use super::receiver::Receiver;
 use super::sender::Sender;
@@ -16,12 +16,12 @@ use bentpipe_stage::packet::quick_start::QuickStart;
 use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 
-/// A packet that does not belong to TFRC arrived at a TFRC endpoint.
+/// Drop reason: a packet that does not belong to TFRC arrived at a TFRC endpoint.
 pub const NOT_TFRC: DropReason = DropReason::new("not a datagram of TFRC");
 
-/// Size of a data packet's header: sequence number, timestamp, round-trip time.
+/// Size of a data packet's header in bytes: sequence number, timestamp, round-trip time.
 pub(super) const DATA_HEADER: u32 = 12;
-/// Size of a report: timestamp and delay, receive rate, loss event rate.
+/// Size of a report in bytes: timestamp and delay, receive rate, loss event rate.
 pub(super) const REPORT_HEADER: u32 = 16;
 /// Size of the Quick-Start option (RFC 4782, section 3.1).
 const QUICK_START: u32 = 8;
@@ -86,16 +86,16 @@ pub struct Endpoint {
     probes: Probes,
     sender: Sender,
     receiver: Receiver,
-    /// Times and sizes of data that was handed over and has not been sent.
+    /// Times and sizes of data that was handed over and not yet sent.
     waiting: VecDeque<(Time, u32)>,
     endless: bool,
     closing: bool,
-    /// When the next packet may leave.
+    /// Time at which the next packet may leave.
     next: Time,
     number: u32,
     open: bool,
     reports: u64,
-    /// The granted rate in bit/s.
+    /// The granted rate in bit/s, if any.
     granted: Option<u64>,
     source: SourceCounters,
     destination: DestinationCounters,
@@ -175,7 +175,7 @@ impl Endpoint {
         None
     }
 
-    /// Sends what may be sent.
+    /// Sends the packets that may be sent now.
     fn send(&mut self, now: Time, out: &mut Outbox) {
         while self.next <= now && (self.endless || !self.waiting.is_empty()) {
             let (birth, payload) =
@@ -193,7 +193,7 @@ impl Endpoint {
             self.sender.sent(now, more);
             let interval = self.sender.interval(self.nominal(payload));
             let interval = if self.config.small_packets { interval.max(SMALL_INTERVAL) } else { interval };
-            // No credit for time in which there was nothing to send.
+            // No credit for time without data to send.
             self.next = now + interval;
         }
         if self.closing && !self.endless && self.waiting.is_empty() && self.open {
@@ -201,7 +201,7 @@ impl Endpoint {
         }
     }
 
-    /// The number of bytes that a payload counts in rates.
+    /// Returns the number of bytes that a payload counts in rates.
     fn nominal(&self, payload: u32) -> f64 {
         let headers = if self.config.small_packets { SMALL_HEADERS } else { 0.0 };
         f64::from(payload) + headers
@@ -246,7 +246,7 @@ impl Endpoint {
                 self.sender.grant(now, bits as f64 / 8.0);
             }
         }
-        // What was scheduled at a lower rate may leave earlier.
+        // A packet scheduled at a lower rate may now leave earlier.
         let size = self.config.segment_size.value() as u32;
         self.next = self.next.min(now + self.sender.interval(self.nominal(size)));
         self.trace(now, feedback.receive_rate * 8.0, out);
@@ -264,7 +264,7 @@ impl Endpoint {
         out.record(probe, now, &row);
     }
 
-    /// Takes a packet with its header; whether its payload is as it was sent.
+    /// Takes a packet with its header; `intact` if its payload is unchanged.
     fn take(&mut self, now: Time, packet: Packet, (header, intact): (Tfrc, bool), out: &mut Outbox) {
         if let Some(interface) = self.site.capture {
             out.capture(interface, now, &packet);
@@ -333,7 +333,7 @@ impl Stage for Endpoint {
 
     fn next_wake(&self) -> Option<Time> {
         let send = if self.endless || !self.waiting.is_empty() { self.next } else { Time::MAX };
-        // A sender that has nothing more to send waits for no reports.
+        // A sender without further data waits for no reports.
         let silence = if self.source.completed.is_some() { Time::MAX } else { self.sender.nofeedback() };
         let wake = self.hosted.next_wake().min(self.receiver.timer()).min(silence).min(send);
         (wake != Time::MAX).then_some(wake)

@@ -1,17 +1,19 @@
-//! The throughput equation of TFRC (RFC 5348, section 3.1), with b = 1 and t_RTO = 4 R as the RFC recommends:
+//! The throughput equation of TFRC (RFC 5348, section 3.1), with b = 1 and t_RTO = 4 R as the RFC
+//! recommends:
 //!
 //! X_Bps = s / (R sqrt(2 b p / 3) + t_RTO (3 sqrt(3 b p / 8) p (1 + 32 p^2)))
 
-/// Bytes per second for packets of `size` bytes, a round-trip time in seconds and a loss event rate above 0.
+/// Returns the rate in bytes per second for packets of `size` bytes, a round-trip time in seconds
+/// and a loss event rate above 0.
 pub fn rate(size: f64, rtt: f64, loss_event_rate: f64) -> f64 {
     size / (rtt * cost(loss_event_rate))
 }
 
-/// The loss event rate at which the equation gives `rate`; between 1e-8 and 1.
+/// Returns the loss event rate at which the equation gives `rate`; between 1e-8 and 1.
 pub fn loss_event_rate(size: f64, rtt: f64, rate: f64) -> f64 {
     let wanted = size / (rtt * rate.max(f64::MIN_POSITIVE));
     let (mut least, mut most) = (1e-8_f64.ln(), 0.0);
-    // The cost grows with the rate of loss events: 50 halvings of its logarithm leave nothing to find.
+    // The cost grows with the loss event rate: 50 halvings of its logarithm are exact.
     for _ in 0..50 {
         let middle: f64 = (least + most) / 2.0;
         if cost(middle.exp()) < wanted {
@@ -23,7 +25,7 @@ pub fn loss_event_rate(size: f64, rtt: f64, rate: f64) -> f64 {
     ((least + most) / 2.0).exp()
 }
 
-/// f(p), the denominator for a round-trip time of 1 s.
+/// Returns f(p), the denominator for a round-trip time of 1 s.
 fn cost(p: f64) -> f64 {
     (2.0 * p / 3.0).sqrt() + 4.0 * (3.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p))
 }
@@ -32,7 +34,7 @@ fn cost(p: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// tests/authorities/tfrc: computed from the RFC by others.
+    /// Reference values of tests/authorities/tfrc, computed from the RFC by others.
     #[test]
     fn the_equation_gives_the_reference_rates() {
         let file = concat!(

@@ -1,35 +1,36 @@
-//! What TFRC puts into a packet.
+//! The TFRC header of a packet.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::packet::quick_start::QuickStart;
 use bentpipe_stage::{Content, Payload};
 use std::sync::Arc;
 
-/// TFRC header (RFC 5348, section 3.2) of a data packet, whose sequence number is [`Packet::number`], or of a report.
+/// TFRC header (RFC 5348, section 3.2) of a data packet, whose sequence number is
+/// [`Packet::number`], or of a report.
 #[derive(Clone, Debug)]
 pub struct Tfrc {
-    /// When it was sent, which may be after its payload was handed over.
+    /// Time of transmission, which may be later than the hand-over of the payload.
     pub sent: Time,
-    /// The sender's round-trip time; zero before it has one.
+    /// The sender's round-trip time; zero before the first sample.
     pub rtt: Span,
     /// The receiver's report, in packets of feedback.
     pub feedback: Option<TfrcFeedback>,
-    /// What is asked of the path.
+    /// Quick-Start request to the path.
     pub quick_start: Option<QuickStart>,
 }
 
 /// A receiver's report (RFC 5348, section 3.2.2).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TfrcFeedback {
-    /// When the last packet had been sent (t_recvdata), and how long ago it came (t_delay).
+    /// Transmission time of the last packet (t_recvdata).
     pub echo: Time,
-    /// Time between the arrival of the packet that `echo` names and the sending of this report.
+    /// Time between the arrival of that packet and the sending of this report (t_delay).
     pub delay: Span,
     /// X_recv in bytes per second.
     pub receive_rate: f64,
-    /// Loss event rate as the receiver estimates it (p), 0 to 1.
+    /// Loss event rate estimated by the receiver (p), 0 to 1.
     pub loss_event_rate: f64,
-    /// What the path has granted to a request, in bit/s (a Quick-Start response).
+    /// Rate granted by the path to a request, in bit/s (a Quick-Start response).
     pub granted: Option<u64>,
 }
 

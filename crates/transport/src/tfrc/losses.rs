@@ -1,15 +1,16 @@
-//! The receiver's loss history (RFC 5348, section 5): missing packets become loss events, these become
-//! intervals, and these the loss event rate.
+//! The receiver's loss history (RFC 5348, section 5): missing packets become loss events, these
+//! become intervals, and these the loss event rate.
 //!
-//! - A packet is lost if three later ones have arrived (5.1). Its time is interpolated between those of its
-//!   neighbours, and losses within a round-trip time of the first are one event (5.2).
-//! - An interval lasts from the first loss of an event to the first of the next, in packets; the newest is
-//!   open (5.3). The last eight are averaged with weights, and the open one counts if it raises the mean
-//!   (5.4).
-//! - Before the first event there is no interval: the one before it is set to the length that gives the rate
-//!   at which packets arrived (6.3.1).
-//! - With small packets (TFRC-SP, RFC 4828, section 4.4) an interval that lasted at most two round-trip times
-//!   is divided by the number of its losses, so that bursts of small packets count like those of large ones.
+//! - A packet is lost if three later ones have arrived (5.1). Its time is interpolated between
+//!   those of its neighbours, and losses within a round-trip time of the first are one event (5.2).
+//! - An interval lasts from the first loss of an event to the first of the next, in packets; the
+//!   newest is open (5.3). The mean of the last eight is weighted, and the open one counts if it
+//!   raises the mean (5.4).
+//! - Before the first event there is no interval. The interval before it is set to the length that
+//!   gives the rate at which packets arrived (6.3.1).
+//! - With small packets (TFRC-SP, RFC 4828, section 4.4) an interval that lasted at most two
+//!   round-trip times is divided by the number of its losses, so that bursts of small packets count
+//!   like those of large ones.
 
 use super::equation;
 use bentpipe_core::{Span, Time};
@@ -23,7 +24,7 @@ const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 /// A closed interval or the open one.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
-    /// Number of its first packet, which was lost, and the time of the loss.
+    /// Number of its first packet, the lost one, and the time of the loss.
     first: u64,
     start: Time,
     /// Number of losses in it.
@@ -36,7 +37,7 @@ pub struct Losses {
     small: bool,
     /// Arrivals that may still reveal losses, by number.
     recent: VecDeque<(u64, Time)>,
-    /// Arrivals up to this number have no effect any more.
+    /// Number up to which arrivals no longer have an effect.
     judged: Option<u64>,
     open: Option<Interval>,
     /// Lengths of closed intervals, newest first.
@@ -53,12 +54,12 @@ impl Losses {
         Losses { small, ..Losses::default() }
     }
 
-    /// Handles packet `number` from a sender whose round-trip time is `rtt`; `received` is the rate in bytes
-    /// per second at which packets arrived over the last round-trip time, and `size` their nominal size.
-    /// Returns whether an event started.
+    /// Handles packet `number` from a sender whose round-trip time is `rtt`. `received` is the rate
+    /// in bytes per second at which packets arrived over the last round-trip time, and `size` their
+    /// nominal size. Returns true if an event started.
     pub fn arrive(&mut self, now: Time, number: u64, rtt: Span, size: f64, received: f64) -> bool {
         if self.judged.is_some_and(|judged| number <= judged) {
-            // It has been counted as lost, or has arrived before.
+            // The packet was counted as lost, or has arrived before.
             return false;
         }
         let place = self.recent.iter().rposition(|(other, _)| *other <= number);
@@ -68,7 +69,7 @@ impl Losses {
         self.recent.insert(place.map_or(0, |place| place + 1), (number, now));
         self.greatest = self.greatest.max(number);
         let mut began = false;
-        // Everything before a gap with three arrivals after it has been judged.
+        // Everything before a gap with three arrivals after it has been evaluated.
         while self.recent.len() as u64 > REORDERED {
             let ((before, left), (after, right)) = (self.recent[0], self.recent[1]);
             for missing in before + 1..after {
@@ -105,20 +106,20 @@ impl Losses {
         true
     }
 
-    /// The loss event rate p; 0 before the first event.
+    /// Returns the loss event rate p; 0 before the first event.
     pub fn rate(&self) -> f64 {
         let Some(open) = &self.open else { return 0.0 };
         let newest = (self.greatest + 1).saturating_sub(open.first) as f64;
         1.0 / mean(newest, &self.closed)
     }
 
-    /// Number of loss events and of lost packets so far.
+    /// Returns the number of loss events and of lost packets so far.
     pub fn counts(&self) -> (u64, u64) {
         (self.events, self.lost)
     }
 }
 
-/// I_mean of the open interval and the closed ones, newest first.
+/// Returns I_mean of the open interval and the closed ones, newest first.
 fn mean(open: f64, closed: &VecDeque<f64>) -> f64 {
     let weights = &WEIGHTS[..closed.len().min(WEIGHTS.len())];
     let sum = |first: Option<f64>| -> f64 {
@@ -154,7 +155,8 @@ mod tests {
         assert_eq!(cases, 5);
     }
 
-    /// Packets of one every millisecond but for those in `lost`, with a round-trip time of 100 ms.
+    /// Returns the history after one packet every millisecond, without those in `lost`, with a
+    /// round-trip time of 100 ms.
     fn history(small: bool, count: u64, lost: &[u64]) -> Losses {
         let mut losses = Losses::new(small);
         for number in (0..count).filter(|number| !lost.contains(number)) {
@@ -173,7 +175,7 @@ mod tests {
     fn losses_within_a_round_trip_time_are_one_event() {
         assert_eq!(history(false, 500, &[100, 101, 150, 200]).counts(), (1, 4));
         assert_eq!(history(false, 500, &[100, 101, 150, 201]).counts(), (2, 4));
-        // The last packets may still come.
+        // The last packets may still arrive.
         assert_eq!(history(false, 500, &[100, 497]).counts(), (1, 1));
         assert_eq!(history(false, 500, &[100, 496]).counts(), (2, 2));
     }
@@ -203,7 +205,8 @@ mod tests {
 
     #[test]
     fn short_intervals_of_small_packets_are_divided_by_their_losses() {
-        // Events at 1000, 1101 (after 101 packets and ms) and 1500; the first of these intervals has three losses.
+        // Events at 1000, 1101 (after 101 packets and ms) and 1500; the first of these intervals
+        // has three losses.
         let lost = [1000, 1001, 1002, 1101, 1500];
         let (plain, small) = (history(false, 1600, &lost), history(true, 1600, &lost));
         assert_eq!((plain.closed[0], plain.closed[1]), (399.0, 101.0));

@@ -1,4 +1,4 @@
-//! The receiver's half of TFRC (RFC 5348, section 6): what it reports, and when.
+//! The receiver's half of TFRC (RFC 5348, section 6): its reports and their times.
 
 use super::losses::Losses;
 use crate::tfrc::header::TfrcFeedback;
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// The receiver's half of one flow.
 #[derive(Debug)]
 pub struct Receiver {
-    /// Nominal size of packets.
+    /// Nominal size of packets in bytes.
     size: f64,
     losses: Losses,
     /// Arrivals since the last report and over the last round-trip time, with their nominal bytes.
@@ -17,7 +17,7 @@ pub struct Receiver {
     /// Transmission and arrival times of the last packet.
     last: Option<(Time, Time)>,
     reported: Time,
-    /// Whether anything has arrived since the last report.
+    /// True if anything has arrived since the last report.
     fresh: bool,
     timer: Time,
     reports: u64,
@@ -39,7 +39,7 @@ impl Receiver {
         }
     }
 
-    /// When to call [`Receiver::due`]; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Receiver::due`]; `Time::MAX` for never.
     pub fn timer(&self) -> Time {
         self.timer
     }
@@ -49,13 +49,13 @@ impl Receiver {
         &self.losses
     }
 
-    /// Number of reports so far.
+    /// Returns the number of reports so far.
     pub fn reports(&self) -> u64 {
         self.reports
     }
 
-    /// Handles a packet that was sent at `sent` and counts as this many nominal bytes. Returns the report to
-    /// send at once, if any: for the first packet, and for a new loss event.
+    /// Handles a packet that was sent at `sent` and counts as this many nominal bytes. Returns the
+    /// report to send at once, if any: for the first packet, and for a new loss event.
     pub fn arrive(
         &mut self,
         now: Time,
@@ -86,7 +86,7 @@ impl Receiver {
         if self.timer > now {
             return None;
         }
-        // Without new arrivals the next packet is answered at once.
+        // Without new arrivals, the next packet is answered at once.
         self.timer = Time::MAX;
         if self.fresh {
             self.report(now)
@@ -111,7 +111,7 @@ impl Receiver {
         Some(feedback)
     }
 
-    /// X_recv: since the last report, and over at least a round-trip time.
+    /// Returns X_recv: since the last report, and over at least a round-trip time.
     fn receive_rate(&mut self, now: Time) -> f64 {
         let since = now.since(self.reported).max(self.rtt);
         while self.arrivals.front().is_some_and(|(time, _)| *time + since < now) {

@@ -1,22 +1,23 @@
-//! The sender's half of TFRC (RFC 5348, section 4): the rate at which it may send.
+//! The sender's half of TFRC (RFC 5348, section 4): the permitted sending rate.
 
 use super::equation;
 use crate::tfrc::header::TfrcFeedback;
 use bentpipe_core::{Span, Time};
 
-/// Seconds between packets at the lowest rate (t_mbi).
+/// Seconds between packets at the minimum rate (t_mbi).
 const SLOWEST: f64 = 64.0;
-/// Weight of the previous round-trip time (q).
+/// Weight of the previous round-trip time in the filter (q).
 const FILTER: f64 = 0.9;
-/// Time to wait for the first feedback.
+/// Maximum wait for the first feedback.
 const FIRST_WAIT: Span = Span::from_secs(2);
 
-/// The sender's half of one flow. Rates are in bytes per second of nominal packets, times in seconds.
+/// The sender's half of one flow. Rates are in bytes per second of nominal packets, times in
+/// seconds.
 #[derive(Debug)]
 pub struct Sender {
     /// s, the size of packets in the equation.
     size: f64,
-    /// X, the permitted rate.
+    /// Permitted rate in bytes per second (X).
     allowed: f64,
     rtt: Option<f64>,
     /// Mean of the square root of samples, and the last of them, against oscillation (4.5).
@@ -26,12 +27,12 @@ pub struct Sender {
     loss_event_rate: f64,
     /// X_recv_set: rates that the receiver reported, with the times of the reports.
     received: Vec<(Time, f64)>,
-    /// tld: when the rate was last doubled.
+    /// Time of the last doubling of the rate (tld).
     doubled: Time,
     nofeedback: Time,
-    /// Whether anything was sent since the timer was set.
+    /// True if a packet was sent since the timer was set.
     active: bool,
-    /// 8.2.1: the last two times at which the sender had more to send than permitted.
+    /// The last two times at which the sender had more data than permitted (8.2.1).
     limited: [Option<Time>; 2],
     covered: Time,
     /// Time and rate of a grant by the path, as long as it is valid.
@@ -40,7 +41,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Creates the state before the first packet. `damped` is for section 4.5.
+    /// Creates the state before the first packet. `damped` enables section 4.5.
     pub fn new(size: u64, damped: bool) -> Sender {
         Sender {
             size: size as f64,
@@ -61,32 +62,32 @@ impl Sender {
         }
     }
 
-    /// The permitted rate X in bytes per second.
+    /// Returns the permitted rate X in bytes per second.
     pub fn allowed(&self) -> f64 {
         self.allowed
     }
 
-    /// The round-trip time; zero before the first sample.
+    /// Returns the round-trip time; zero before the first sample.
     pub fn rtt(&self) -> Span {
         Span::from_secs_f64(self.rtt.unwrap_or(0.0))
     }
 
-    /// The loss event rate that the receiver has reported.
+    /// Returns the loss event rate in the receiver's last report.
     pub fn loss_event_rate(&self) -> f64 {
         self.loss_event_rate
     }
 
-    /// Number of times that the receiver was silent for too long.
+    /// Returns the number of expiries of the no-feedback timer.
     pub fn timer_expiries(&self) -> u64 {
         self.timer_expiries
     }
 
-    /// When to call [`Sender::expire`]; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Sender::expire`]; `Time::MAX` for never.
     pub fn nofeedback(&self) -> Time {
         self.nofeedback
     }
 
-    /// Time from a packet to the next, if it counts as this many bytes.
+    /// Returns the time from a packet that counts as this many bytes to the next.
     pub fn interval(&self, bytes: f64) -> Span {
         let instant = match (self.damped, self.sample > 0.0) {
             // 4.5: X_inst = X R_sqmean / sqrt(R_sample).
@@ -96,7 +97,7 @@ impl Sender {
         Span::from_secs_f64(bytes / instant.max(self.size / SLOWEST))
     }
 
-    /// Records that a packet leaves; `waits` tells whether another would, were it permitted.
+    /// Records that a packet leaves; `waits` if another would leave if permitted.
     pub fn sent(&mut self, now: Time, waits: bool) {
         self.active = true;
         if self.nofeedback == Time::MAX {
@@ -142,15 +143,15 @@ impl Sender {
         self.restart(now);
     }
 
-    /// Handles a grant of a rate in bytes per second. It is valid until a report covers a round-trip time of
-    /// packets sent at that rate, or a loss.
+    /// Handles a grant of a rate in bytes per second. The grant is valid until a report covers a
+    /// round-trip time of packets sent at that rate, or a loss.
     pub fn grant(&mut self, now: Time, rate: f64) {
         self.granted = Some((now, rate));
         self.allowed = self.allowed.max(rate);
         self.doubled = now;
     }
 
-    /// 4.4: handles the expiry of the timer.
+    /// Handles the expiry of the timer (4.4).
     pub fn expire(&mut self, now: Time) {
         self.timer_expiries += 1;
         let least = self.size / SLOWEST;
@@ -189,12 +190,12 @@ impl Sender {
         self.allowed = self.by_equation().min(limit).max(self.size / SLOWEST);
     }
 
-    /// W_init / R (RFC 3390).
+    /// Returns W_init / R (RFC 3390).
     fn initial_rate(&self, rtt: f64) -> f64 {
         (4.0 * self.size).min((2.0 * self.size).max(4380.0)) / rtt
     }
 
-    /// 4.3, step 4: stores the reported rates, and returns the limit that they set.
+    /// Stores the reported rates, and returns the limit that they set (4.3, step 4).
     fn limit(&mut self, now: Time, rtt: f64, rate: f64, data_limited: bool, more_losses: bool) -> f64 {
         if data_limited {
             let rate = match more_losses {
@@ -215,8 +216,8 @@ impl Sender {
         2.0 * self.received.iter().map(|(_, rate)| *rate).fold(0.0, f64::max)
     }
 
-    /// 8.2.1: whether the sender had nothing waiting during the whole time that feedback of a packet sent at
-    /// `until` covers.
+    /// Returns true if the sender had nothing waiting during the whole time that is covered by the
+    /// feedback of a packet sent at `until` (8.2.1).
     fn covers_only_data_limited(&mut self, now: Time, until: Time) -> bool {
         let from = std::mem::replace(&mut self.covered, until);
         let was = |moment: Option<Time>| moment.is_some_and(|moment| from < moment && moment <= until);

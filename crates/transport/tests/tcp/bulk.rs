@@ -1,4 +1,4 @@
-//! Bulk transfers over simple paths, held to what theory says of them.
+//! Bulk transfers over simple paths, compared with theory.
 
 use super::path::{Path, DESTINATION, SOURCE};
 use bentpipe_core::{Count, Size, Span, Time};
@@ -47,7 +47,8 @@ fn a_transfer_that_is_stopped_closes_with_what_was_sent() {
     let mut path = Path::new(&study(), &app, [FAST, FAST]);
     path.run(seconds(100.0));
     assert_eq!(path.value("flow_destination", "delivered_bytes"), path.value("flow_source", "sent_bytes"));
-    // What is out at 7 s is acknowledged half a second later, and with it or half a second after it the FIN.
+    // Data in flight at 7 s is acknowledged half a second later, and the FIN with it or half a
+    // second after it.
     let completed = path.value("flow_source", "completed");
     assert!((7.0..8.1).contains(&completed), "{completed}");
     assert!(path.ends[SOURCE].next_wake().is_none() && path.ends[DESTINATION].next_wake().is_none());
@@ -97,7 +98,8 @@ fn delayed_acknowledgments_halve_their_number() {
 #[test]
 fn the_sawtooth_fills_the_link_and_halves_the_window() {
     for recovery in [Recovery::Newreno, Recovery::Sack] {
-        // A pipe of 2 Mbit/s and 200 ms holds 33 segments of 1500 bytes, and the buffer as many again.
+        // A pipe of 2 Mbit/s and 200 ms holds 33 segments of 1500 bytes, and the buffer as many
+        // again.
         let out = r#"{"rate": "2 Mbit/s", "delay": "100 ms", "queue": {"drop-tail": {"packets": 33}}}"#;
         let back = r#"{"rate": "2 Mbit/s", "delay": "100 ms"}"#;
         let config = Config { recovery, ..study() };
@@ -118,8 +120,8 @@ fn the_sawtooth_fills_the_link_and_halves_the_window() {
         assert!((64..=70).contains(&most), "{recovery:?}: largest window {most}");
         assert!((30..=36).contains(&least), "{recovery:?}: smallest window {least}");
         assert_eq!(path.value("flow_source", "timeouts"), 0.0, "{recovery:?}");
-        // One recovery as Linux calls the operations: Disorder, the reduction, Recovery, Open, the end of the
-        // reduction.
+        // One recovery as Linux calls the operations: Disorder, the reduction, Recovery, Open, the
+        // end of the reduction.
         let calls = path.calls.lock().unwrap();
         let recovery = ["set_state 1", "ssthresh", "set_state 3", "set_state 0", "cwnd_event CompleteCwr"];
         assert_eq!(calls[..2], ["init", "cwnd_event TxStart"]);
@@ -130,7 +132,8 @@ fn the_sawtooth_fills_the_link_and_halves_the_window() {
 
 #[test]
 fn thousands_of_losses_of_one_overshoot_cost_one_retransmission_each() {
-    // A pipe of 4167 segments and a buffer of as many; slow start overshoots both by about as much again.
+    // A pipe of 4167 segments and a buffer of the same size; slow start overshoots both by about as
+    // much again.
     let out = r#"{"rate": "100 Mbit/s", "delay": "250 ms", "queue": {"drop-tail": {"packets": 4167}}}"#;
     let back = r#"{"rate": "100 Mbit/s", "delay": "250 ms"}"#;
     for profile in [classic(), Config::default()] {

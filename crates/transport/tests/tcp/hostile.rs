@@ -1,5 +1,6 @@
-//! Any pattern of loss, reordering, duplication, corruption and delay: the byte stream arrives intact in both directions,
-//! or the connection ends with a named reason; no window is exceeded and no timer lies in the past.
+//! Any pattern of loss, reordering, duplication, corruption and delay: the byte stream arrives
+//! intact in both directions, or the connection ends with a named reason. No window is exceeded and
+//! no timer lies in the past.
 
 use super::common::site;
 use super::reno::Reno;
@@ -15,7 +16,8 @@ use bentpipe_transport::tcp::endpoint::{Endpoint, Traces};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Sends its bytes and closes; the destination at once or when the source has closed.
+/// An application that sends its bytes and closes; the destination closes at once, or after the
+/// source.
 pub struct Talker {
     pub bytes: u64,
     pub opens: bool,
@@ -36,14 +38,14 @@ impl App for Talker {
     }
 }
 
-/// What happens to a packet.
+/// The fate of a packet on the path.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
     Arrives,
     Lost,
     Late(u16),
     Twice(u16),
-    /// With a bit of the payload wrong, and a checksum that holds or not.
+    /// Delivered with a bit error in the payload, and a valid checksum or not.
     Spoiled(bool),
 }
 
@@ -57,7 +59,7 @@ pub fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
-/// Makes a bit of the payload wrong.
+/// Adds a bit error to the payload.
 pub fn spoil(packet: Packet, valid: bool) -> Packet {
     Packet { body: Body::Spoiled(Box::new(Spoiled { body: packet.body, valid })), ..packet }
 }
@@ -194,7 +196,7 @@ impl World {
     }
 
     fn position(&self, number: u32) -> u64 {
-        // No test sends so much that positions do not follow from numbers.
+        // No test sends so much that positions are ambiguous.
         u64::from(number.wrapping_sub(self.initial))
     }
 }
@@ -260,7 +262,8 @@ impl Network for World {
                 if until > observed.end {
                     observed.end = until;
                     let flight = self.ends[from].connection().sender().in_flight();
-                    // A tail loss probe is one segment, whatever the window (RFC 8985, section 7.3).
+                    // A tail loss probe is one segment, whatever the window (RFC 8985, section
+                    // 7.3).
                     assert!(flight <= state.snd_cwnd || fresh == 1, "beyond the congestion window");
                 }
             }
@@ -301,7 +304,8 @@ proptest! {
         prop_assert!(drops_are_spoiled(&world.dropped));
     }
 
-    /// Whatever comes, nothing panics, sending ends, and no more is acknowledged than has come.
+    /// For any segments, nothing panics, sending ends, and no more is acknowledged than has
+    /// arrived.
     #[test]
     fn any_segments_are_survived(
         config in config(),

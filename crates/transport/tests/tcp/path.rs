@@ -1,4 +1,4 @@
-//! Two endpoints and a link each way, run on a virtual clock.
+//! Two endpoints and a link in each direction, run on a virtual clock.
 
 use super::common::site;
 use super::reno::Reno;
@@ -50,7 +50,7 @@ impl Path {
         Path { bench: Bench::new(bench::Path::new(ends, links)), calls }
     }
 
-    /// A bulk transfer of so many bytes, endless with `None`.
+    /// Returns a bulk transfer of this many bytes, endless with `None`.
     pub fn bulk(config: &Config, bytes: Option<u64>, links: [&str; 2]) -> Path {
         let size = bytes.map(|bytes| format!(r#""size": "{bytes} B""#)).unwrap_or_default();
         let app = serde_json::from_str(&format!(r#"{{"bulk": {{{size}}}}}"#)).unwrap();

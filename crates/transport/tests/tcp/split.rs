@@ -1,6 +1,6 @@
-//! Connections through one splitting proxy or two, over links with any pattern of loss, reordering, duplication, delay and
-//! outages: every byte arrives once and in order, or whoever lacks something is told why; no proxy holds more than its
-//! buffer, nor invites more.
+//! Connections through one or two splitting proxies, over links with any pattern of loss,
+//! reordering, duplication, delay and outages: every byte arrives once and in order, or the end
+//! that lacks bytes learns the reason. No proxy stores more than its buffer, nor permits more.
 
 use super::hostile::{config, drops_are_spoiled, endpoint, fate, travel, Fate, Talker};
 use super::reno::Reno;
@@ -59,9 +59,9 @@ fn proxy(accept: Accept, buffer: u64, sides: [Config; 2]) -> Split {
 /// A link between two neighbours in the line.
 #[derive(Clone, Debug)]
 struct Link {
-    /// What becomes of the first packets, to the right and to the left.
+    /// The fates of the first packets, to the right and to the left.
     fates: [Vec<Fate>; 2],
-    /// From when to when nothing passes, ms.
+    /// Start and end of an outage, ms.
     outage: Option<(u64, u64)>,
 }
 
@@ -72,9 +72,9 @@ struct World {
     links: Vec<Link>,
     buffers: Vec<u64>,
     initial: [u32; 2],
-    /// Whether a reset to this end was lost.
+    /// Flags per end, true if a reset to it was lost.
     reset_lost: [bool; 2],
-    /// The right edge of the window that was last offered to each end, as a count of bytes.
+    /// The right edge of the last window offered to each end, as a count of bytes.
     offered: [u64; 2],
 }
 
@@ -142,8 +142,8 @@ impl Network for World {
             travel(packet, fate, place, wires);
         }
         for end in 0..2 {
-            // What the other end has taken and what the proxies may hold on the way is all that is invited, and a FIN, which
-            // has a number too.
+            // The window may permit only the data that the other end has read, the room of the
+            // proxies on the way, and a FIN, which also has a number.
             let room = self.ends[1 - end].delivered().delivered_bytes + self.buffers.iter().sum::<u64>() + 1;
             assert!(self.offered[end] <= room, "end {end} is offered {} of {room} bytes", self.offered[end]);
         }
@@ -153,10 +153,10 @@ impl Network for World {
 #[derive(Clone, Debug)]
 struct Case {
     configs: [Config; 2],
-    /// Early, buffer, and TCP of both sides.
+    /// The proxies: early accept, buffer, and TCP of both sides.
     proxies: Vec<(bool, u64, [Config; 2])>,
     bytes: [u64; 2],
-    /// The end that closes only when the other has.
+    /// The end that closes only after the other has closed.
     waits: Option<usize>,
     links: Vec<Link>,
 }
@@ -207,8 +207,8 @@ proptest! {
             match failures[end] {
                 Some(_) => {}
                 None if over => prop_assert_eq!(delivered, case.bytes[1 - end]),
-                // Who only waits learns nothing of an end that has vanished, nor from a reset that is lost; with a proxy as
-                // without one.
+                // An end that only waits does not learn of a vanished end, nor of a lost reset,
+                // with or without a proxy.
                 None => {
                     let waits = !connection.sender().is_waiting();
                     let vanished = failures[1 - end].is_some() || world.reset_lost[end] || broken > 0.0;
@@ -217,7 +217,8 @@ proptest! {
                 }
             }
         }
-        // Half of a connection whose other half has vanished waits for ever, as anywhere, or gives up.
+        // Half of a connection whose other half has vanished waits for ever, or gives up, as
+        // without a proxy.
         let quiet = failures == [None, None] && case.links.iter().all(|link| link.outage.is_none());
         for ((_, _, values), buffer) in rows().zip(&world.buffers) {
             prop_assert!(values[column("most_buffered")] <= *buffer as f64);
@@ -252,18 +253,21 @@ fn early_accept_saves_a_round_trip_of_the_other_side() {
         let world = plain(early, |case| case.bytes = [50_000, 0]);
         world.ends[1].delivered().last_delivery.unwrap()
     };
-    // Both sides have a round trip of 200 ms. Late: the source's handshake waits for the other one.
+    // Both sides have a round trip of 200 ms. Late accept: the source's handshake waits for the
+    // other one.
     let saved = completed(false).since(completed(true));
     assert_eq!(saved, Span::from_millis(200));
 }
 
 #[test]
 fn who_is_silent_or_refuses_is_passed_on_as_it_is() {
-    // The destination cannot be reached: late accept leaves the source without an answer, early accept resets it.
+    // The destination is unreachable: late accept leaves the source without an answer, early accept
+    // resets it.
     let cut = |case: &mut Case| case.links[1].outage = Some((0, u64::MAX));
     assert_eq!(plain(false, cut).ends[0].failure(), Some(Failure::Handshake));
     assert_eq!(plain(true, cut).ends[0].failure(), Some(Failure::Reset));
-    // It vanishes while data is on its way: the source is reset when the proxy has given up.
+    // The destination vanishes while data is in flight: the source is reset when the proxy has
+    // given up.
     let vanish = |case: &mut Case| {
         case.bytes = [5_000_000, 0];
         case.links[1].outage = Some((700, u64::MAX));

@@ -1,27 +1,28 @@
-//! Runs transcripts: `tests/tcp/*.txt`, each the life of one connection seen from one end.
+//! Runs transcripts: `tests/tcp/*.txt`, each the life of one connection as seen from one end.
 //!
 //! ```text
 //! # Comment, with the source of what is expected.
 //! config {"delayed_ack": false}          the connection's configuration, JSON
 //! peer 4294967000                        initial sequence number of the other end, 1000000 by default
 //! new                                    another connection, from the beginning
-//! 0.000 listen | open | write N | close | stop  what the application does
+//! 0.000 listen | open | write N | close | stop  actions of the application
 //! 0.000 reply N                         the application writes N bytes when it next hears of data
-//! 0.000 freeze | thaw | adapt {"at": "0 s", "rate": "1 Mbit/s", "round_trip": "1 s"}  what it is told of a handover
+//! 0.000 freeze | thaw | adapt {"at": "0 s", "rate": "1 Mbit/s", "round_trip": "1 s"}  a report of a handover
 //! 0.000 < S 0:0 win 65535 <mss 1460, sackOK, ws 7>   a segment arrives
 //! 0.000 <CE . 1:1001 ack 1               ... in a packet marked by a queue (RFC 3168)
 //! 0.000 <+ . 1:1001 ack 1                ... and another one at the same instant, before the application runs
 //! 0.000 > S. 0:0 ack 1 win 65535         a segment leaves, at this time and in this order
-//! 0.000 state cwnd=2 ca=open             what is true then
-//! 0.000 event connected                  the application has been told
-//! 0.000 no-event acknowledged            the application has not been told, or not again
+//! 0.000 state cwnd=2 ca=open             state at this time
+//! 0.000 event connected                  the event was reported to the application
+//! 0.000 no-event acknowledged            the event was not reported, or not again
 //! ```
 //!
-//! Times are seconds. Segments are written as tcpdump writes them: flags (`.` is ACK, `E` ECE, `W` CWR; `P`, PSH, is compared only in
-//! transcripts that have it), positions counted from
-//! the initial sequence number of their direction, `sack` blocks as `a:b`. All that leaves must be listed;
-//! `snack OFFSET+SIZE/BITS` is SCPS-TP's negative acknowledgment in units of a segment, `scps` its option of a SYN.
-//! `qs N` is a Quick-Start request and `granted N` the answer to one. `win`, `ts` and the options of a SYN are compared where they are given.
+//! Times are seconds. Segments are written as in tcpdump: flags (`.` is ACK, `E` ECE, `W` CWR; `P`,
+//! PSH, is compared only in transcripts that have it), positions counted from the initial sequence
+//! number of their direction, `sack` blocks as `a:b`. All departing segments must be listed; `snack
+//! OFFSET+SIZE/BITS` is SCPS-TP's negative acknowledgment in units of a segment, `scps` its option
+//! of a SYN. `qs N` is a Quick-Start request and `granted N` the answer to one. `win`, `ts` and the
+//! options of a SYN are compared if they are given.
 
 use super::reno::Reno;
 use bentpipe_congestion::interface::INFINITE_SSTHRESH;
@@ -61,9 +62,9 @@ struct Player {
     sent: VecDeque<(Time, Segment)>,
     events: Vec<String>,
     received: u64,
-    /// What the application writes when it next hears of data.
+    /// Bytes that the application writes at its next event of data.
     reply: u64,
-    /// Whether PSH is compared.
+    /// True if PSH is compared.
     with_push: bool,
 }
 
@@ -232,7 +233,7 @@ impl Player {
         if words(&printed) != words(text) {
             return Err(format!("sent: {printed}"));
         }
-        // What is given of the rest must be there.
+        // The given parts of the rest must match.
         let after = |text: &str, key: &str| -> Option<String> {
             let mut words = text.split_whitespace().skip_while(|word| *word != key);
             words.next().and_then(|_| words.next()).map(str::to_owned)

@@ -1,4 +1,4 @@
-//! What an exchange does with the frames that arrive.
+//! The exchange's handling of arriving frames.
 
 use super::events::{cause, Call, Event, Out, Sending};
 use super::exchange::Exchange;
@@ -8,7 +8,8 @@ use bentpipe_core::{Span, Time};
 use std::net::SocketAddr;
 
 impl Exchange {
-    /// Handles a datagram that arrived from `from`. Datagrams that are not frames of IAX2 are ignored.
+    /// Handles a datagram that arrived from `from`. Datagrams that are not frames of IAX2 are
+    /// ignored.
     pub fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8], out: &mut Out) {
         match Frame::read(bytes) {
             Ok(Frame::Full(full, data)) => {
@@ -18,7 +19,8 @@ impl Exchange {
             }
             Ok(Frame::Mini(voice)) => self.mini(from, voice, (0, frame::MINI, true), now, out),
             Ok(Frame::Trunk(entries)) => {
-                // Entries without time stamps have that of the trunk frame, whose clock is not that of the call.
+                // Entries without time stamps take that of the trunk frame, whose clock differs
+                // from that of the call.
                 let stamped = bytes[3] & 1 == 1;
                 for (place, voice) in entries.into_iter().enumerate() {
                     let at = voice.payload.as_ptr() as usize - bytes.as_ptr() as usize;
@@ -29,7 +31,8 @@ impl Exchange {
         }
     }
 
-    /// Handles the speech of a mini frame or of the trunk entry at `place`. `stamped` says whether its time stamp is that of the call.
+    /// Handles the speech of a mini frame or of the trunk entry at `place`. `stamped` is true if
+    /// its time stamp is that of the call.
     fn mini(
         &mut self,
         from: SocketAddr,
@@ -56,7 +59,8 @@ impl Exchange {
         out.events.push(Event::Voice { call: Call(number), timestamp, at, bytes, place });
     }
 
-    /// Handles a full frame: acknowledges it, and passes it on if it is the next in order. Returns the number of its call, if it is of one.
+    /// Handles a full frame: acknowledges it, and passes it on if it is the next in order. Returns
+    /// the number of its call, if it belongs to one.
     fn full(&mut self, now: Time, from: SocketAddr, full: &Full, data: &[u8], out: &mut Out) -> Option<u16> {
         let own = match full.destination {
             0 => self.known(from, full.source),
@@ -109,7 +113,8 @@ impl Exchange {
         }
         let ahead = full.out.wrapping_sub(leg.expected).cast_signed();
         if ahead != 0 {
-            // A late or repeated frame is acknowledged once more. Before a frame that is ahead, one is missing.
+            // A late or repeated frame is acknowledged again. Before a frame that is ahead, one is
+            // missing.
             let kind = if ahead < 0 { iax::ACK } else { iax::VNAK };
             let bytes = leg.unreliable(now, number, kind, Some(full.timestamp));
             out.send.push(Sending::signalling(from, bytes));
@@ -130,7 +135,7 @@ impl Exchange {
             _ => None,
         };
         if let Some(kind) = answer {
-            // The answer has the time stamp of the question (sections 6.7.3 and 6.7.5).
+            // The answer repeats the time stamp of the question (sections 6.7.3 and 6.7.5).
             self.stamped(now, number, (Kind::Iax(kind), full.timestamp), Vec::new(), None, out);
             return;
         }

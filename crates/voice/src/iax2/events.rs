@@ -1,10 +1,11 @@
-//! What an exchange reports to its user, and what it asks the user to send.
+//! Events that an exchange reports to its user, and datagrams to send.
 
 use super::frame::Codec;
 use bentpipe_core::Span;
 use std::net::SocketAddr;
 
-/// A call, identified by the number that this exchange gave it (the source call number of RFC 5456, section 8.1.1).
+/// A call, identified by the number that this exchange gave it (the source call number of RFC 5456,
+/// section 8.1.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Call(pub u16);
 
@@ -28,13 +29,14 @@ pub mod cause {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A call arrives. The user answers it with [`Exchange::ring`](super::Exchange::ring),
-    /// [`Exchange::answer`](super::Exchange::answer) or [`Exchange::refuse`](super::Exchange::refuse).
+    /// [`Exchange::answer`](super::Exchange::answer) or
+    /// [`Exchange::refuse`](super::Exchange::refuse).
     Incoming {
         /// The number that this exchange has given to the call.
         call: Call,
         /// Number of the caller, empty if the caller sent none.
         from: String,
-        /// Number that was called, empty if the caller sent none.
+        /// Called number, empty if the caller sent none.
         to: String,
         /// Codec in which the caller will send speech.
         codec: Codec,
@@ -43,35 +45,36 @@ pub enum Event {
     },
     /// The other end has accepted the call, or the called telephone rings.
     Progress {
-        /// The call that was placed.
+        /// The call that this exchange placed.
         call: Call,
-        /// Whether the called telephone rings; if false, the call was only accepted.
+        /// True if the called telephone rings; if false, the call was only accepted.
         ringing: bool,
     },
     /// The called telephone was answered: both parties can talk.
     Answered {
-        /// The call that was placed.
+        /// The call that this exchange placed.
         call: Call,
     },
     /// The call could not be set up, or the other end stopped acknowledging frames.
     Failed {
-        /// The call, which no longer exists.
+        /// The failed call, which no longer exists.
         call: Call,
         /// The reason, one of the numbers in [`cause`].
         cause: u8,
     },
     /// A call that had been answered has ended.
     Ended {
-        /// The call, which no longer exists.
+        /// The ended call, which no longer exists.
         call: Call,
-        /// Whether the other end hung up.
+        /// True if the other end hung up.
         by_other: bool,
     },
     /// A frame of speech has arrived.
     Voice {
         /// The call to which the speech belongs.
         call: Call,
-        /// Time at which the speech was sent, in ms since the call began, by the clock of its sender.
+        /// Time at which the speech was sent, in ms since the call began, by the clock of its
+        /// sender.
         timestamp: u32,
         /// Offset of the encoded speech in the datagram, in bytes.
         at: usize,
@@ -83,18 +86,18 @@ pub enum Event {
     /// A user registers an address. The user of the exchange confirms it with
     /// [`Exchange::register`](super::Exchange::register).
     Registering {
-        /// The exchange of frames, which ends with the confirmation.
+        /// The registration's exchange of frames, which ends with the confirmation.
         call: Call,
         /// Name of the registering telephone.
         user: String,
         /// Address from which the registration arrived.
         address: SocketAddr,
-        /// Time for which the registration shall hold, in seconds; 0 if it is removed.
+        /// Requested duration of the registration, in seconds; 0 to remove it.
         seconds: u16,
     },
     /// The other end has answered a LAGRQ.
     Lag {
-        /// The call of which the delay was measured.
+        /// The call whose delay was measured.
         call: Call,
         /// Time from the LAGRQ to its answer.
         lag: Span,
@@ -108,11 +111,11 @@ pub struct Out {
     pub send: Vec<Sending>,
     /// Events for the user, in order.
     pub events: Vec<Event>,
-    /// Number of frames in `send` that had been sent before.
+    /// Number of frames in `send` that are retransmissions.
     pub retransmissions: u64,
 }
 
-/// A datagram that the user of the exchange is to send.
+/// A datagram for the user of the exchange to send.
 #[derive(Clone, Debug)]
 pub struct Sending {
     /// Address and port of the other exchange.
@@ -133,14 +136,16 @@ impl Sending {
     }
 }
 
-/// Settings of trunk frames, which carry the speech of all calls to one address together (RFC 5456, section 8.1.3.1).
+/// Settings of trunk frames, which carry the speech of all calls to one address together (RFC 5456,
+/// section 8.1.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trunk {
     /// Time between two trunk frames to the same address.
     pub period: Span,
-    /// Whether each entry has a time stamp of its own, which takes 2 bytes.
+    /// True if each entry has its own time stamp, which takes 2 bytes.
     pub timestamps: bool,
-    /// Size in bytes, header included, that no trunk frame exceeds: what does not fit leaves in further trunk frames at the same time.
-    /// Speech that does not even fit alone leaves in a trunk frame of its own.
+    /// Maximum size of a trunk frame in bytes, header included. Further speech leaves in additional
+    /// trunk frames at the same time. Speech that does not fit even alone leaves in a trunk frame
+    /// of its own.
     pub largest: u32,
 }

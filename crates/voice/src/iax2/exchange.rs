@@ -1,12 +1,15 @@
 //! An exchange: one end of the calls over an IAX2 association (RFC 5456, sections 6 and 7).
 //!
-//! The caller sends NEW; the callee answers with ACCEPT, RINGING and ANSWER; either end sends HANGUP. Every full frame is
-//! retransmitted until it is acknowledged, by an ACK or by the expected number of a later frame. Speech is sent as a full frame at first,
-//! which names the codec, and again whenever the low 15 bits of the time stamp wrap around (section 6.10). All other speech
-//! is sent in mini frames, or in the entries of trunk frames that leave at regular intervals. During a call both ends send PING and LAGRQ.
+//! The caller sends NEW; the callee answers with ACCEPT, RINGING and ANSWER; either end sends
+//! HANGUP. Every full frame is retransmitted until it is acknowledged, by an ACK or by the expected
+//! number of a later frame. The first speech is a full frame, which names the codec, as is the
+//! speech at each wrap of the low 15 bits of the time stamp (section 6.10). All other speech is
+//! sent in mini frames, or in the entries of trunk frames, which leave at regular intervals. During
+//! a call both ends send PING and LAGRQ.
 //!
-//! The RFC leaves the timers to implementations. Here a full frame is retransmitted after 1 s, then at intervals that double up
-//! to 10 s, four times in all: at 1, 3, 7 and 15 s. 10 s later the call is given up. PING is sent every 20 s, LAGRQ every 10 s.
+//! The RFC leaves the timers to implementations. Here a full frame is retransmitted after 1 s, then
+//! at intervals that double up to 10 s, four times in total: at 1, 3, 7 and 15 s. The call is given
+//! up 10 s later. PING is sent every 20 s, LAGRQ every 10 s.
 
 use super::events::{cause, Call, Event, Out, Sending, Trunk};
 use super::frame::{self, control, element, iax, Codec, Full, Kind, Voice};
@@ -21,12 +24,12 @@ struct Entry {
     to: SocketAddr,
     call: u16,
     timestamp: u32,
-    /// Where its encoded speech lies in the exchange's `payloads`.
+    /// Position of its encoded speech in the exchange's `payloads`.
     payload: Range<usize>,
     mark: u64,
 }
 
-/// One end of any number of calls.
+/// An IAX2 exchange: one end of any number of calls.
 #[derive(Default)]
 pub struct Exchange {
     /// The calls, by the number that this exchange gave them.
@@ -41,7 +44,7 @@ pub struct Exchange {
     payloads: Vec<u8>,
     /// Time of the next trunk frame, if speech waits for one.
     departure: Option<Time>,
-    /// The calls of which a timer runs, by the time at which the first one expires.
+    /// The running timers of calls, by the time at which the first of each call expires.
     timers: BTreeSet<(Time, u16)>,
 }
 
@@ -51,13 +54,13 @@ impl Exchange {
         Exchange { trunk, ..Exchange::default() }
     }
 
-    /// The number of calls that have not ended.
+    /// Returns the number of calls that have not ended.
     pub fn calls(&self) -> usize {
         self.legs.len()
     }
 
-    /// Places a call from number `from` to number `to` at the exchange `peer`, with speech in `codec`. Returns `None` if all
-    /// 32767 numbers of calls are in use.
+    /// Places a call from number `from` to number `to` at the exchange `peer`, with speech in
+    /// `codec`. Returns `None` if all 32767 numbers of calls are in use.
     pub fn call(
         &mut self,
         now: Time,
@@ -101,7 +104,8 @@ impl Exchange {
         }
     }
 
-    /// Confirms a registration for `seconds`. `date` is the time of day as IAX2 packs it (section 8.6.28).
+    /// Confirms a registration for `seconds`. `date` is the time of day as IAX2 packs it (section
+    /// 8.6.28).
     pub fn register(
         &mut self,
         now: Time,
@@ -116,7 +120,8 @@ impl Exchange {
         frame::push(&mut data, element::USERNAME, user.as_bytes());
         frame::push(&mut data, element::DATETIME, &date.to_be_bytes());
         if let SocketAddr::V4(address) = leg.peer {
-            // As in memory on the machines for which IAX2 was made: the family (AF_INET) is little-endian.
+            // The family (AF_INET) is little-endian, as in the memory of the machines for which
+            // IAX2 was made.
             let mut apparent = vec![2, 0];
             apparent.extend(address.port().to_be_bytes());
             apparent.extend(address.ip().octets());
@@ -162,8 +167,8 @@ impl Exchange {
         self.reliable(now, call.0, Kind::Iax(kind), data, out);
     }
 
-    /// Sends encoded speech in a call that was answered. `mark` is a note of the user that is not transmitted: it is returned beside every
-    /// datagram that contains the speech.
+    /// Sends encoded speech in an answered call. `mark` is a note of the user that is not
+    /// transmitted; it is returned with every datagram that contains the speech.
     pub fn voice(&mut self, now: Time, call: Call, payload: &[u8], mark: u64, out: &mut Out) {
         let Some(leg) = self.legs.get_mut(&call.0).filter(|leg| leg.state == State::Up) else { return };
         let timestamp = leg.stamp(now);
@@ -191,14 +196,14 @@ impl Exchange {
         }
     }
 
-    /// When to call [`Exchange::wake`]; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Exchange::wake`]; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
         let timer = self.timers.first().map_or(Time::MAX, |(due, _)| *due);
         self.departure.map_or(timer, |departure| departure.min(timer))
     }
 
-    /// Acts on all timers that have expired.
+    /// Handles all timers that have expired.
     pub fn wake(&mut self, now: Time, out: &mut Out) {
         if self.departure.is_some_and(|departure| departure <= now) {
             self.depart(now, out);
@@ -246,7 +251,7 @@ impl Exchange {
         }
     }
 
-    /// Sends the speech that waits in trunk frames, in as few to each address as their size permits.
+    /// Sends the waiting speech in trunk frames, in as few per address as their size permits.
     fn depart(&mut self, now: Time, out: &mut Out) {
         self.departure = None;
         let Some(Trunk { timestamps, largest, .. }) = self.trunk else { return };
@@ -290,17 +295,17 @@ impl Exchange {
         Some(leg)
     }
 
-    /// This exchange's number of the call that `peer` calls `number`.
+    /// Returns this exchange's number of the call that `peer` calls `number`.
     pub(super) fn known(&self, peer: SocketAddr, number: u16) -> Option<u16> {
         self.peers.get(&peer)?.get(&number).copied()
     }
 
-    /// Notes that `peer` calls the call `own` by its number `number`.
+    /// Records that `peer` calls the call `own` by its number `number`.
     pub(super) fn learn(&mut self, peer: SocketAddr, number: u16, own: u16) {
         self.peers.entry(peer).or_default().insert(number, own);
     }
 
-    /// A number that no other call has. Number 0 means that there is no call (section 8.1.1).
+    /// Returns an unused call number. Number 0 means that there is no call (section 8.1.1).
     pub(super) fn free(&mut self) -> Option<u16> {
         let after = self.last;
         let mut numbers = (1..=0x7fffu16).map(|step| (after.wrapping_add(step) - 1) % 0x7fff + 1);
@@ -309,7 +314,8 @@ impl Exchange {
         Some(number)
     }
 
-    /// Sends a full frame of a call with the present time stamp, and retransmits it until it is acknowledged.
+    /// Sends a full frame of a call with the present time stamp, and retransmits it until it is
+    /// acknowledged.
     fn reliable(&mut self, now: Time, number: u16, kind: Kind, data: Vec<u8>, out: &mut Out) {
         if let Some(leg) = self.legs.get_mut(&number) {
             let timestamp = leg.stamp(now);
@@ -317,7 +323,8 @@ impl Exchange {
         }
     }
 
-    /// Sends a full frame of a call with this time stamp, and retransmits it until it is acknowledged.
+    /// Sends a full frame of a call with this time stamp, and retransmits it until it is
+    /// acknowledged.
     pub(super) fn stamped(
         &mut self,
         now: Time,
@@ -343,7 +350,7 @@ impl Exchange {
         self.settle(number);
     }
 
-    /// Schedules the first of a call's timers, after a change of one of them.
+    /// Schedules the first of a call's timers, after one of them has changed.
     pub(super) fn settle(&mut self, number: u16) {
         let Some(leg) = self.legs.get_mut(&number) else { return };
         let next = leg.next_wake();

@@ -1,28 +1,29 @@
-//! Frames of IAX2 (RFC 5456, section 8): full frames of 12 bytes and more, mini frames of 4 bytes and a payload, and trunk frames
-//! that carry the voice of several calls.
+//! Frames of IAX2 (RFC 5456, section 8): full frames of 12 bytes and more, mini frames of 4 bytes
+//! and a payload, and trunk frames that carry the voice of several calls.
 //!
-//! A trunk frame begins with 8 bytes. An entry without a time stamp is call number, length, payload; one with a time stamp is
-//! length, call number, time stamp, payload (section 8.1.3.2).
+//! A trunk frame begins with 8 bytes. An entry without a time stamp is call number, length,
+//! payload; one with a time stamp is length, call number, time stamp, payload (section 8.1.3.2).
 
-/// Bytes of the header of a full frame.
+/// Size of the header of a full frame, in bytes.
 pub const FULL: usize = 12;
-/// Bytes of the header of a mini frame.
+/// Size of the header of a mini frame, in bytes.
 pub const MINI: usize = 4;
-/// Bytes of the header of a trunk frame.
+/// Size of the header of a trunk frame, in bytes.
 pub const TRUNK: usize = 8;
 
-/// Reason for which bytes are not a frame.
+/// The reason for which bytes are not a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Malformed {
-    /// There are fewer bytes than a header or an entry of a trunk needs.
+    /// The bytes are shorter than a header or an entry of a trunk.
     Short,
-    /// It is a meta frame other than a trunk frame.
+    /// The frame is a meta frame other than a trunk frame.
     Meta,
-    /// It is a frame of speech whose subclass is a power of 2 beyond the 32 bits of media formats (RFC 5456, section 8.7).
+    /// The frame is speech whose subclass is a power of 2 beyond the 32 bits of media formats (RFC
+    /// 5456, section 8.7).
     Format,
 }
 
-/// A frame of IAX2, as a datagram contains one.
+/// A frame of IAX2, the content of a datagram.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frame<'a> {
     /// A full frame: signalling, or speech with its codec.
@@ -38,7 +39,8 @@ pub enum Frame<'a> {
 pub struct Voice<'a> {
     /// The sender's number of the call, 1 to 32767.
     pub call: u16,
-    /// The low 16 bits of its time stamp in ms; an entry of a trunk without time stamps has that of the trunk.
+    /// The low 16 bits of its time stamp in ms. An entry of a trunk without time stamps takes that
+    /// of the trunk.
     pub timestamp: u16,
     /// The encoded speech of the frame.
     pub payload: &'a [u8],
@@ -49,9 +51,9 @@ pub struct Voice<'a> {
 pub struct Full {
     /// The sender's number of the call, 1 to 32767.
     pub source: u16,
-    /// The receiver's number of the call; 0 while it is not known.
+    /// The receiver's number of the call; 0 while it is unknown.
     pub destination: u16,
-    /// Whether the frame is a retransmission.
+    /// True if the frame is a retransmission.
     pub retransmitted: bool,
     /// Milliseconds since the call began at the sender.
     pub timestamp: u32,
@@ -63,7 +65,7 @@ pub struct Full {
     pub kind: Kind,
 }
 
-/// Frame type and subclass of a full frame (RFC 5456, sections 8.2 to 8.4), as far as they are used here.
+/// Frame type and subclass of a full frame (RFC 5456, sections 8.2 to 8.4), as far as used here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Speech in a codec (section 8.7).
@@ -72,12 +74,12 @@ pub enum Kind {
     Control(u8),
     /// An IAX control frame, with a subclass of [`iax`] and information elements.
     Iax(u8),
-    /// A frame of any other type: its number and its subclass byte.
+    /// A frame of another type: its number and its subclass byte.
     Other(u8, u8),
 }
 
 impl Default for Kind {
-    /// A null frame (section 8.2.5).
+    /// Returns a null frame (section 8.2.5).
     fn default() -> Kind {
         Kind::Other(5, 0)
     }
@@ -88,12 +90,12 @@ impl Default for Kind {
 pub struct Codec(pub u32);
 
 impl Codec {
-    /// The codec with this name in RTP.
+    /// Returns the codec with this name in RTP.
     pub fn of(encoding: &str) -> Option<Codec> {
         FORMATS.iter().find(|(_, name)| name.eq_ignore_ascii_case(encoding)).map(|(bit, _)| Codec(*bit))
     }
 
-    /// The name of the codec in RTP, if it is a single one that is known.
+    /// Returns the name of the codec in RTP, if the mask has a single known codec.
     pub fn encoding(self) -> Option<&'static str> {
         FORMATS.iter().find(|(bit, _)| *bit == self.0).map(|(_, name)| *name)
     }
@@ -119,23 +121,23 @@ pub mod control {
 
 /// The subclasses of IAX frames (section 8.4).
 pub mod iax {
-    /// Places a call.
+    /// Places a call to a number.
     pub const NEW: u8 = 1;
-    /// Asks whether the other end of a call is still there.
+    /// Tests whether the other end of a call is alive.
     pub const PING: u8 = 2;
     /// Answers a PING or a POKE.
     pub const PONG: u8 = 3;
     /// Acknowledges a full frame.
     pub const ACK: u8 = 4;
-    /// Ends a call.
+    /// Ends a call in any state.
     pub const HANGUP: u8 = 5;
-    /// Refuses a call.
+    /// Refuses a call with a cause.
     pub const REJECT: u8 = 6;
     /// Accepts a call and names its codec.
     pub const ACCEPT: u8 = 7;
     /// Informs the sender of a frame that its call is unknown.
     pub const INVAL: u8 = 10;
-    /// Requests an answer, by which the round-trip time is measured.
+    /// Requests an answer, which measures the round-trip time.
     pub const LAGRQ: u8 = 11;
     /// Answers a LAGRQ with its time stamp.
     pub const LAGRP: u8 = 12;
@@ -147,7 +149,7 @@ pub mod iax {
     pub const REGREL: u8 = 17;
     /// Requests the retransmission of missing frames.
     pub const VNAK: u8 = 18;
-    /// Asks whether an exchange is there, outside of a call.
+    /// Tests whether an exchange is alive, outside of a call.
     pub const POKE: u8 = 30;
     /// Informs the sender of a frame that its subclass is not supported.
     pub const UNSUPPORT: u8 = 33;
@@ -155,9 +157,9 @@ pub mod iax {
 
 /// The types of information elements (section 8.6).
 pub mod element {
-    /// The number that is called.
+    /// The number that is called (called party).
     pub const CALLED: u8 = 1;
-    /// The number of the caller.
+    /// The number of the caller (calling party).
     pub const CALLING: u8 = 2;
     /// Name of a user who registers.
     pub const USERNAME: u8 = 6;
@@ -180,7 +182,7 @@ pub mod element {
 }
 
 impl Kind {
-    /// The bytes of type and subclass.
+    /// Returns the bytes of type and subclass.
     fn bytes(self) -> [u8; 2] {
         match self {
             Kind::Voice(Codec(bit)) => [2, compressed(bit)],
@@ -200,8 +202,8 @@ impl Kind {
     }
 }
 
-/// The byte of the subclass of a frame of speech. A value above 127 is a power of 2 and is written as its exponent, with the highest bit
-/// set (section 8.1.1).
+/// Returns the byte of the subclass of a frame of speech. A value above 127 is a power of 2 and is
+/// written as its exponent, with the highest bit set (section 8.1.1).
 fn compressed(value: u32) -> u8 {
     if value < 128 {
         value as u8
@@ -210,7 +212,8 @@ fn compressed(value: u32) -> u8 {
     }
 }
 
-/// The value of the byte of a subclass; `None` if it does not fit into 32 bits. Powers of 2 up to 64 have two forms.
+/// Returns the value of the byte of a subclass; `None` if it does not fit into 32 bits. Powers of 2
+/// up to 64 have two forms.
 fn expanded(byte: u8) -> Option<u32> {
     if byte < 128 {
         Some(u32::from(byte))
@@ -220,7 +223,7 @@ fn expanded(byte: u8) -> Option<u32> {
 }
 
 impl Full {
-    /// The bytes of the frame, with `data` behind its header.
+    /// Returns the bytes of the frame, with `data` after its header.
     pub fn bytes(&self, data: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FULL + data.len());
         bytes.extend((0x8000 | self.source).to_be_bytes());
@@ -237,7 +240,7 @@ impl<'a> Frame<'a> {
     /// Reads the frame that a datagram contains.
     ///
     /// # Errors
-    /// The reason for which the datagram is not a frame.
+    /// Returns the reason for which the datagram is not a frame.
     pub fn read(bytes: &'a [u8]) -> Result<Frame<'a>, Malformed> {
         let word = |at: usize| Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
         let first = word(0).ok_or(Malformed::Short)?;
@@ -282,7 +285,7 @@ fn trunk(bytes: &[u8]) -> Result<Frame<'_>, Malformed> {
     Ok(Frame::Trunk(entries))
 }
 
-/// The bytes of a mini frame.
+/// Returns the bytes of a mini frame.
 pub fn mini(call: u16, timestamp: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(MINI + payload.len());
     bytes.extend((call & 0x7fff).to_be_bytes());
@@ -291,7 +294,8 @@ pub fn mini(call: u16, timestamp: u16, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes of the header of an entry in a trunk frame. If `stamped`, entries have time stamps of their own.
+/// Returns the size of the header of an entry in a trunk frame, in bytes. If `stamped`, entries
+/// have their own time stamps.
 pub fn entry(stamped: bool) -> usize {
     if stamped {
         6
@@ -300,7 +304,8 @@ pub fn entry(stamped: bool) -> usize {
     }
 }
 
-/// The bytes of a trunk frame sent at `timestamp` with the speech of these calls. If `stamped`, entries have time stamps of their own.
+/// Returns the bytes of a trunk frame sent at `timestamp` with the speech of these calls. If
+/// `stamped`, entries have their own time stamps.
 pub fn trunk_of<'a>(timestamp: u32, stamped: bool, entries: impl Iterator<Item = Voice<'a>>) -> Vec<u8> {
     let mut bytes = vec![0, 0, 1, u8::from(stamped)];
     bytes.extend(timestamp.to_be_bytes());
@@ -326,7 +331,7 @@ pub fn push(data: &mut Vec<u8>, kind: u8, value: &[u8]) {
     data.extend_from_slice(value);
 }
 
-/// The value of the first information element of a kind.
+/// Returns the value of the first information element of a kind.
 pub fn find(mut data: &[u8], kind: u8) -> Option<&[u8]> {
     while let [known, length, rest @ ..] = data {
         let (value, behind) = rest.split_at_checked(usize::from(*length))?;
@@ -338,7 +343,7 @@ pub fn find(mut data: &[u8], kind: u8) -> Option<&[u8]> {
     None
 }
 
-/// The number in an information element of 1, 2 or 4 bytes.
+/// Returns the number in an information element of 1, 2 or 4 bytes.
 pub fn number(data: &[u8], kind: u8) -> Option<u32> {
     let value = find(data, kind).filter(|value| matches!(value.len(), 1 | 2 | 4))?;
     Some(value.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
@@ -374,7 +379,8 @@ mod tests {
         }
     }
 
-    /// Sizes with IPv4 and UDP of mini frames and trunks, for every codec and number of calls of the reference.
+    /// Sizes with IPv4 and UDP of mini frames and trunks, for every codec and number of calls of
+    /// the reference.
     #[test]
     fn sizes_are_those_of_the_reference() {
         let mut rows = 0;
@@ -402,8 +408,9 @@ mod tests {
         assert_eq!(rows, 20);
     }
 
-    /// Section 8.1.1: with the highest bit set, the subclass is the exponent of a power of 2. 0xa0, an exponent of 32, is beyond the 32 bits of the
-    /// formats, and a codec below 128 is written in the shorter form, whichever of the two was read.
+    /// Section 8.1.1: with the highest bit set, the subclass is the exponent of a power of 2. 0xa0,
+    /// an exponent of 32, is beyond the 32 bits of the formats. A codec below 128 is written in the
+    /// shorter form, but read in both.
     #[test]
     fn the_subclass_of_speech_is_read_in_both_forms() {
         let frame = |subclass: u8| [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, subclass];
@@ -422,7 +429,8 @@ mod tests {
         assert_eq!(full.bytes(data), frame(4));
     }
 
-    /// Datagrams of which many are frames: any bytes, and any bytes behind the beginning of a full frame of speech or of a trunk frame.
+    /// Generates datagrams, many of which are frames: any bytes, and any bytes after the beginning
+    /// of a full frame of speech or of a trunk frame.
     fn datagrams() -> impl Strategy<Value = Vec<u8>> {
         let bytes = || prop::collection::vec(any::<u8>(), 0..80);
         let speech = (any::<[u8; 10]>(), any::<u8>(), bytes()).prop_map(|(head, subclass, data)| {

@@ -1,4 +1,5 @@
-//! One end of a call: its state, its numbering, and the reliable frames that wait for their acknowledgments.
+//! One end of a call: its state, its numbering, and the reliable frames that wait for their
+//! acknowledgments.
 
 use super::events::Sending;
 use super::frame::{Codec, Full, Kind};
@@ -35,7 +36,7 @@ pub(super) struct Waiting {
     pub tries: u32,
 }
 
-/// One end of a call.
+/// One end of a call: its state and its timers.
 #[derive(Clone, Debug)]
 pub(super) struct Leg {
     pub state: State,
@@ -66,18 +67,19 @@ pub(super) struct Leg {
     pub due: Time,
 }
 
-/// Time from the first transmission of a frame to its first retransmission.
+/// Time between the first transmission of a frame and its first retransmission.
 pub(super) const FIRST: Span = Span::from_secs(1);
 /// Upper bound of the interval between retransmissions, which doubles each time.
 pub(super) const LONGEST: Span = Span::from_secs(10);
-/// Number of retransmissions after which the other end counts as gone.
+/// Number of retransmissions after which the other end is considered gone.
 pub(super) const TRIES: u32 = 4;
 /// Time between two PINGs of an answered call.
 pub(super) const PING: Span = Span::from_secs(20);
 /// Time between two LAGRQs of an answered call.
 pub(super) const LAG: Span = Span::from_secs(10);
 
-/// The frame that answers `full` if it belongs to no call. The kind of the answer is still to be set.
+/// Returns the answer to `full`, a frame that belongs to no call. The caller sets the kind of the
+/// answer.
 pub(super) fn reply(full: &Full) -> Full {
     Full {
         source: full.destination.max(1),
@@ -88,13 +90,13 @@ pub(super) fn reply(full: &Full) -> Full {
 }
 
 impl Waiting {
-    /// The same frame once more, with the retransmission flag and the current numbers.
+    /// Returns the frame again, with the retransmission flag and the current numbers.
     pub fn again(&self, to: SocketAddr, destination: u16, expected: u8) -> Sending {
         let full = Full { retransmitted: true, destination, expected, ..self.full };
         Waiting::datagram(to, &full, &self.data, self.mark)
     }
 
-    /// A full frame as a datagram. `mark` is that of its speech, if it holds speech.
+    /// Returns a full frame as a datagram. `mark` is the mark of its speech, if it contains speech.
     pub fn datagram(to: SocketAddr, full: &Full, data: &[u8], mark: Option<u64>) -> Sending {
         let speech = if mark.is_some() { data.len() as u32 } else { 0 };
         Sending { to, bytes: full.bytes(data), marks: mark.into_iter().collect(), speech }
@@ -102,7 +104,7 @@ impl Waiting {
 }
 
 impl Leg {
-    /// A call that begins now.
+    /// Creates a call that begins now.
     pub fn new(now: Time, state: State, peer: SocketAddr, codec: Codec) -> Leg {
         Leg {
             state,
@@ -122,30 +124,31 @@ impl Leg {
         }
     }
 
-    /// The time at which the first of the leg's timers expires; `Time::MAX` if none runs.
+    /// Returns the time at which the first of the leg's timers expires; `Time::MAX` if none runs.
     pub fn next_wake(&self) -> Time {
         let waiting = self.waiting.iter().map(|waiting| waiting.next).min();
         waiting.unwrap_or(Time::MAX).min(self.ping).min(self.lag)
     }
 
-    /// Schedules the first PING and the first LAGRQ, which show whether the other end is still there.
+    /// Schedules the first PING and the first LAGRQ, which test whether the other end is alive.
     pub fn watch(&mut self, now: Time) {
         (self.ping, self.lag) = (now + PING, now + LAG);
     }
 
-    /// The time stamp of a frame that is sent now, in ms since the call began.
+    /// Returns the time stamp of a frame that is sent now, in ms since the call began.
     pub fn stamp(&mut self, now: Time) -> u32 {
         let elapsed = (now.since(self.began).as_nanos() / 1_000_000) as u32;
         self.last = self.last.max(elapsed);
         self.last
     }
 
-    /// Removes the frames that the other end has acknowledged, since it expects the frame numbered `expected` next.
+    /// Removes the acknowledged frames: the other end expects the frame numbered `expected` next.
     pub fn acknowledge(&mut self, expected: u8) {
         self.waiting.retain(|waiting| waiting.full.out.wrapping_sub(expected).cast_signed() >= 0);
     }
 
-    /// A frame without a sequence number of its own, which the other end does not acknowledge, such as ACK.
+    /// Creates a frame without its own sequence number, which the other end does not acknowledge,
+    /// such as ACK.
     pub fn unreliable(&mut self, now: Time, number: u16, kind: u8, timestamp: Option<u32>) -> Vec<u8> {
         let timestamp = timestamp.unwrap_or_else(|| self.stamp(now));
         let full = Full {

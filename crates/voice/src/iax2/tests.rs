@@ -1,4 +1,4 @@
-//! Calls between two exchanges.
+//! Calls between two exchanges over a lossy path.
 
 use super::events::{cause, Call, Event, Out, Trunk};
 use super::exchange::Exchange;
@@ -69,7 +69,7 @@ fn a_call_over_a_satellite_from_new_to_hangup() {
         if *time == at(250) && from == "7" && to == "100" && *codec == pcmu));
     // LAGRQ, 10 s after the answer: the round trip takes 0.5 s.
     assert_eq!(pair.events[0][3], (at(12_000), Event::Lag { call, lag: Span::from_millis(500) }));
-    // Speech: a full frame first, then mini frames; the low 15 bits begin again at 32.768 s.
+    // Speech: a full frame first, then mini frames; the low 15 bits wrap at 32.768 s.
     for step in 0..2000 {
         let now = at(12_010 + step * 20);
         pair.run(now, &mut answer);
@@ -114,7 +114,8 @@ fn a_call_that_nobody_answers_is_given_up_after_four_retransmissions() {
     }
 }
 
-/// However frames are lost, both sides agree in the end, and a call that was answered was answered at both ends.
+/// With any loss of frames, both sides agree in the end, and an answered call was answered at both
+/// ends.
 #[test]
 fn calls_under_loss_end_at_both_ends() {
     let (mut pair, mut answer) = (pair(Some(TRUNK), 0.6), answers());
@@ -202,7 +203,7 @@ fn no_trunk_frame_exceeds_its_largest_size() {
         .collect();
     assert_eq!(heard.len(), 50);
 
-    // What does not even fit alone is not lost.
+    // Speech that does not fit even alone is not lost.
     let mut exchange = Exchange::new(Some(Trunk { largest: 20, ..TRUNK }));
     let mut out = Out::default();
     let call = exchange.call(Time::ZERO, callee(), "1", "2", Codec(2), &mut out).unwrap();

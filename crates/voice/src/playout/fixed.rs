@@ -1,5 +1,5 @@
-//! A buffer of a fixed length: the first packet of a talk spurt is held for this time, those that follow are played at the intervals at
-//! which they were generated.
+//! A de-jitter buffer of a fixed length. The first packet of a talk spurt is held for this time;
+//! the following packets are played at the intervals at which they were generated.
 
 use super::{Buffer, Playout};
 use bentpipe_core::{Sample, Span};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Time for which the first packet of a talk spurt is held, 60 ms by default.
+    /// Time for which the first packet of a talk spurt is held. Default 60 ms.
     pub delay: Span,
 }
 

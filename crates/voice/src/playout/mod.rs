@@ -1,13 +1,15 @@
-//! De-jitter buffers: when a packet that has arrived is played. One file per buffer.
+//! De-jitter buffers: they determine the playout time of arriving packets. One file per buffer.
 //!
-//! A packet i that was generated at t_i and arrives at a_i was n_i = a_i - t_i under way (the two clocks need not agree, since only
-//! differences count), and is played p_i - t_i after its generation, its playout delay. All but `none` choose the playout delay when
-//! a talk spurt begins and keep it until the next one, so that the silences between talk spurts become longer or shorter and speech
-//! does not. A packet that arrives after its playout time is late: it is not played.
+//! A packet i generated at t_i that arrives at a_i has the network delay n_i = a_i - t_i (the two
+//! clocks need not agree, because only differences count). It is played p_i - t_i after its
+//! generation, its playout delay. All buffers except `none` choose the playout delay at the
+//! beginning of a talk spurt and keep it until the next one, so silences between talk spurts become
+//! longer or shorter, and speech does not. A packet that arrives after its playout time is late and
+//! is not played.
 //!
-//! Without silence suppression, a stream has no talk spurts to its receiver, and the playout delay is that of its first packet.
-//! Deviation: a talk spurt whose playout delay is so much shorter that its beginning falls into the end of the one before is played
-//! as if it did not.
+//! Without silence suppression, the receiver sees no talk spurts, and the playout delay is that of
+//! the first packet. Deviation: a talk spurt whose playout delay is so much shorter that its
+//! beginning overlaps the end of the previous one is played as if it did not.
 
 pub mod fixed;
 pub mod moon;
@@ -51,20 +53,22 @@ pub trait Playout {
 
 /// A de-jitter buffer, which chooses the playout delays of a stream.
 pub trait Buffer: Send {
-    /// A packet has arrived `transit` nanoseconds after its generation, both as their clocks show it. `first` tells whether it
-    /// begins a talk spurt. Called for each packet in the order of arrival.
+    /// Observes a packet that has arrived `transit` nanoseconds after its generation, by the two
+    /// clocks. `first` is true if it begins a talk spurt. Called for each packet in the order of
+    /// arrival.
     fn observe(&mut self, transit: i64, first: bool);
 
-    /// The playout delay in nanoseconds of a talk spurt that begins with the packet observed last.
+    /// Returns the playout delay in nanoseconds of a talk spurt that begins with the last observed
+    /// packet.
     fn delay(&self) -> i64;
 
-    /// Whether a talk spurt keeps its playout delay. If not, every packet has one of its own.
+    /// Returns true if a talk spurt keeps its playout delay. Otherwise every packet has its own.
     fn holds(&self) -> bool {
         true
     }
 }
 
-/// A span in nanoseconds, for estimates.
+/// Returns a span in nanoseconds, for estimates.
 fn nanos(span: Span) -> f64 {
     span.as_nanos() as f64
 }
@@ -73,7 +77,8 @@ fn nanos(span: Span) -> f64 {
 pub(crate) mod tests {
     use super::*;
 
-    /// The playout delays in milliseconds after each of these packets: transit in milliseconds, whether it begins a talk spurt.
+    /// Returns the playout delays in milliseconds after each of these packets, given as transit in
+    /// milliseconds and whether it begins a talk spurt.
     pub fn delays(config: &dyn Playout, packets: &[(f64, bool)]) -> Vec<f64> {
         let mut buffer = config.build();
         let observe = |(transit, first): &(f64, bool)| {
@@ -92,7 +97,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_constant_transit_leads_every_buffer_to_it() {
-        // 20000 packets that take 300 ms: nothing varies, so nothing need be held longer than by choice.
+        // 20000 packets with a delay of 300 ms: without variation, the holding time is the chosen
+        // one.
         let packets = vec![(300.0, true); 20_000];
         let parse = |text: &str| serde_json::from_str::<Config>(text).unwrap();
         for (text, held) in [

@@ -1,16 +1,19 @@
-//! The algorithm of Moon et al. (S. Moon, J. Kurose, D. Towsley, "Packet audio playout delay adjustment: performance bounds and
-//! algorithms", Multimedia Systems 6, 1998): the playout delay is a percentile of the delays of the last packets, and a spike is
-//! followed by the delay of its packets.
+//! The algorithm of Moon et al. (S. Moon, J. Kurose, D. Towsley, "Packet audio playout delay
+//! adjustment: performance bounds and algorithms", Multimedia Systems 6, 1998). The playout delay
+//! is a percentile of the delays of the last packets. During a delay spike it follows the delay of
+//! the spike's packets.
 //!
-//! A spike begins with a packet whose delay exceeds `head` times the playout delay, and ends with one whose delay is at most `tail`
-//! times the playout delay that the spike found. Its packets are not counted. A talk spurt that begins in a spike has the delay of
-//! its first packet, every other the percentile.
+//! A spike begins with a packet whose delay exceeds `head` times the playout delay, and ends with
+//! one whose delay is at most `tail` times the playout delay before the spike. Its packets are not
+//! counted. A talk spurt that begins in a spike has the delay of its first packet, every other the
+//! percentile.
 //!
-//! Delays are counted in classes of 1 ms from the shortest delay that was possible, 0; the percentile is the upper end of its class.
-//! Where clocks are so far apart that a delay is negative, it counts as 0.
+//! Delays are counted in classes of 1 ms, from the shortest possible delay, 0. The percentile is
+//! the upper end of its class. A delay that is negative because of differing clocks counts as 0.
 //!
-//! The paper itself was not at hand: its abstract confirms the percentile of the delays of recent packets, kept for each talk spurt, and
-//! the detection of spikes that extends that of Ramjee et al. The window of 10000 packets and the factors 4 and 2 are unconfirmed.
+//! The paper itself was not available. Its abstract confirms the percentile of recent delays, kept
+//! for each talk spurt, and a detection of spikes that extends that of Ramjee et al. The window of
+//! 10000 packets and the factors 4 and 2 are unconfirmed.
 
 use super::{Buffer, Playout};
 use bentpipe_core::{Count, Problems, Real, Sample};
@@ -18,7 +21,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// An adaptive de-jitter buffer: the algorithm of Moon et al. 1998, a percentile of the last delays, with detection of delay spikes.
+/// An adaptive de-jitter buffer: the algorithm of Moon et al. 1998, a percentile of the last
+/// delays, with detection of delay spikes.
 ///
 /// ```toml
 /// playout = { kind = "moon", percentile = 98 }
@@ -26,13 +30,14 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Percentile of the delays that is the playout delay, 99 by default: 1 % of the packets may be late.
+    /// Percentile of the recent delays that is used as the playout delay, above 0 and at most 100.
+    /// Default 99: 1 % of the packets may be late.
     pub percentile: Real<1000, 100_000>,
-    /// Number of packets whose delays are kept, 10000 by default.
+    /// Number of packets in the window of recent delays. Default 10000.
     pub window: Count<1, 1_000_000>,
-    /// Factor on the playout delay by which a packet's delay exceeds it when a spike begins, 4 by default.
+    /// Factor on the playout delay above which a packet's delay begins a spike. Default 4.
     pub head: Real<1000, 1_000_000>,
-    /// Factor on the playout delay below which a packet's delay ends a spike, 2 by default.
+    /// Factor on the playout delay below which a packet's delay ends a spike. Default 2.
     pub tail: Real<1000, 1_000_000>,
 }
 
@@ -80,7 +85,7 @@ struct Percentile {
     counts: BTreeMap<u32, u32>,
     /// Playout delay of the present talk spurt.
     playout: i64,
-    /// In a spike: the playout delay that it found.
+    /// In a spike, the playout delay before the spike.
     spike: Option<i64>,
 }
 
@@ -142,8 +147,9 @@ mod tests {
     fn the_playout_delay_is_a_percentile_and_spikes_are_followed() {
         let config: super::Config = serde_json::from_str(r#"{"percentile": 50, "window": 4}"#).unwrap();
         let packets = [10.5, 20.5, 30.5, 40.5, 50.5, 400.5, 90.5, 50.5].map(|transit| (transit, true));
-        // Medians of the last four, as upper ends of classes of 1 ms: 11, 11, 21, 21; then of 20, 30, 40, 50: 31. 400.5 exceeds
-        // 4 x 31: a spike, which lasts while the delay exceeds 2 x 31 and is not counted; 50.5 ends it and is not counted either.
+        // Medians of the last four, as upper ends of classes of 1 ms: 11, 11, 21, 21; then of 20,
+        // 30, 40, 50: 31. 400.5 exceeds 4 x 31: a spike, which lasts while the delay exceeds 2 x 31
+        // and is not counted; 50.5 ends it and is not counted either.
         assert_close(&delays(&config, &packets), &[11.0, 11.0, 21.0, 21.0, 31.0, 400.5, 90.5, 31.0]);
     }
 }

@@ -1,12 +1,13 @@
-//! No de-jitter buffer: every packet is played when it arrives, as a telephone system does whose buffers are switched off. A packet
-//! that arrives after its successor is late. The gaps and overlaps that jitter makes in the speech are not rated.
+//! No de-jitter buffer: every packet is played on arrival, as in a telephone system with its
+//! buffers switched off. A packet that arrives after its successor is late. The gaps and overlaps
+//! that jitter causes in the speech are not rated.
 
 use super::{Buffer, Playout};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// No de-jitter buffer: every packet is played when it arrives.
+/// No de-jitter buffer: every packet is played on arrival.
 ///
 /// ```toml
 /// playout = "none"

@@ -1,19 +1,23 @@
-//! What the algorithms of Ramjee et al. share (R. Ramjee, J. Kurose, D. Towsley, H. Schulzrinne, "Adaptive Playout Mechanisms for
-//! Packetized Audio Applications in Wide-Area Networks", INFOCOM 1994): estimates of the delay and of its variation, by which a
-//! talk spurt that begins with packet i has the playout delay d_i + 4 v_i.
+//! The common part of the algorithms of Ramjee et al. (R. Ramjee, J. Kurose, D. Towsley, H.
+//! Schulzrinne, "Adaptive Playout Mechanisms for Packetized Audio Applications in Wide-Area
+//! Networks", INFOCOM 1994): estimates of the delay and of its variation. A talk spurt that begins
+//! with packet i has the playout delay d_i + 4 v_i.
 //!
-//! The paper does not say how the estimates begin. Here d_1 = n_1, and v_1 is a quarter of `initial`.
+//! The paper does not give the initial estimates. Here d_1 = n_1, and v_1 is a quarter of
+//! `initial`.
 //!
-//! The paper itself was not at hand. The filters, the factor 4 and the descriptions of algorithms 1 to 4 agree with those of C. A.
-//! Rodríguez López et al., "Classical Playout Buffer Algorithm Revisited", SBRC 2010, equation 3 and figure 1; the weight 0.998002, the
-//! weights 0.75 and 0.875, the thresholds 800 and 63 and the measure of the slope with those of independent programs that name the paper.
+//! The paper itself was not available. The filters, the factor 4 and the descriptions of algorithms
+//! 1 to 4 agree with those of C. A. Rodríguez López et al., "Classical Playout Buffer Algorithm
+//! Revisited", SBRC 2010, equation 3 and figure 1. The weight 0.998002, the weights 0.75 and 0.875,
+//! the thresholds 800 and 63 and the measure of the slope agree with those of independent programs
+//! that cite the paper.
 
 use bentpipe_core::Span;
 
-/// Number of variations that a talk spurt is held beyond the delay.
+/// Multiple of the variation by which a talk spurt is held beyond the delay.
 const VARIATIONS: f64 = 4.0;
 
-/// The playout delay of a talk spurt before much is known.
+/// Returns the playout delay of the first talk spurt.
 pub fn initial() -> Span {
     Span::from_millis(20)
 }
@@ -29,12 +33,12 @@ pub struct Estimates {
 }
 
 impl Estimates {
-    /// Creates the estimates as they are before the first packet, for a playout delay of `initial`.
+    /// Creates the estimates before the first packet, for a playout delay of `initial`.
     pub fn new(initial: Span) -> Estimates {
         Estimates { delay: 0.0, variation: super::nanos(initial) / VARIATIONS, begun: false }
     }
 
-    /// Begins with the first packet; returns whether it was the first.
+    /// Initialises the estimates with the first packet. Returns true if it was the first.
     pub fn begin(&mut self, transit: f64) -> bool {
         let first = !self.begun;
         if first {

@@ -1,5 +1,5 @@
-//! Algorithm 1 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)): linear recursive filters with one weight, as TCP estimates its
-//! round-trip time.
+//! Algorithm 1 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)): linear recursive filters with one
+//! weight, as TCP estimates its round-trip time.
 //!
 //! d_i = a d_{i-1} + (1 - a) n_i, v_i = a v_{i-1} + (1 - a) |d_i - n_i|, a = 0.998002.
 
@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Weight a of the past, 0.998002 by default (the paper's).
+    /// Weight a of the past in the filters, 0 to 1. Default 0.998002 (the paper's).
     pub weight: Real<0, 1000>,
-    /// Time for which the first talk spurt is held, 20 ms by default.
+    /// Playout delay of the first talk spurt. Default 20 ms.
     pub initial: Span,
 }
 

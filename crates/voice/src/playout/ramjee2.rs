@@ -1,6 +1,8 @@
-//! Algorithm 2 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)): filters that follow a growing delay faster than a shrinking one.
+//! Algorithm 2 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)): filters that follow a growing
+//! delay faster than a shrinking one.
 //!
-//! As algorithm 1 with a = 0.998002, but d_i = b d_{i-1} + (1 - b) n_i with b = 0.75 if n_i > d_{i-1}.
+//! As algorithm 1 with a = 0.998002, but d_i = b d_{i-1} + (1 - b) n_i with b = 0.75 if n_i >
+//! d_{i-1}.
 
 use super::ramjee::{initial, Estimates};
 use super::ramjee1::WEIGHT;
@@ -9,7 +11,8 @@ use bentpipe_core::{Real, Sample, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An adaptive de-jitter buffer: algorithm 2 of Ramjee et al. 1994, a filter that follows a growing delay faster.
+/// An adaptive de-jitter buffer: algorithm 2 of Ramjee et al. 1994, a filter that follows a growing
+/// delay faster.
 ///
 /// ```toml
 /// playout = "ramjee-2"
@@ -17,11 +20,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Weight a of the past while the delay shrinks, and for the variation; 0.998002 by default (the paper's).
+    /// Weight a of the past while the delay decreases, and for the variation; 0 to 1. Default
+    /// 0.998002 (the paper's).
     pub weight: Real<0, 1000>,
-    /// Weight b of the past while the delay grows, 0.75 by default (the paper's).
+    /// Weight b of the past while the delay grows, 0 to 1. Default 0.75 (the paper's).
     pub growing: Real<0, 1000>,
-    /// Time for which the first talk spurt is held, 20 ms by default.
+    /// Playout delay of the first talk spurt. Default 20 ms.
     pub initial: Span,
 }
 

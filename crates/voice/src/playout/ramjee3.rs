@@ -1,7 +1,8 @@
-//! Algorithm 3 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)), that of NeVoT: the delay is the shortest of the previous talk spurt.
+//! Algorithm 3 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)), that of NeVoT: the delay is the
+//! shortest of the previous talk spurt.
 //!
-//! d_i = min n_j over the packets j of the talk spurt before the one that begins with i; v_i as in algorithm 1 with this d_i.
-//! In the first talk spurt d_i = n_1.
+//! d_i = min n_j over the packets j of the talk spurt before the one that begins with i; v_i as in
+//! algorithm 1 with this d_i. In the first talk spurt d_i = n_1.
 
 use super::ramjee::{initial, Estimates};
 use super::ramjee1::WEIGHT;
@@ -10,7 +11,8 @@ use bentpipe_core::{Real, Sample, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An adaptive de-jitter buffer: algorithm 3 of Ramjee et al. 1994, by the shortest delay of the talk spurt before.
+/// An adaptive de-jitter buffer: algorithm 3 of Ramjee et al. 1994, by the shortest delay of the
+/// previous talk spurt.
 ///
 /// ```toml
 /// playout = "ramjee-3"
@@ -18,9 +20,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Weight a of the past for the variation, 0.998002 by default (the paper's).
+    /// Weight a of the past for the variation, 0 to 1. Default 0.998002 (the paper's).
     pub weight: Real<0, 1000>,
-    /// Time for which the first talk spurt is held, 20 ms by default.
+    /// Playout delay of the first talk spurt. Default 20 ms.
     pub initial: Span,
 }
 
@@ -74,7 +76,8 @@ mod tests {
     #[test]
     fn the_delay_is_the_shortest_of_the_spurt_before() {
         let config: super::Config = serde_json::from_str(r#"{"weight": 0.5, "initial": "0 ms"}"#).unwrap();
-        // d: 100, 100, 100, then min(100, 90, 120) = 90; v: 0, 5, 12.5, then (12.5 + |90 - 130|) / 2 = 26.25.
+        // d: 100, 100, 100, then min(100, 90, 120) = 90; v: 0, 5, 12.5, then (12.5 + |90 - 130|) /
+        // 2 = 26.25.
         let found = delays(&config, &[(100.0, true), (90.0, false), (120.0, false), (130.0, true)]);
         assert_close(&found, &[100.0, 120.0, 150.0, 90.0 + 4.0 * 26.25]);
     }

@@ -1,6 +1,7 @@
 //! Algorithm 4 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)): follows delay spikes.
 //!
-//! A spike begins if |n_i - n_{i-1}| > 2 |v| + 800 and lasts until a measure of its slope, halved with each packet plus
+//! A spike begins if |n_i - n_{i-1}| > 2 |v| + 800 and lasts until a measure of its slope, halved
+//! with each packet plus
 //! |2 n_i - n_{i-1} - n_{i-2}| / 8, is at most 63 (units of 125 us: 100 ms and 7.875 ms). In a spike d_i = d_{i-1} + n_i - n_{i-1};
 //! otherwise d_i = 0.125 n_i + 0.875 d_{i-1}. In both, v_i = 0.125 |n_i - d_i| + 0.875 v_{i-1}. The packet with which a
 //! spike ends changes neither d nor v.
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Time for which the first talk spurt is held, 20 ms by default.
+    /// Playout delay of the first talk spurt. Default 20 ms.
     pub initial: Span,
 }
 
@@ -42,7 +43,8 @@ impl Playout for Config {
 
 /// The weight of the past in the estimate outside a spike.
 const WEIGHT: f64 = 0.875;
-/// The jump of the delay that begins a spike and the slope below which it ends: 800 and 63 samples at 8000 Hz, in nanoseconds.
+/// The jump of the delay that begins a spike and the slope below which it ends: 800 and 63 samples
+/// at 8000 Hz, in nanoseconds.
 const BEGIN: f64 = 100e6;
 const END: f64 = 7.875e6;
 
@@ -50,7 +52,7 @@ struct Spikes {
     estimates: Estimates,
     /// The measure of the slope while in a spike.
     slope: Option<f64>,
-    /// The network delays n_{i-1} and n_{i-2} of the two packets before.
+    /// The network delays n_{i-1} and n_{i-2} of the two previous packets.
     before: [f64; 2],
 }
 
@@ -105,8 +107,9 @@ mod tests {
         let transits = [100.0, 100.0, 500.0, 480.0, 460.0, 440.0, 420.0, 400.0, 380.0, 360.0];
         let packets = transits.map(|transit| (transit, true));
         let found = delays(&config, &packets);
-        // In the spike d follows n exactly, and v stays 0. The slope: 0, |960 - 500 - 100| / 8 = 45, 22.5 + |920 - 480 - 500| / 8 = 30,
-        // 15 + 7.5 = 22.5, 18.75, 16.875, 15.9, 15.5: with 20 ms a packet it stays above 7.875 ms.
+        // In the spike d follows n exactly, and v stays 0. The slope: 0, |960 - 500 - 100| / 8 =
+        // 45, 22.5 + |920 - 480 - 500| / 8 = 30, 15 + 7.5 = 22.5, 18.75, 16.875, 15.9, 15.5: with
+        // 20 ms a packet it stays above 7.875 ms.
         assert_close(&found, &[100.0, 100.0, 500.0, 480.0, 460.0, 440.0, 420.0, 400.0, 380.0, 360.0]);
         // At 100 ms again the slope falls below 7.875: |2 n - n - n| = 0 halves it.
         let flat = [
@@ -118,7 +121,8 @@ mod tests {
             (300.0, true),
             (300.0, true),
         ];
-        // Slope: 0; |600 - 300 - 100| / 8 = 25; 12.5; 6.25: the spike ends without a change; then d = 300, as n.
+        // Slope: 0; |600 - 300 - 100| / 8 = 25; 12.5; 6.25: the spike ends without a change; then d
+        // = 300, as n.
         assert_close(&delays(&config, &flat), &[100.0, 100.0, 300.0, 300.0, 300.0, 300.0, 300.0]);
     }
 

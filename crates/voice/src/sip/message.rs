@@ -1,12 +1,13 @@
 //! SIP messages (RFC 3261, section 7): read from bytes and written to bytes.
 //!
-//! The reader accepts what section 7.3 and 25 permit (folded lines, compact names, several values of a header in one line) and
-//! refuses what they do not, with the reason; it never panics. Header fields keep their order. [`Address`], [`Via`] and
-//! [`Sequence`] read the few values that transactions and dialogs need.
+//! The reader accepts the forms that sections 7.3 and 25 permit (folded lines, compact names,
+//! several values of a header in one line) and refuses everything else, with the reason. It never
+//! panics. Header fields keep their order. [`Address`], [`Via`] and [`Sequence`] read the values
+//! that transactions and dialogs need.
 
 use std::fmt;
 
-/// Size in bytes of the largest message that is accepted: what fits into a UDP datagram.
+/// Maximum size of a message in bytes: the size of a UDP datagram.
 pub const LARGEST: usize = 65_535;
 
 /// Maximum number of header fields in a message.
@@ -15,17 +16,18 @@ const MOST_FIELDS: usize = 256;
 /// The reason for which a message is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrong {
-    /// It ends before the empty line that follows the header fields, or before its body does.
+    /// The message ends before the empty line after the header fields, or before the end of its
+    /// body.
     Incomplete,
-    /// Longer than [`LARGEST`], or more header fields than are read.
+    /// The message is longer than [`LARGEST`], or has too many header fields.
     TooLong,
-    /// The start line is neither that of a request nor that of a response of SIP/2.0.
+    /// The start line is neither a request line nor a status line of SIP/2.0.
     StartLine,
     /// A header field is not `Name: value` in UTF-8.
     Field,
-    /// A header field that every message must have (section 8.1.1) is missing or cannot be read: its name.
+    /// A mandatory header field (section 8.1.1) is missing or unreadable; its name.
     Missing(&'static str),
-    /// Content-Length is not a number, or more than there is.
+    /// Content-Length is not a number, or exceeds the data.
     Length,
 }
 
@@ -47,14 +49,14 @@ impl fmt::Display for Wrong {
 /// The first line of a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// A request: its method and the URI of whom it is for.
+    /// A request: its method and its URI.
     Request {
         /// The method, such as INVITE.
         method: String,
-        /// The URI of whom the request is for.
+        /// The URI to which the request is addressed.
         uri: String,
     },
-    /// A response: its status and the words for it.
+    /// A response: its status code and its reason phrase.
     Response {
         /// The status code, 100 to 699.
         status: u16,
@@ -66,9 +68,10 @@ pub enum Start {
 /// A request or a response.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// The first line, which tells requests and responses apart.
+    /// The first line, which distinguishes requests from responses.
     pub start: Start,
-    /// Names, in the long form and as they are usually written, and values of the header fields, without Content-Length.
+    /// Header fields without Content-Length: names in the long form with the usual capitals, and
+    /// values.
     pub fields: Vec<(String, String)>,
     /// The body, which follows the header fields.
     pub body: Vec<u8>,
@@ -81,8 +84,8 @@ impl Message {
         Message { start, fields: Vec::new(), body: Vec::new() }
     }
 
-    /// Creates a response to `request` (section 8.2.6): with its Via, From, To, Call-ID, CSeq and Record-Route, and with `tag` in To
-    /// if that has none.
+    /// Creates a response to `request` (section 8.2.6): with its Via, From, To, Call-ID, CSeq and
+    /// Record-Route, and with `tag` in To if that has none.
     pub fn response(request: &Message, status: u16, tag: &str) -> Message {
         let start = Start::Response { status, reason: phrase(status).to_owned() };
         let mut message = Message { start, fields: Vec::new(), body: Vec::new() };
@@ -98,19 +101,19 @@ impl Message {
         message
     }
 
-    /// Appends a header field behind the others.
+    /// Appends a header field at the end.
     pub fn push(&mut self, name: &str, value: &str) {
         self.fields.push((name.to_owned(), value.to_owned()));
     }
 
-    /// The same message with a header field.
+    /// Returns the same message with a header field.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Message {
         self.push(name, value);
         self
     }
 
-    /// The same message with a body of a content type.
+    /// Returns the same message with a body of a content type.
     #[must_use]
     pub fn with_body(mut self, kind: &str, body: &str) -> Message {
         self.push("Content-Type", kind);
@@ -118,18 +121,19 @@ impl Message {
         self
     }
 
-    /// The first value of a header field.
+    /// Returns the first value of a header field.
     pub fn field<'a>(&'a self, name: &str) -> Option<&'a str> {
         self.all(name).next()
     }
 
-    /// All values of a header field, from the top.
+    /// Returns all values of a header field, from the top.
     pub fn all<'a, 'n>(&'a self, name: &'n str) -> impl DoubleEndedIterator<Item = &'a str> + use<'a, 'n> {
         let same = self.fields.iter().filter(move |(known, _)| known.eq_ignore_ascii_case(name));
         same.map(|(_, value)| value.as_str())
     }
 
-    /// The method of the request, or of the request that the response answers. Empty if CSeq cannot be read.
+    /// Returns the method of the request, or of the request that the response answers. Empty if
+    /// CSeq cannot be read.
     pub fn method(&self) -> &str {
         match &self.start {
             Start::Request { method, .. } => method,
@@ -139,7 +143,7 @@ impl Message {
         }
     }
 
-    /// The status of a response.
+    /// Returns the status of a response.
     pub fn status(&self) -> Option<u16> {
         match self.start {
             Start::Response { status, .. } => Some(status),
@@ -152,17 +156,17 @@ impl Message {
         self.field("Via").and_then(Via::read)
     }
 
-    /// The sequence number in CSeq; 0 if it cannot be read.
+    /// Returns the sequence number in CSeq; 0 if it cannot be read.
     pub fn number(&self) -> u32 {
         self.field("CSeq").and_then(Sequence::read).map_or(0, |sequence| sequence.number)
     }
 
-    /// The tag of From or To, if it has one.
+    /// Returns the tag of From or To, if it has one.
     pub fn tag(&self, name: &str) -> Option<&str> {
         self.field(name).and_then(tag_of)
     }
 
-    /// The bytes of the message, with a Content-Length.
+    /// Returns the bytes of the message, with a Content-Length.
     pub fn bytes(&self) -> Vec<u8> {
         let mut text = match &self.start {
             Start::Request { method, uri } => format!("{method} {uri} SIP/2.0\r\n"),
@@ -177,10 +181,11 @@ impl Message {
         bytes
     }
 
-    /// Reads a datagram: one message, whose body ends with the datagram if it has no Content-Length (section 18.3).
+    /// Reads a datagram: one message, whose body ends with the datagram if it has no Content-Length
+    /// (section 18.3).
     ///
     /// # Errors
-    /// The reason for which it is not a message.
+    /// Returns the reason for which the datagram is not a message.
     pub fn read(bytes: &[u8]) -> Result<Message, Wrong> {
         let (mut message, head, length) = Message::head(bytes)?;
         let rest = &bytes[head..];
@@ -192,11 +197,12 @@ impl Message {
         message.checked()
     }
 
-    /// Reads the first message of a stream and how many bytes it takes; a message over TCP must have a Content-Length (section
-    /// 20.14). Empty lines before it are skipped.
+    /// Reads the first message of a stream. Returns the message and its length. A message over TCP
+    /// must have a Content-Length (section 20.14). Empty lines before it are skipped.
     ///
     /// # Errors
-    /// [`Wrong::Incomplete`] if more bytes are needed, or what is wrong with it: the stream cannot be read any further.
+    /// Returns [`Wrong::Incomplete`] if more bytes are needed. Any other error means that the rest
+    /// of the stream is unreadable.
     pub fn read_stream(bytes: &[u8]) -> Result<(Message, usize), Wrong> {
         let blank = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         let (mut message, head, length) = Message::head(&bytes[blank..])?;
@@ -209,7 +215,8 @@ impl Message {
         Ok((message.checked()?, from + length))
     }
 
-    /// Reads everything up to the empty line. Returns it with the number of bytes that it takes and Content-Length.
+    /// Reads everything up to the empty line. Returns the message, the number of bytes read and
+    /// Content-Length.
     fn head(bytes: &[u8]) -> Result<(Message, usize, Option<usize>), Wrong> {
         let within = &bytes[..bytes.len().min(LARGEST)];
         let end = within.windows(4).position(|four| four == b"\r\n\r\n");
@@ -248,7 +255,7 @@ impl Message {
         Ok((Message { start, fields: split, body: Vec::new() }, end + 4, length))
     }
 
-    /// Refuses a message without the header fields that every message must have (section 8.1.1).
+    /// Refuses a message that lacks mandatory header fields (section 8.1.1).
     fn checked(self) -> Result<Message, Wrong> {
         let missing = |name: &'static str| Err(Wrong::Missing(name));
         if self.field("Call-ID").is_none_or(str::is_empty) {
@@ -287,12 +294,12 @@ fn status_is_one(status: u16) -> bool {
     (100..700).contains(&status)
 }
 
-/// A character of a token (section 25.1).
+/// Returns true for a character of a token (section 25.1).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-.!%*_+`'~".contains(&byte)
 }
 
-/// The name of a header field in its long form (section 7.3.3) and with the usual capitals.
+/// Returns the name of a header field in its long form (section 7.3.3) and with the usual capitals.
 fn long_form(name: &str) -> String {
     const NAMES: [(&str, &str); 14] = [
         ("v", "Via"),
@@ -316,7 +323,8 @@ fn long_form(name: &str) -> String {
     known.map_or(name, |(_, long)| long).to_owned()
 }
 
-/// The values of a header field that lists them between commas, outside of quotes and angle brackets.
+/// Returns the comma-separated values of a header field; commas within quotes and angle brackets do
+/// not count.
 fn values(list: &str) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped, mut angle) = (false, false, false);
     let parts = list.split(move |character| {
@@ -346,7 +354,8 @@ pub struct Address<'a> {
 }
 
 impl<'a> Address<'a> {
-    /// Reads `"name" <uri>;parameters` or `uri;parameters`: without brackets the parameters are the field's (section 20).
+    /// Reads `"name" <uri>;parameters` or `uri;parameters`: without brackets the parameters are the
+    /// field's (section 20).
     pub fn read(value: &'a str) -> Option<Address<'a>> {
         let mut rest = value.trim();
         if let Some(quoted) = rest.strip_prefix('"') {
@@ -369,17 +378,17 @@ impl<'a> Address<'a> {
         (!uri.is_empty() && !uri.contains([' ', '<', '"'])).then_some(Address { uri, parameters })
     }
 
-    /// A parameter of the header field, empty if it has no value.
+    /// Returns a parameter of the header field, empty if it has no value.
     pub fn parameter(&self, name: &str) -> Option<&'a str> {
         parameter(self.parameters, name)
     }
 
-    /// The user of the URI, if any: what stands before the `@`.
+    /// Returns the user of the URI, if any: the part before the `@`.
     pub fn user(&self) -> Option<&'a str> {
         self.uri.split_once(':')?.1.split_once('@').map(|(user, _)| user)
     }
 
-    /// Host and port of the URI, without its parameters.
+    /// Returns host and port of the URI, without its parameters.
     pub fn host(&self) -> &'a str {
         let rest = self.uri.split_once(':').map_or(self.uri, |(_, rest)| rest);
         let rest = rest.split_once('@').map_or(rest, |(_, host)| host);
@@ -387,7 +396,7 @@ impl<'a> Address<'a> {
     }
 }
 
-/// One of the parameters in `;name=value;name`.
+/// Returns a parameter from `;name=value;name`.
 fn parameter<'a>(parameters: &'a str, name: &str) -> Option<&'a str> {
     parameters.split(';').find_map(|parameter| {
         let (known, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -422,12 +431,12 @@ impl<'a> Via<'a> {
         good.then_some(Via { transport, sent_by, parameters })
     }
 
-    /// A parameter, empty if it has no value.
+    /// Returns a parameter, empty if it has no value.
     pub fn parameter(&self, name: &str) -> Option<&'a str> {
         parameter(self.parameters, name)
     }
 
-    /// The branch, which names the transaction (section 17.1.3).
+    /// Returns the branch, which names the transaction (section 17.1.3).
     pub fn branch(&self) -> &'a str {
         self.parameter("branch").unwrap_or_default()
     }
@@ -452,7 +461,7 @@ impl<'a> Sequence<'a> {
     }
 }
 
-/// The reason phrase of a status (section 21).
+/// Returns the reason phrase of a status (section 21).
 pub fn phrase(status: u16) -> &'static str {
     match status {
         100 => "Trying",
@@ -489,7 +498,8 @@ pub fn phrase(status: u16) -> &'static str {
 mod tests {
     use super::*;
 
-    /// The INVITE of RFC 3261, section 24.2, message F1, with a folded line, compact names and two Via in one field.
+    /// The INVITE of RFC 3261, section 24.2, message F1, with a folded line, compact names and two
+    /// Via in one field.
     const INVITE: &str = "INVITE sip:bob@biloxi.com SIP/2.0\r\n\
         v: SIP/2.0/TCP pc33.atlanta.com;branch=z9hG4bKnashds8 , SIP/2.0/UDP other;received=192.0.2.1\r\n\
         Max-Forwards: 70\r\n\
@@ -515,7 +525,7 @@ mod tests {
         let contact = Address::read(message.field("Contact").unwrap()).unwrap();
         assert_eq!((contact.host(), contact.parameter("transport")), ("pc33.atlanta.com", None));
         assert_eq!(message.body, b"body");
-        // What is written is read as the same.
+        // A written message is read back unchanged.
         assert_eq!(Message::read(&message.bytes()).unwrap(), message);
     }
 

@@ -1,13 +1,13 @@
-//! The registrar (RFC 3261, section 10.3): where registered users can be called.
+//! The registrar (RFC 3261, section 10.3): the telephones at which registered users can be called.
 
 use super::message::{Address, Message};
 use bentpipe_core::{Span, Time};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// How long a registration holds that does not say so (section 10.2.1.1).
+/// Duration of a registration that requests none, in seconds (section 10.2.1.1).
 const USUAL: u32 = 3600;
-/// The largest number of users that a registrar remembers.
+/// Maximum number of users of a registrar.
 const MOST: usize = 10_000;
 
 /// The telephone at which a user has registered.
@@ -20,7 +20,7 @@ pub struct Binding {
     until: Time,
 }
 
-/// Users and their telephones, one each: the last that registered.
+/// The users and their telephones; one telephone per user, the last registered.
 #[derive(Clone, Debug, Default)]
 pub struct Registrar {
     bindings: BTreeMap<String, Binding>,
@@ -61,7 +61,7 @@ impl Registrar {
         response
     }
 
-    /// The telephone of a user, if one is registered.
+    /// Returns the telephone of a user, if one is registered.
     pub fn find(&self, now: Time, user: &str) -> Option<&Binding> {
         self.bindings.get(user).filter(|binding| binding.until > now)
     }

@@ -5,30 +5,31 @@ use std::net::IpAddr;
 /// An audio stream over RTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Session {
-    /// The address at which media are expected.
+    /// Address for incoming media.
     pub address: IpAddr,
-    /// The UDP port there; 0 refuses the stream.
+    /// UDP port for incoming media; 0 refuses the stream.
     pub port: u16,
     /// RTP payload types, the preferred one first.
     pub formats: Vec<Format>,
 }
 
-/// An RTP payload type and what it stands for.
+/// An RTP payload type and its encoding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Format {
     /// The payload type, 0 to 127.
     pub number: u8,
     /// The name of its encoding, as registered for RTP.
     pub encoding: String,
-    /// Ticks of its timestamps per second.
+    /// Clock rate: ticks of its time stamps per second.
     pub clock: u32,
 }
 
-/// Payload types that have a meaning without an `rtpmap` (RFC 3551, table 4), of those that there are codecs for.
+/// Payload types with a meaning that needs no `rtpmap` (RFC 3551, table 4), as far as there are
+/// codecs for them.
 const STATIC: [(u8, &str); 5] = [(0, "PCMU"), (3, "GSM"), (4, "G723"), (8, "PCMA"), (18, "G729")];
 
 impl Format {
-    /// A format at 8000 Hz. An encoding without a payload type of its own has number 97.
+    /// Creates a format at 8000 Hz. An encoding without a static payload type has number 97.
     pub fn of(encoding: &str) -> Format {
         let known = STATIC.iter().find(|(_, name)| name.eq_ignore_ascii_case(encoding));
         Format { number: known.map_or(97, |(number, _)| *number), encoding: encoding.to_owned(), clock: 8000 }
@@ -36,7 +37,7 @@ impl Format {
 }
 
 impl Session {
-    /// The description as text; `id` names the session.
+    /// Returns the description as text; `id` names the session.
     pub fn text(&self, id: u64) -> String {
         let family = if self.address.is_ipv4() { "IP4" } else { "IP6" };
         let Session { address, port, formats } = self;
@@ -51,7 +52,7 @@ impl Session {
         )
     }
 
-    /// Reads the first audio stream of a description, if it has one that can be read.
+    /// Reads the first readable audio stream of a description, if any.
     pub fn read(body: &[u8]) -> Option<Session> {
         let text = std::str::from_utf8(body).ok()?;
         let (mut common, mut own, mut media, mut maps) = (None, None, None, Vec::new());
@@ -83,7 +84,7 @@ impl Session {
         (!formats.is_empty()).then_some(Session { address, port, formats })
     }
 
-    /// The first format of this offer that is among `known`.
+    /// Returns the first format of this offer that is among `known`.
     pub fn choose(&self, known: &[&str]) -> Option<&Format> {
         self.formats.iter().find(|format| {
             format.clock == 8000 && known.iter().any(|name| name.eq_ignore_ascii_case(&format.encoding))
@@ -91,7 +92,7 @@ impl Session {
     }
 }
 
-/// Port and payload types of an `m=` line.
+/// Returns port and payload types of an `m=` line.
 fn stream(value: &str) -> Option<(u16, Vec<u8>)> {
     let mut words = value.split_ascii_whitespace().skip(1);
     let port = words.next()?.split('/').next()?.parse().ok()?;

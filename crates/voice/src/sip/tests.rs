@@ -1,4 +1,4 @@
-//! Calls between two agents.
+//! Calls between two SIP agents.
 
 use super::agent::{Agent, Call, Event, Identity, Out};
 use super::message::Message;
@@ -53,7 +53,7 @@ impl Pair<Agent> {
         });
     }
 
-    /// When each message was sent, by which end, and its first line.
+    /// Returns the time, the sending end and the first line of each message.
     fn lines(&self) -> Vec<(f64, usize, &str)> {
         let lines = self.sent.iter().map(|(time, end, bytes)| {
             let text = std::str::from_utf8(bytes).unwrap();
@@ -108,7 +108,7 @@ fn a_call_is_set_up_in_a_round_trip_and_ended_by_bye() {
 
 #[test]
 fn a_call_ends_with_the_reason() {
-    // Refused.
+    // The callee refuses.
     let mut busy = pair(false, 0.0);
     busy.invite(Time::ZERO);
     busy.run_with(at(60_000), &mut |agent, now, call, out| agent.refuse(now, call, 486, out));
@@ -117,14 +117,14 @@ fn a_call_ends_with_the_reason() {
     );
     assert_eq!(busy.lines().last(), Some(&(0.4, 0, "ACK sip:100@198.18.0.2 SIP/2.0")));
     assert_eq!(busy.ends.each_ref().map(Agent::calls), [0, 0]);
-    // Nobody is there.
+    // The callee does not exist.
     let mut gone = pair(false, 1.0);
     gone.invite(Time::ZERO);
     gone.run_with(at(60_000), &mut answer);
     assert!(matches!(gone.events[0][..], [(time, Event::Failed { status: 408, .. })] if time == at(32_000)));
     let times: Vec<_> = gone.lines().iter().map(|(time, ..)| *time).collect();
     assert_eq!(times, times_of("INVITE over UDP"));
-    // The caller gives up: before any response, CANCEL waits for one (section 9.1).
+    // The caller gives up. Before any response, CANCEL waits for one (section 9.1).
     for when in [100, 5_000] {
         let mut given_up = pair(false, 0.0);
         let call = given_up.invite(Time::ZERO);
@@ -141,7 +141,8 @@ fn a_call_ends_with_the_reason() {
     }
 }
 
-/// RFC 3261, section 15: a callee sends no BYE before the ACK for its 2xx has arrived, or until it stops waiting for it.
+/// RFC 3261, section 15: a callee sends no BYE before the ACK for its 2xx has arrived, or until the
+/// wait for it times out.
 #[test]
 fn a_callee_that_hangs_up_at_once_waits_for_the_ack() {
     let at_once = &mut |agent: &mut Agent, now, call, out: &mut Out| {
@@ -172,7 +173,8 @@ fn a_callee_that_hangs_up_at_once_waits_for_the_ack() {
     assert_eq!(pair.events[1].len(), 2);
 }
 
-/// When the transport fails, every request that waits for its answer ends with 503 (section 8.1.3.1).
+/// Every request that waits for its answer ends with 503 when the transport fails (section
+/// 8.1.3.1).
 #[test]
 fn a_transport_that_fails_ends_what_waits() {
     let mut pair = pair(true, 1.0);
@@ -183,7 +185,7 @@ fn a_transport_that_fails_ends_what_waits() {
     assert_eq!((pair.ends[0].calls(), pair.ends[0].next_wake()), (0, Time::MAX));
 }
 
-/// However messages are lost, both ends agree in the end that the call is over.
+/// With any loss of messages, both ends agree in the end that the call is over.
 #[test]
 fn calls_under_loss_end_at_both_ends() {
     let mut pair = pair(false, 0.4);
@@ -203,7 +205,7 @@ fn calls_under_loss_end_at_both_ends() {
         assert_eq!(over.count(), 1, "{events:?}");
         assert_eq!(pair.ends[0].calls(), 0, "call {number}");
     }
-    // A callee whose ACKs and BYE are all lost keeps nothing either: 64 T1 after its 2xx it hangs up.
+    // A callee whose ACKs and BYE are all lost also ends: it hangs up 64 T1 after its 2xx.
     assert!(pair.ends[1].calls() <= 2, "{}", pair.ends[1].calls());
     assert!(answered > 150 && failed < 50, "{answered} {failed}");
 }
@@ -219,14 +221,15 @@ fn a_registration_is_kept_by_the_registrar() {
     assert_eq!(registrar.find(at(1_000), "user0").unwrap().contact, "sip:user0@198.18.0.1:5060");
 }
 
-/// The send times of a row of the reference, in seconds.
+/// Returns the send times of a row of the reference, in seconds.
 fn times_of(kind: &str) -> Vec<f64> {
     let rows = include_str!("../../../../tests/authorities/voip/sip_retransmits.csv").lines();
     let row = rows.skip(1).find(|row| row.contains(&format!("\"{kind}"))).unwrap();
     row.rsplit(',').next().unwrap().split(' ').map(|time| time.parse().unwrap()).collect()
 }
 
-/// Whether a request is answered, over a path that loses each message with probability `loss`, one way taking `DELAY`.
+/// Returns true if a request is answered, over a path that loses each message with probability
+/// `loss`, one way taking `DELAY`.
 fn succeeds(method: &str, provisional: bool, loss: f64, stream: &mut Stream) -> bool {
     let request = Message::request(method, "sip:b@example.org")
         .with("Via", "SIP/2.0/UDP a.example.org;branch=z9hG4bK1")
@@ -241,7 +244,7 @@ fn succeeds(method: &str, provisional: bool, loss: f64, stream: &mut Stream) -> 
     let mut server: Option<Server> = None;
     let (mut now, mut arrivals) = (Time::ZERO, Vec::new());
     loop {
-        // The request is sent now; its response is here two delays later.
+        // The request is sent now; its response arrives two delays later.
         if !stream.chance(loss) {
             let server = server.get_or_insert_with(|| Server::new(request.clone(), timers));
             if server.bytes.is_empty() {
@@ -269,8 +272,9 @@ fn succeeds(method: &str, provisional: bool, loss: f64, stream: &mut Stream) -> 
     }
 }
 
-/// With n transmissions, of which each is answered with probability q = (1 - loss)^2, a transaction succeeds with probability
-/// 1 - (1 - q)^n: the answer to the last comes in time, since the round trip takes no longer than T1.
+/// With n transmissions, each answered with probability q = (1 - loss)^2, a transaction succeeds
+/// with probability 1 - (1 - q)^n. The answer to the last comes in time, because the round trip is
+/// not longer than T1.
 #[test]
 fn the_success_of_a_transaction_under_loss_is_that_of_the_closed_form() {
     let mut stream = Streams::new(5, 0).stream("loss");

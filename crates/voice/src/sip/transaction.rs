@@ -1,8 +1,9 @@
-//! SIP transactions (RFC 3261, section 17): a request, its retransmissions, and the responses to it.
+//! SIP transactions (RFC 3261, section 17): a request, its retransmissions, and the responses to
+//! it.
 //!
-//! [`Client`] is the side that sends the request (17.1), [`Server`] the side that answers (17.2), each for INVITE and for all
-//! other methods. They are told the time, and return what to send and what to hand to the user above them. The names of the
-//! timers are the standard's:
+//! [`Client`] is the side that sends the request (17.1), [`Server`] the side that answers (17.2),
+//! each for INVITE and for all other methods. They get the time as an argument, and return messages
+//! to send and results for the user above them. Timers have the names of the standard:
 //!
 //! | timer | over UDP | over TCP | |
 //! | --- | --- | --- | --- |
@@ -17,16 +18,17 @@
 //! | J | 64 T1 | 0 s | absorbs retransmitted requests |
 //! | K | T4 | 0 s | absorbs retransmitted responses |
 //!
-//! A 2xx to an INVITE ends its transaction on both sides: it is retransmitted by the user that sent it until the ACK comes
-//! (13.3.1.4), which is [`Repeat`]'s task, and the ACK is the other user's. Timer C belongs to proxies.
+//! A 2xx to an INVITE ends its transaction on both sides. The user that sent it retransmits it
+//! until the ACK arrives (13.3.1.4), with [`Repeat`]; the other user sends the ACK. Timer C belongs
+//! to proxies.
 //!
-//! Deviation: RFC 6026, by which both sides of an INVITE stay for another 64 T1 after a 2xx, is done by the dialog, which knows
-//! retransmitted 2xx and INVITEs.
+//! Deviation: RFC 6026 keeps both sides of an INVITE for another 64 T1 after a 2xx. Here the dialog
+//! does this, by handling retransmitted 2xx and INVITEs.
 
 use super::message::Message;
 use bentpipe_core::{Span, Time};
 
-/// The times from which all timers are made (RFC 3261, table 4).
+/// The base values of all timers (RFC 3261, table 4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timers {
     /// T1, an estimate of the round-trip time: 500 ms.
@@ -35,7 +37,7 @@ pub struct Timers {
     pub t2: Span,
     /// T4, the longest time that a message stays in the network: 5 s.
     pub t4: Span,
-    /// Whether the transport protocol is reliable, as TCP is: then SIP retransmits nothing.
+    /// True if the transport protocol is reliable, such as TCP. SIP then retransmits nothing.
     pub reliable: bool,
 }
 
@@ -46,12 +48,12 @@ impl Default for Timers {
 }
 
 impl Timers {
-    /// The value of timers B, F, H and J: 64 T1.
+    /// Returns the value of timers B, F, H and J: 64 T1.
     pub fn whole(&self) -> Span {
         self.t1 * 64
     }
 
-    /// The value of a timer that only waits for retransmissions: zero over TCP.
+    /// Returns the value of a timer that only waits for retransmissions: zero over TCP.
     fn unless_reliable(&self, span: Span) -> Span {
         if self.reliable {
             Span::ZERO
@@ -61,7 +63,7 @@ impl Timers {
     }
 }
 
-/// A message that is retransmitted at intervals that double, until something ends it.
+/// A message that is retransmitted at doubling intervals until the caller stops it.
 #[derive(Clone, Debug)]
 pub struct Repeat {
     next: Time,
@@ -70,17 +72,18 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// A message that is sent now, again after T1, and then at intervals that double up to `longest`.
+    /// Creates a message that is sent now, after T1, and then at intervals that double up to
+    /// `longest`.
     pub fn new(now: Time, t1: Span, longest: Span) -> Repeat {
         Repeat { next: now + t1, interval: t1, longest }
     }
 
-    /// Time of the next retransmission.
+    /// Returns the time of the next retransmission.
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// Whether a retransmission is due. If so, the next one is scheduled.
+    /// Returns true if a retransmission is due. If so, the next one is scheduled.
     pub fn due(&mut self, now: Time) -> bool {
         let due = self.next <= now;
         if due {
@@ -90,20 +93,21 @@ impl Repeat {
         due
     }
 
-    /// Sets the interval to its longest from the next retransmission on (17.1.2.2, in state Proceeding).
+    /// Sets the interval to its longest from the next retransmission on (17.1.2.2, in state
+    /// Proceeding).
     fn slow_down(&mut self) {
         self.interval = self.longest;
     }
 }
 
-/// The effect of a timer of a transaction.
+/// The effect of an expired timer of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Due {
-    /// Send the transaction's message once more.
+    /// Retransmit the transaction's message.
     Again,
-    /// There was no answer within 64 T1: the user is informed as if the response had been 408 (section 8.1.3.1).
+    /// No answer within 64 T1: the user is informed as after a response 408 (section 8.1.3.1).
     TimedOut,
-    /// The transaction has ended and can be forgotten.
+    /// The transaction has ended and can be removed.
     Over,
 }
 
@@ -121,11 +125,12 @@ enum Asking {
 /// The meaning of a response for a client transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// It is new and is passed to the user.
+    /// The response is new and is passed to the user.
     New,
-    /// It is new and is passed to the user, and the transaction acknowledges it (section 17.1.1.3).
+    /// The response is new and is passed to the user, and the transaction acknowledges it (section
+    /// 17.1.1.3).
     Refused,
-    /// It is a repetition: the ACK is sent once more if there is one.
+    /// The response is a repetition: the ACK is retransmitted if there is one.
     Repeated,
 }
 
@@ -196,34 +201,36 @@ impl Client {
         (self.state, self.repeat, self.ends) = (Asking::Completed, None, ends);
     }
 
-    /// Whether the transaction has ended at `now`: it has had its final response and does not wait for repetitions of it.
+    /// Returns true if the transaction has ended at `now`: it has received its final response and
+    /// no longer waits for repetitions.
     pub fn is_over(&self, now: Time) -> bool {
         self.state == Asking::Completed && (self.ends <= now || self.ends == Time::MAX)
     }
 
-    /// Sets the time at which an INVITE that was cancelled is given up (section 9.1).
+    /// Sets the time at which a cancelled INVITE is given up (section 9.1).
     pub fn give_up_at(&mut self, time: Time) {
         if self.state != Asking::Completed {
             self.ends = time;
         }
     }
 
-    /// Whether the transaction waits for a final response.
+    /// Returns true if the transaction waits for a final response.
     pub fn is_waiting(&self) -> bool {
         self.state != Asking::Completed
     }
 
-    /// Whether a provisional response has arrived. Only then may the request be cancelled (section 9.1).
+    /// Returns true if a provisional response has arrived. Only then may the request be cancelled
+    /// (section 9.1).
     pub fn is_proceeding(&self) -> bool {
         self.state == Asking::Proceeding
     }
 
-    /// The time at which [`Client::due`] is to be asked next; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Client::due`]; `Time::MAX` for never.
     pub fn next_wake(&self) -> Time {
         self.repeat.as_ref().map_or(Time::MAX, Repeat::next).min(self.ends)
     }
 
-    /// The effect of a timer that has expired, if one has.
+    /// Returns the effect of an expired timer, if any.
     pub fn due(&mut self, now: Time) -> Option<Due> {
         if self.ends <= now {
             let due = if self.state == Asking::Completed { Due::Over } else { Due::TimedOut };
@@ -234,7 +241,7 @@ impl Client {
     }
 }
 
-/// The ACK of a transaction for a final response of 300 to 699 (17.1.1.3).
+/// Returns the ACK of a transaction for a final response of 300 to 699 (17.1.1.3).
 fn acknowledgment(request: &Message, response: &Message) -> Message {
     let super::message::Start::Request { uri, .. } = &request.start else {
         unreachable!("a client sends requests")
@@ -287,7 +294,7 @@ impl Server {
         Server { invite, state, timers, repeat: None, ends, bytes: Vec::new(), request }
     }
 
-    /// Responds. The response is then in [`Server::bytes`].
+    /// Sets the response, which is then in [`Server::bytes`].
     pub fn respond(&mut self, now: Time, response: &Message) {
         self.bytes = response.bytes();
         let timers = self.timers;
@@ -306,17 +313,18 @@ impl Server {
         (self.state, self.repeat, self.ends) = (state, None, ends);
     }
 
-    /// Whether no final response has been sent.
+    /// Returns true if no final response has been sent.
     pub fn is_open(&self) -> bool {
         self.state == Answering::Open
     }
 
-    /// Whether the transaction has ended at `now`.
+    /// Returns true if the transaction has ended at `now`.
     pub fn is_over(&self, now: Time) -> bool {
         self.state != Answering::Open && self.ends <= now
     }
 
-    /// Handles a repetition of the request. Returns whether the last response is to be sent once more.
+    /// Handles a repetition of the request. Returns true if the last response must be
+    /// retransmitted.
     pub fn repeated(&self) -> bool {
         self.state != Answering::Confirmed && !self.bytes.is_empty()
     }
@@ -328,12 +336,12 @@ impl Server {
         }
     }
 
-    /// The time at which [`Server::due`] is to be asked next; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Server::due`]; `Time::MAX` for never.
     pub fn next_wake(&self) -> Time {
         self.repeat.as_ref().map_or(Time::MAX, Repeat::next).min(self.ends)
     }
 
-    /// The effect of a timer that has expired, if one has.
+    /// Returns the effect of an expired timer, if any.
     pub fn due(&mut self, now: Time) -> Option<Due> {
         if self.ends <= now {
             self.repeat = None;
@@ -356,7 +364,7 @@ mod tests {
             .with("CSeq", &format!("7 {method}"))
     }
 
-    /// When messages are sent, and the end with its reason, in seconds.
+    /// Returns the send times and the end with its reason, in seconds.
     fn course(
         now: Time,
         next: impl Fn() -> Time,
@@ -407,7 +415,7 @@ mod tests {
         assert_eq!(invite.receive(at(9.5), &busy), Answer::Repeated);
         assert_eq!((invite.next_wake(), invite.due(at(41.0))), (at(41.0), Some(Due::Over)));
 
-        // Timer E that was set before the response fires as set, and is T2 from then on; F still ends it.
+        // Timer E expires as set before the response, and is T2 from then on; F still ends it.
         let mut bye = Client::new(Time::ZERO, request("BYE"), Timers::default());
         bye.receive(at(0.2), &Message::response(&request("BYE"), 100, "2"));
         let mut sent = Vec::new();

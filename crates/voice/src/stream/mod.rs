@@ -1,5 +1,6 @@
-//! A stream of speech: packets of a codec on their way from a talker's mouth to a listener's ear. Sans-I/O and told the time, so that
-//! an application, a telephone exchange and a program on real sockets all use it.
+//! A stream of speech: packets of a codec from a talker's mouth to a listener's ear. The code does
+//! no I/O and gets the time as an argument, so applications, telephone exchanges and programs on
+//! real sockets can use it.
 //!
 //! ```
 //! use bentpipe_core::{Span, Streams, Time};
@@ -31,12 +32,15 @@
 //! assert!(quality.mos > 2.5 && quality.mos < 3.5);
 //! ```
 //!
-//! - A [`Sender`] is given the talk spurts of its side ([`talker`](super::talker)) and says when its next packet is due. Who produces
-//!   packets otherwise, such as a bridge that mixes, uses a [`Packetizer`] and tells it what each packet holds.
-//! - A [`Receiver`] is given the RTP header of each packet that arrives and says when it is played, or that it is late. It asks for no
-//!   wakes: playout times are known at the arrival. Its [`Totals`] and those of a window of time are rated by [`Totals::quality`].
-//! - Time stamps: a stream's first sample has `Numbers::timestamp`. A receiver that is told its [`Origin`] knows the delay from mouth
-//!   to ear; otherwise that of the first packet counts as 0.
+//! - A [`Sender`] takes the talk spurts of its side ([`talker`](super::talker)) and returns the
+//!   time of its next packet. Other sources of packets, such as a mixing bridge, use a
+//!   [`Packetizer`] and state the content of each packet.
+//! - A [`Receiver`] takes the RTP header of each arriving packet and returns its playout time, or
+//!   that it is late. It needs no wakes, because playout times are known on arrival.
+//!   [`Totals::quality`] rates its [`Totals`] or those of a window of time.
+//! - Time stamps: the first sample of a stream has `Numbers::timestamp`. A receiver that knows its
+//!   [`Origin`] knows the delay from mouth to ear; otherwise the delay of the first packet counts
+//!   as 0.
 
 mod receiver;
 mod sender;

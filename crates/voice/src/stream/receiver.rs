@@ -1,12 +1,13 @@
-//! The receiver of a stream: what was lost, what came too late, how long speech took from mouth to ear, and what that is worth.
+//! The receiver of a stream: lost packets, late packets, delay from mouth to ear, and quality.
 //!
-//! Packets are lost if their sequence numbers are missing, and late if they arrive after the time at which the de-jitter buffer
-//! would have played them. The interarrival jitter is that of RFC 3550. A new source (SSRC) is a new stream: the buffer, the sequence
-//! numbers and the jitter begin again, and the counts go on.
+//! Packets are lost if their sequence numbers are missing, and late if they arrive after their
+//! playout time in the de-jitter buffer. Interarrival jitter is computed by RFC 3550. A new source
+//! (SSRC) is a new stream: buffer, sequence numbers and jitter restart, and the counts continue.
 //!
-//! The quality is the E-model's (G.107): Ppl are lost and late packets together, since both are missing behind the de-jitter buffer;
-//! BurstR is theirs; T = Ta is the mean time from mouth to ear of the packets that were played, which contains the frames of a
-//! packet, the codec's look-ahead, the network and the buffer; Tr = 2 T. Everything else has its default.
+//! The quality is that of the E-model (G.107). Ppl includes lost and late packets, because both are
+//! missing after the de-jitter buffer, and BurstR is theirs. T = Ta is the mean time from mouth to
+//! ear of the played packets, which includes the frames of a packet, the codec's look-ahead, the
+//! network and the buffer. Tr = 2 T. All other parameters have their defaults.
 
 use crate::bursts::{Bursts, Clusters};
 use crate::codec::Codec;
@@ -26,7 +27,7 @@ pub struct Clocks {
     pub peer: f64,
 }
 
-/// The meaning of a stream's time stamps: the sample with time stamp `timestamp` was spoken at `at`.
+/// The origin of a stream's time stamps: the sample with time stamp `timestamp` was spoken at `at`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Origin {
     /// Time stamp of a sample.
@@ -35,32 +36,33 @@ pub struct Origin {
     pub at: Time,
 }
 
-/// The fate of a packet that has arrived.
+/// The fate of an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Heard {
-    /// The packet came in time and is played.
+    /// The packet is in time and is played.
     Played {
-        /// Time at which its first sample is played.
+        /// Playout time of its first sample.
         at: Time,
     },
     /// The packet arrived after its playout time.
     Late,
-    /// The packet had arrived before.
+    /// The packet is a repetition.
     Duplicate,
-    /// The payload type is not one of the codec's.
+    /// The packet's payload type is not one of the codec's.
     Foreign,
 }
 
 /// Counts of the packets of a stream, or of a part of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// Number of packets that were sent, by their sequence numbers.
+    /// Number of packets sent, from their sequence numbers.
     pub expected: u64,
-    /// Packets that did not arrive. Of a window it may be negative: a packet that was lost in an earlier one has arrived.
+    /// Number of packets that did not arrive. In a window it may be negative, when a packet counted
+    /// as lost in an earlier window arrives.
     pub lost: i64,
     /// Number of packets that arrived after their playout time.
     pub late: u64,
-    /// Number of repetitions of packets that had arrived.
+    /// Number of repeated packets.
     pub duplicates: u64,
     /// Number of packets that were played.
     pub played: u64,
@@ -72,7 +74,7 @@ pub struct Totals {
     pub longest: f64,
     /// Sum of the times in the de-jitter buffer, in seconds.
     pub held: f64,
-    /// Sum of the jitter after each packet that arrived, and the largest, in seconds.
+    /// Sum of the jitter after each arriving packet, in seconds.
     pub jitters: f64,
     /// The largest jitter, in seconds.
     pub jitter_max: f64,
@@ -87,43 +89,45 @@ pub struct Totals {
 pub struct Quality {
     /// Rating R without the advantage factor.
     pub r: f64,
-    /// Mean opinion score of that rating, at least 1.
+    /// Mean opinion score of R, at least 1.
     pub mos: f64,
     /// Rating R with the advantage factor.
     pub r_advantage: f64,
-    /// Mean opinion score of that rating, at least 1.
+    /// Mean opinion score of the rating with the advantage factor, at least 1.
     pub mos_advantage: f64,
     /// Effective equipment impairment factor Ie-eff.
     pub ie_eff: f64,
 }
 
 impl Totals {
-    /// Fraction of packets that did not arrive.
+    /// Returns the fraction of packets that did not arrive.
     pub fn loss(&self) -> f64 {
         self.lost.max(0) as f64 / self.expected as f64
     }
 
-    /// Fraction of packets that arrived too late.
+    /// Returns the fraction of packets that arrived too late.
     pub fn lateness(&self) -> f64 {
         self.late as f64 / self.expected as f64
     }
 
-    /// Mean time from mouth to ear in seconds; NaN if nothing was played.
+    /// Returns the mean time from mouth to ear in seconds; NaN if nothing was played.
     pub fn delay(&self) -> f64 {
         self.delays / self.played as f64
     }
 
-    /// Mean time in the de-jitter buffer in seconds; NaN if nothing was played.
+    /// Returns the mean time in the de-jitter buffer in seconds; NaN if nothing was played.
     pub fn buffering(&self) -> f64 {
         self.held / self.played as f64
     }
 
-    /// Mean over the packets of the interarrival jitter, in seconds; NaN if nothing arrived.
+    /// Returns the mean of the interarrival jitter over the packets, in seconds; NaN if nothing
+    /// arrived.
     pub fn jitter(&self) -> f64 {
         self.jitters / self.arrived as f64
     }
 
-    /// The quality with this codec and advantage factor A. NaN if nothing was sent; the worst if nothing was heard.
+    /// Returns the quality with this codec and advantage factor A: NaN if nothing was sent, the
+    /// worst quality if nothing was heard.
     pub fn quality(&self, codec: &Codec, advantage: f64) -> Quality {
         if self.expected == 0 {
             return Quality {
@@ -145,7 +149,7 @@ impl Totals {
         let rating = call.rate();
         let r = if self.played > 0 { rating.r } else { 0.0 };
         let r_advantage = if self.played > 0 { rating.r + advantage } else { 0.0 };
-        // The curve of annex B dips below 1, the worst opinion, where R is less than 6.5.
+        // The curve of annex B falls below 1, the worst opinion, for R less than 6.5.
         let score = |r: f64| mos(r).max(1.0);
         Quality { r, mos: score(r), r_advantage, mos_advantage: score(r_advantage), ie_eff: rating.ie_eff }
     }
@@ -166,9 +170,10 @@ impl Totals {
     }
 }
 
-/// Number of packets after which a missing packet is given up as lost.
+/// Number of later packets after which a missing packet counts as lost.
 const AWAITED: i64 = 64;
-/// A jump of sequence numbers beyond which a stream begins again (RFC 3550, appendix A.1: MAX_DROPOUT and MAX_MISORDER).
+/// Jump of sequence numbers above which a stream restarts (RFC 3550, appendix A.1: MAX_DROPOUT and
+/// MAX_MISORDER).
 const DROPOUT: i64 = 3000;
 
 /// A source of packets, from its first to its last.
@@ -176,13 +181,16 @@ struct Source {
     ssrc: u32,
     /// The highest sequence number that has arrived, unwrapped.
     highest: i64,
-    /// Whether each of the last [`AWAITED`] packets was played; the lowest bit is the highest packet.
+    /// Bits of the last [`AWAITED`] packets, 1 for a played one; the lowest bit is the highest
+    /// packet.
     played: u64,
-    /// Whether each of them arrived.
+    /// Bits of the same packets, 1 for an arrived one.
     arrived: u64,
-    /// Number of packets of this source so far: those before the last [`AWAITED`] were told to `bursts`.
+    /// Number of packets of this source so far. Those before the last [`AWAITED`] have been added
+    /// to `bursts`.
     known: i64,
-    /// Sequence numbers, in order, of the packets before the last [`AWAITED`] that have not arrived; those beyond [`DROPOUT`] are forgotten.
+    /// Sequence numbers, in order, of missing packets before the last [`AWAITED`]. Numbers older
+    /// than [`DROPOUT`] are removed.
     given_up: VecDeque<i64>,
     /// Time stamp of the last packet, unwrapped.
     timestamp: i64,
@@ -192,11 +200,11 @@ struct Source {
     spoken: i64,
     jitter: Jitter,
     buffer: Box<dyn Buffer>,
-    /// Playout delay of the present talk spurt.
+    /// Playout delay of the present talk spurt, in nanoseconds.
     delay: i64,
-    /// The time stamp that continues the talk spurt, for the highest sequence number and the next.
+    /// Time stamp that continues the talk spurt, for the highest sequence number and the next.
     spurt: (i64, i64),
-    /// The latest playout, by sequence number, of a buffer that plays at the arrival.
+    /// Latest playout, by sequence number, of a buffer that plays on arrival.
     last_played: i64,
 }
 
@@ -209,7 +217,7 @@ pub struct Receiver {
     clocks: Clocks,
     origin: Option<Origin>,
     source: Option<Source>,
-    /// Counts of all windows that have ended, without the bursts.
+    /// Counts of all completed windows, without the bursts.
     before: Totals,
     /// Counts of the present window.
     window: Totals,
@@ -217,7 +225,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Creates a receiver of packets with so many codec frames.
+    /// Creates a receiver of packets with this number of codec frames.
     pub fn new(
         codec: &'static Codec,
         frames: u32,
@@ -254,7 +262,8 @@ impl Receiver {
         let sequence = unwrapped_sequence(source.highest, rtp.sequence);
         let age = source.highest - sequence;
         if age >= AWAITED {
-            // It has been counted as lost, or has arrived before; or it was sent before the first packet of the source and never counted.
+            // The packet was counted as lost, or has arrived before; or it was sent before the
+            // first packet of the source and never counted.
             if let Ok(place) = source.given_up.binary_search(&sequence) {
                 source.given_up.remove(place);
                 window.late += 1;
@@ -271,14 +280,15 @@ impl Receiver {
         }
         let age = age.max(0);
         if age >= source.known {
-            // The first packet that arrived had overtaken it: it is expected too, and so are those between them.
+            // The first arriving packet had overtaken this one, so this packet and those between
+            // them are expected too.
             let earlier = age + 1 - source.known;
             window.expected += earlier as u64;
             window.lost += earlier;
             source.known += earlier;
         }
         source.arrived |= 1 << age;
-        // It had been expected, and counted as lost when a later one arrived.
+        // The packet was expected, and counted as lost when a later one arrived.
         window.lost -= 1;
         window.arrived += 1;
 
@@ -292,7 +302,8 @@ impl Receiver {
         let since = source.timestamp - source.zero;
         let generated = nanos(since, codec);
         let transit = local - source.spoken - generated;
-        // What continues a talk spurt is as far from it in time stamps as in sequence numbers (comfort noise is not).
+        // A packet that continues a talk spurt is as far from it in time stamps as in sequence
+        // numbers (comfort noise is not).
         let continues = source.spurt.1 + (sequence - source.spurt.0) * *units;
         let noise = rtp.payload_type != codec.rtp.payload_type;
         let first = rtp.marker || source.known == 1 || (source.timestamp != continues && !noise);
@@ -313,7 +324,8 @@ impl Receiver {
         window.played += 1;
         let wait = truth(source.delay - transit, clocks.own);
         window.held += wait;
-        // By the true clock the sample was spoken when the sender's had advanced so far.
+        // The sample was spoken, by the true clock, when the sender's clock had advanced by this
+        // amount.
         let delay = match self.origin {
             Some(origin) => {
                 now.as_secs_f64() - origin.at.as_secs_f64() - since as f64 / clock / (1.0 + clocks.peer)
@@ -326,7 +338,7 @@ impl Receiver {
         Heard::Played { at: now + Span::from_secs_f64(wait) }
     }
 
-    /// Sets the meaning of the stream's time stamps, from which delays count from now on.
+    /// Sets the origin of the stream's time stamps. Delays count from it from now on.
     pub fn set_origin(&mut self, origin: Origin) {
         self.origin = Some(origin);
         let spoken = self.local(origin.at);
@@ -334,20 +346,21 @@ impl Receiver {
             let zero = unwrapped_timestamp(source.timestamp, origin.timestamp);
             let before = std::mem::replace(&mut source.spoken, spoken);
             let shift = zero - std::mem::replace(&mut source.zero, zero);
-            // The talk spurt keeps its schedule: transits are longer by what was not known of them.
+            // The talk spurt keeps its schedule. Transits become longer by the part that was
+            // unknown.
             source.delay += before - spoken + nanos(shift, self.codec);
             source.buffer = self.playout.build();
         }
     }
 
-    /// The counts of the present window, as [`Receiver::window`] would return them.
+    /// Returns the counts of the present window, as [`Receiver::window`] would return them.
     pub fn window_so_far(&self) -> Option<Totals> {
         let totals = Totals { bursts: self.pending(self.bursts), ..self.window };
         (totals.expected > 0 || totals.duplicates > 0).then_some(totals)
     }
 
-    /// What happened since the last call of this, for results over time; `None` if nothing was expected or arrived. How losses
-    /// cluster is that of the call so far.
+    /// Returns the counts since the last call, for results over time; `None` if nothing was
+    /// expected or arrived. The clustering of losses is that of the whole call so far.
     pub fn window(&mut self) -> Option<Totals> {
         let totals = self.window_so_far();
         self.before.add(&self.window);
@@ -355,33 +368,34 @@ impl Receiver {
         totals
     }
 
-    /// The counts of the whole stream so far.
+    /// Returns the counts of the whole stream so far.
     pub fn totals(&self) -> Totals {
         let mut totals = self.before;
         totals.add(&self.window);
         Totals { bursts: self.pending(self.bursts), ..totals }
     }
 
-    /// Bursts and gaps so far (RFC 3611).
+    /// Returns the bursts and gaps so far (RFC 3611).
     pub fn clusters(&self) -> Clusters {
         self.pending(self.bursts).clusters()
     }
 
-    /// The jitter as RTCP reports it, and the highest sequence number with its cycles, of the present source.
+    /// Returns jitter, as RTCP reports it, and the highest sequence number with its cycles, of the
+    /// present source.
     pub fn status(&self) -> Option<(u32, u32, u32)> {
         let source = self.source.as_ref()?;
         Some((source.ssrc, source.jitter.integer(), source.highest as u32))
     }
 
-    /// When the first sample of a packet that has arrived was spoken, in seconds, by the speaker's clock; `None` if the meaning of the
-    /// stream's time stamps is not known.
+    /// Returns the time at which the first sample of an arrived packet was spoken, in seconds, by
+    /// the speaker's clock; `None` if the origin is unknown.
     pub fn spoken(&self, rtp: &Rtp) -> Option<f64> {
         let (source, origin) = (self.source.as_ref()?, self.origin?);
         let since = unwrapped_timestamp(source.timestamp, rtp.timestamp) - source.zero;
         Some(origin.at.as_secs_f64() + since as f64 / f64::from(self.codec.rtp.clock))
     }
 
-    /// The bursts with the losses among the most recent packets.
+    /// Returns the bursts, with the losses among the most recent packets added.
     fn pending(&self, mut bursts: Bursts) -> Bursts {
         if let Some(source) = &self.source {
             for age in (0..source.known.min(AWAITED)).rev() {
@@ -402,7 +416,8 @@ impl Receiver {
             self.window.resets += 1;
         }
         let timestamp = i64::from(rtp.timestamp);
-        // The origin is that of the first source only: what others' time stamps mean is not known.
+        // The origin applies to the first source only. The time stamps of other sources have
+        // unknown origins.
         let origin = self.origin.filter(|_| self.source.is_none());
         if self.source.is_some() {
             self.origin = None;
@@ -431,7 +446,8 @@ impl Receiver {
     }
 }
 
-/// The highest sequence number grows by `steps`: those that leave the last ones are told to `bursts`.
+/// Advances the highest sequence number by `steps`. Packets that leave the last [`AWAITED`] are
+/// added to `bursts`.
 fn advance(source: &mut Source, steps: i64, window: &mut Totals, bursts: &mut Bursts) {
     window.expected += steps as u64;
     window.lost += steps;
@@ -457,7 +473,7 @@ fn nanos(units: i64, codec: &Codec) -> i64 {
     (i128::from(units) * 1_000_000_000 / i128::from(codec.rtp.clock)) as i64
 }
 
-/// The true time in seconds at which a clock with this skew shows `local` nanoseconds.
+/// Returns the true time in seconds at which a clock with this skew shows `local` nanoseconds.
 fn truth(local: i64, skew: f64) -> f64 {
     local as f64 / 1e9 / (1.0 + skew)
 }

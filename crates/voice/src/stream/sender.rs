@@ -1,9 +1,11 @@
-//! The sender of a stream: what its packets hold, when they are due, and how they are numbered (RFC 3550, RFC 3551).
+//! The sender of a stream: content, send times and numbering of its packets (RFC 3550, RFC 3551).
 //!
-//! Packet k holds the speech from k P to (k + 1) P after the beginning of the call, P being its frames' duration, and is sent when
-//! the last sample is there and the codec has seen as far ahead as it needs. With silence suppression a packet without speech is not
-//! sent; the first one after speech is comfort noise if that is on, repeated as the codec has it. The first packet of a talk
-//! spurt has the marker bit (RFC 3551, section 4.1), if silence is suppressed.
+//! Packet k contains the speech from k P to (k + 1) P after the beginning of the call, where P is
+//! the duration of its frames. It is sent when its last sample and the codec's look-ahead are
+//! available. With silence suppression, a packet without speech is not sent. The first such packet
+//! after speech is comfort noise, if that is enabled, repeated at the codec's interval. With
+//! silence suppression, the first packet of a talk spurt has the marker bit (RFC 3551, section
+//! 4.1).
 
 use crate::codec::Codec;
 use crate::rtp::Rtp;
@@ -17,27 +19,27 @@ pub struct Sending {
     pub codec: &'static Codec,
     /// Number of codec frames in a packet.
     pub frames: u32,
-    /// Whether packets without speech are not sent.
+    /// True if packets without speech are not sent.
     pub suppression: bool,
-    /// Whether silence begins with comfort noise, if silence is suppressed.
+    /// True if silence begins with comfort noise; only with silence suppression.
     pub comfort_noise: bool,
-    /// How much faster than true the sender's clock runs: 1e-6 for one part per million.
+    /// Skew of the sender's clock: 1e-6 if it is fast by one part per million.
     pub skew: f64,
 }
 
 impl Sending {
-    /// Duration of the speech in a packet.
+    /// Returns the duration of the speech in a packet.
     pub fn packet(&self) -> Span {
         Span::from_secs_f64(self.codec.frame_ms * f64::from(self.frames) / 1e3)
     }
 
-    /// Size of the RTP payload of a packet of speech, in bytes.
+    /// Returns the size of the RTP payload of a packet of speech, in bytes.
     pub fn payload(&self) -> u32 {
         self.codec.payload(self.frames)
     }
 
-    /// Whether a packet with this payload type and size holds comfort noise. Codecs with a payload type of their own for it are told apart by
-    /// that, others by its size.
+    /// Returns true if a packet with this payload type and size contains comfort noise. It is
+    /// recognised by a payload type of its own if the codec has one, otherwise by its size.
     pub fn is_noise(&self, payload_type: u8, payload: u32) -> bool {
         payload_type != self.codec.rtp.payload_type
             || payload == self.codec.rtp.noise.bytes && payload != self.payload()
@@ -70,28 +72,30 @@ pub struct Media {
     pub rtp: Rtp,
     /// Size of the payload in bytes.
     pub payload: u32,
-    /// Whether it holds comfort noise instead of speech.
+    /// True if the packet contains comfort noise instead of speech.
     pub noise: bool,
 }
 
-/// Numbers the packets of a stream.
+/// A numbering of the packets of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Packetizer {
     codec: &'static Codec,
     frames: u32,
     numbers: Numbers,
-    /// Whether the last packet held speech.
+    /// True if the last packet held speech.
     speaking: bool,
     suppression: bool,
 }
 
 impl Packetizer {
-    /// Creates the numbering before the first packet. `suppression` tells whether the stream pauses in silence, so that marker bits are set.
+    /// Creates the numbering before the first packet. With `suppression` the stream pauses in
+    /// silence, so marker bits are set.
     pub fn new(codec: &'static Codec, frames: u32, suppression: bool, numbers: Numbers) -> Packetizer {
         Packetizer { codec, frames, numbers, speaking: false, suppression }
     }
 
-    /// The packet of speech whose first sample is that of period `period`, counted in packets from the beginning of the call.
+    /// Returns the packet of speech of period `period`, counted in packets from the beginning of
+    /// the call.
     pub fn speech(&mut self, period: u64) -> Media {
         let marker = self.suppression && !self.speaking;
         self.speaking = true;
@@ -99,19 +103,19 @@ impl Packetizer {
         Media { rtp: self.number(period, marker, self.codec.rtp.payload_type), payload, noise: false }
     }
 
-    /// The packet of a period with comfort noise.
+    /// Returns the packet of a period with comfort noise.
     pub fn noise(&mut self, period: u64) -> Media {
         self.speaking = false;
         let noise = self.codec.rtp.noise;
         Media { rtp: self.number(period, false, noise.payload_type), payload: noise.bytes, noise: true }
     }
 
-    /// Whether the last packet held speech.
+    /// Returns true if the last packet held speech.
     pub fn is_speaking(&self) -> bool {
         self.speaking
     }
 
-    /// Notes that nothing is sent, so that the next packet begins a talk spurt.
+    /// Records silence: the next packet begins a talk spurt.
     pub fn silence(&mut self) {
         self.speaking = false;
     }
@@ -131,12 +135,12 @@ struct Next {
     noise: bool,
 }
 
-/// Sends the speech of a talker.
+/// A sender of the speech of a talker.
 pub struct Sender {
     sending: Sending,
     packetizer: Packetizer,
     spurts: Spurts,
-    /// The talk spurt to which the next packet belongs or which it precedes.
+    /// The present talk spurt, or the next one, of the next packet.
     spurt: Option<Spurt>,
     start: Time,
     packet: Span,
@@ -161,13 +165,13 @@ impl Sender {
         sender
     }
 
-    /// Time at which the next packet is sent; `None` if there will be none.
+    /// Returns the time at which the next packet is sent; `None` if there will be none.
     #[inline]
     pub fn due(&self) -> Option<Time> {
         self.next.map(|next| self.time_of(next.period))
     }
 
-    /// The packet that is due now.
+    /// Returns the packet that is due now, and schedules the next.
     pub fn send(&mut self) -> Media {
         let Next { period, noise } = self.next.expect("a packet is due");
         let media = match noise {
@@ -181,7 +185,7 @@ impl Sender {
         media
     }
 
-    /// Time at which the packet of a period is sent, by the true clock.
+    /// Returns the time at which the packet of a period is sent, by the true clock.
     fn time_of(&self, period: u64) -> Time {
         let ahead = Span::from_secs_f64(self.sending.codec.rtp.lookahead_ms / 1e3);
         let since = self.packet * (period + 1) + ahead;
@@ -191,7 +195,7 @@ impl Sender {
         self.start + Span::from_secs_f64(since.as_secs_f64() / (1.0 + self.sending.skew))
     }
 
-    /// The next packet of speech in or after this period.
+    /// Returns the next packet of speech in or after this period.
     fn speech_from(&mut self, period: u64) -> Option<Next> {
         let begin = self.packet * period;
         while self.spurt.is_some_and(|spurt| spurt.end <= begin) {
@@ -202,7 +206,7 @@ impl Sender {
         Some(Next { period: first, noise: false })
     }
 
-    /// Determines what follows the packet of a period.
+    /// Determines the packet after that of a period.
     fn after(&mut self, period: u64, noise: bool) -> Option<Next> {
         let speech = self.speech_from(period + 1);
         if speech.is_some_and(|next| next.period == period + 1) {
@@ -288,7 +292,8 @@ mod tests {
     fn comfort_noise_is_repeated_as_the_codec_has_it_and_clocks_run_apart() {
         let codec = find("AMR-12.2").unwrap();
         let sending = Sending { codec, frames: 1, suppression: true, comfort_noise: true, skew: 0.0 };
-        // 25 ms after the beginning of its period: a frame of 20 ms, 5 ms ahead. Noise at once, then every 160 ms.
+        // 25 ms after the beginning of its period: a frame of 20 ms, and 5 ms of look-ahead. Noise
+        // at once, then every 160 ms.
         let times: Vec<u64> =
             sent(sending, &[(0, 20), (400, 420)], 900).iter().map(|packet| packet.0).collect();
         assert_eq!(times, [25, 45, 205, 365, 425, 445, 605, 765]);

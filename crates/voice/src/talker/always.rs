@@ -1,11 +1,11 @@
-//! A talker who never pauses: the load of a call without silence suppression, whoever speaks.
+//! A talker who never pauses: the load of a call without silence suppression.
 
 use super::{Side, Spurt, Spurts, Talker};
 use bentpipe_core::{Sample, Span, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A talker who never pauses.
+/// A talker who never pauses, as without silence suppression.
 ///
 /// ```toml
 /// talker = "always"

@@ -1,13 +1,15 @@
-//! Talk spurts and pauses with exponentially distributed lengths, each side for itself: the usual model of packet voice (K. Sriram
-//! and W. Whitt, "Characterizing Superposition Arrival Processes in Packet Multiplexers for Voice and Data", 1986), whose means
-//! are the defaults. A side begins in the middle of a pause, so with a pause.
+//! Talk spurts and pauses with exponentially distributed lengths, independent for each side: the
+//! usual model of packet voice (K. Sriram and W. Whitt, "Characterizing Superposition Arrival
+//! Processes in Packet Multiplexers for Voice and Data", 1986), whose means are the defaults. A
+//! side begins in the middle of a pause, that is, with a pause of the same distribution.
 
 use super::{Side, Spurt, Spurts, Talker};
 use bentpipe_core::{Problems, Sample, Span, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Talk spurts and pauses with exponentially distributed lengths; the two sides of a call are independent of each other.
+/// Talk spurts and pauses with exponentially distributed lengths; the two sides of a call are
+/// independent of each other.
 ///
 /// ```toml
 /// talker = { kind = "exponential", speech = "1.004 s", pause = "1.587 s" }
@@ -15,9 +17,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Mean length of a talk spurt, 0.352 s by default (Sriram and Whitt 1986).
+    /// Mean length of a talk spurt. Default 0.352 s (Sriram and Whitt 1986).
     pub speech: Span,
-    /// Mean length of a pause, 0.65 s by default (Sriram and Whitt 1986).
+    /// Mean length of a pause. Default 0.65 s (Sriram and Whitt 1986).
     pub pause: Span,
 }
 
@@ -36,7 +38,7 @@ impl Talker for Config {
         let (speech, pause) = (self.speech.as_secs_f64(), self.pause.as_secs_f64());
         let mut end = Span::ZERO;
         Box::new(std::iter::from_fn(move || {
-            // Four draws for both sides, of which each takes its own, so that the sides differ.
+            // Four draws for both sides; each side takes its own, so the sides differ.
             let draws =
                 [plan.exponential(1.0), plan.exponential(1.0), plan.exponential(1.0), plan.exponential(1.0)];
             let [silent, speaks] = match side {

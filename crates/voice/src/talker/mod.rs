@@ -1,8 +1,9 @@
-//! Talkers: who speaks when. One file per kind.
+//! Talkers: the talk spurts of each side of a call. One file per kind.
 //!
-//! A talker is one side of a conversation and gives its talk spurts in order ([`Spurt`]). Both sides of a conversation that are
-//! built from the same configuration and equal random streams belong together: where one side's speech depends on the other's
-//! (`p59`), each computes the whole conversation and keeps its own part.
+//! A talker is one side of a conversation and returns its talk spurts in order ([`Spurt`]). Both
+//! sides of a conversation are built from the same configuration and equal random streams. If one
+//! side's speech depends on the other's (`p59`), each side computes the whole conversation and
+//! keeps its own part.
 
 pub mod always;
 pub mod exponential;
@@ -12,7 +13,7 @@ pub mod recorded;
 use bentpipe_core::{kinds, Problems, Span, Stream};
 
 kinds! {
-    /// The talker at each side of a call, who decides when there is speech to send and when there is silence.
+    /// The talker at each side of a call, which alternates between speech and silence.
     #[schemars(rename = "Talker")]
     pub enum Config: Talker {
         "p59" => P59(p59::Config),
@@ -38,7 +39,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Returns the side to which this one talks.
+    /// Returns the opposite side of the conversation.
     pub fn other(self) -> Side {
         match self {
             Side::Caller => Side::Callee,
@@ -47,7 +48,8 @@ impl Side {
     }
 }
 
-/// A time in which a talker speaks without a pause, counted from the beginning of the conversation.
+/// A period in which a talker speaks without a pause, counted from the beginning of the
+/// conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Spurt {
     /// Time at which the talk spurt begins.
@@ -61,10 +63,11 @@ pub type Spurts = Box<dyn Iterator<Item = Spurt> + Send>;
 
 /// The factory of a talker, implemented by its `Config`.
 pub trait Talker {
-    /// The talk spurts of one side of a conversation. Both sides get equal streams as `plan`.
+    /// Returns the talk spurts of one side of a conversation. Both sides get equal streams as
+    /// `plan`.
     fn spurts(&self, side: Side, plan: Stream) -> Spurts;
 
-    /// The fraction of time in which a side speaks in the long run, if it is known.
+    /// Returns the long-term fraction of time in which a side speaks, if known.
     fn activity(&self) -> Option<f64>;
 
     /// Adds the problems of this configuration.

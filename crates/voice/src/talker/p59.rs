@@ -1,4 +1,5 @@
-//! Artificial conversational speech (ITU-T P.59, 03/93): the two sides of a conversation, coupled in four states.
+//! Artificial conversational speech (ITU-T P.59, 03/93): the two sides of a conversation, coupled
+//! through four states.
 //!
 //! | state | length in seconds | next |
 //! | --- | --- | --- |
@@ -6,13 +7,15 @@
 //! | double talk | exponential, mean 0.226 | single talk of either side, 0.5 each |
 //! | mutual silence | exponential, mean 0.456, at least 0.2 | single talk of either side, 0.5 each |
 //!
-//! Silences shorter than 0.2 s are drawn again; adding up draws until the sum is long enough, as other programs do, gives the same
-//! distribution, since the exponential has no memory: 0.2 s and an exponential. So mutual silence has a mean of 0.656 s.
+//! Silences shorter than 0.2 s are drawn again. Other programs add draws until the sum is long
+//! enough, which gives the same distribution, because the exponential distribution has no memory:
+//! 0.2 s plus an exponential. So mutual silence has a mean of 0.656 s.
 //!
-//! In the long run a cycle (single talk and what follows) takes 0.854 + 0.4 x 0.226 + 0.6 x 0.656 = 1.338 s, and a side speaks
-//! (0.854 / 2 + 0.4 x 0.226) / 1.338 = 38.7 % of the time, which table 1 of the recommendation gives as 38.53 %; its talk spurts
-//! have a mean of 1.035 s (1.004 s there) and its pauses of 1.641 s (1.587 s). The probabilities of the first row are often quoted
-//! the other way round, with which a side would speak 45 % of the time: see docs/decisions/calls.md.
+//! In the long run a cycle (single talk and the state after it) takes 0.854 + 0.4 x 0.226 + 0.6 x
+//! 0.656 = 1.338 s. A side speaks (0.854 / 2 + 0.4 x 0.226) / 1.338 = 38.7 % of the time; table 1
+//! of the recommendation gives 38.53 %. Its talk spurts have a mean of 1.035 s (1.004 s in the
+//! table) and its pauses of 1.641 s (1.587 s). The probabilities of the first row are often quoted
+//! the other way round, which would let a side speak 45 % of the time: see docs/decisions/calls.md.
 //!
 //! The conversation begins with mutual silence.
 
@@ -21,7 +24,8 @@ use bentpipe_core::{Fraction, Sample, Span, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Artificial conversational speech of ITU-T P.59: the two sides of a call take turns, interrupt each other and fall silent.
+/// Artificial conversational speech of ITU-T P.59: the two sides of a call take turns, interrupt
+/// each other and fall silent.
 ///
 /// ```toml
 /// talker = "p59"
@@ -29,7 +33,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Probability that one side's speech ends by an interruption, in which both speak, and not in silence: 0.4 by default (P.59).
+    /// Probability that one side's speech ends by an interruption, in which both speak, and not in
+    /// silence; 0 to 1. Default 0.4 (P.59).
     pub interruption: Fraction,
 }
 
@@ -43,7 +48,7 @@ impl Sample for Config {
     const SAMPLE: &'static str = "interruption = 0.3";
 }
 
-/// Mean lengths of the states in seconds, and the shortest silence.
+/// Mean lengths of the states, and the minimum silence, in seconds.
 const SINGLE: f64 = 0.854;
 const DOUBLE: f64 = 0.226;
 const SILENCE: f64 = 0.456;
@@ -65,7 +70,7 @@ impl Talker for Config {
     }
 }
 
-/// A state of the conversation: whether the caller and whether the callee speaks.
+/// A state of the conversation: two flags, true if the caller or the callee speaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct State {
     speaking: [bool; 2],
@@ -98,7 +103,7 @@ impl State {
     }
 }
 
-/// The whole conversation, of which one side is kept.
+/// The whole conversation, with the side that is kept.
 struct Conversation {
     side: Side,
     plan: Stream,
@@ -139,7 +144,7 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// Both sides of 200 hours of conversation.
+    /// Returns both sides of 200 hours of conversation.
     fn spoken() -> [Vec<Spurt>; 2] {
         let plan = Streams::new(1, 0).stream("plan");
         let end = Span::from_secs(200 * 3600);
@@ -158,7 +163,7 @@ mod tests {
     #[test]
     fn states_have_the_means_of_the_recommendation_within_a_percent() {
         let sides = spoken();
-        // The moments at which somebody begins or ends.
+        // The moments at which a side begins or ends to speak.
         let mut changes: Vec<(Span, usize, bool)> = Vec::new();
         for (side, spurts) in sides.iter().enumerate() {
             changes.extend(

@@ -1,12 +1,12 @@
-//! Talk spurts of real speech, as a voice activity detector found them. `bentpipe listen --activity FILE.wav` prints them for a
-//! recording.
+//! Talk spurts of recorded speech, as found by a voice activity detector. `bentpipe listen
+//! --activity FILE.wav` prints them for a recording.
 
 use super::{Side, Spurt, Spurts, Talker};
 use bentpipe_core::{Problems, Sample, Span, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Talk spurts of real speech, as a voice activity detector found them in a recording.
+/// Talk spurts of recorded speech, as found by a voice activity detector.
 ///
 /// ```toml
 /// talker = { kind = "recorded", caller = [["0.2 s", "1.7 s"], ["4.1 s", "5 s"]], callee = [["2 s", "3.9 s"]], length = "6 s" }
@@ -14,12 +14,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Begin and end of each talk spurt of the caller (the flow's source), in order, from the beginning of the call.
+    /// Start and end of each talk spurt of the caller (the flow's source), in order, from the
+    /// beginning of the call.
     pub caller: Vec<[Span; 2]>,
-    /// Begin and end of each talk spurt of the callee (the flow's destination). If not given, the callee is silent.
+    /// Start and end of each talk spurt of the callee (the flow's destination). If unset, the
+    /// callee is silent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callee: Vec<[Span; 2]>,
-    /// Length of the recording, after which it is repeated. If unset, it is played once, and silence follows.
+    /// Length of the recording, after which it repeats. If unset, it is played once, and silence
+    /// follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Span>,
 }

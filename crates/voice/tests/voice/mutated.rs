@@ -1,5 +1,6 @@
-//! What SIP, IAX2, RTP and RTCP do with input that is nearly right: messages of real calls with pieces removed, repeated and overwritten. The bodies are
-//! those of the fuzz targets `sip`, `iax2` and `rtp`. `PROPTEST_CASES` sets the number of inputs of each, 256 by default.
+//! The reaction of SIP, IAX2, RTP and RTCP to nearly valid input: messages of real calls with
+//! pieces removed, repeated and overwritten. The bodies are those of the fuzz targets `sip`, `iax2`
+//! and `rtp`. `PROPTEST_CASES` sets the number of inputs of each, 256 by default.
 
 use bentpipe_core::{Span, Streams, Time};
 use bentpipe_voice::codec::find;
@@ -16,7 +17,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::net::SocketAddr;
 
-/// One of the seeds, with up to three pieces of up to 20 bytes replaced by up to 20 others.
+/// Generates mutations of the seeds: up to three pieces of up to 20 bytes are replaced by up to 20
+/// others.
 fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let piece = (any::<prop::sample::Index>(), 0usize..20, vec(any::<u8>(), 0..20));
     (prop::sample::select(seeds), vec(piece, 0..4)).prop_map(|(mut bytes, pieces)| {
@@ -43,7 +45,7 @@ fn agent(host: u8) -> Agent {
 const BODY: &str =
     "v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n";
 
-/// Acts on the events of an agent as a telephone does that is answered at once.
+/// Acts on the events of an agent like a telephone that is answered at once.
 fn answer(agent: &mut Agent, now: Time, out: &mut sip::Out) {
     for event in std::mem::take(&mut out.events) {
         if let sip::Event::Incoming { call, .. } = event {
@@ -53,7 +55,7 @@ fn answer(agent: &mut Agent, now: Time, out: &mut sip::Out) {
     }
 }
 
-/// The messages of a registration and of a call that is set up and ended.
+/// Returns the messages of a registration and of a call that is set up and ended.
 fn messages() -> Vec<Vec<u8>> {
     let (mut ends, mut seeds) = ([agent(1), agent(2)], Vec::new());
     let mut out = sip::Out::default();
@@ -78,7 +80,8 @@ fn messages() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// The datagrams of a call by IAX2 with speech in a full frame, mini frames and trunk frames.
+/// Returns the datagrams of a call by IAX2 with speech in a full frame, mini frames and trunk
+/// frames.
 fn frames() -> Vec<Vec<u8>> {
     let trunk = Trunk { period: Span::from_millis(20), timestamps: true, largest: 1472 };
     let mut ends = [Exchange::new(Some(trunk)), Exchange::new(None)];
@@ -123,7 +126,7 @@ fn pick_up(exchange: &mut Exchange, now: Time, out: &mut iax2::Out) {
     }
 }
 
-/// Packets of RTP and RTCP.
+/// Returns the packets of RTP and RTCP.
 fn datagrams() -> Vec<Vec<u8>> {
     let packet = |number: u16| {
         let rtp = Rtp {

@@ -1,4 +1,5 @@
-//! Plans as comma-separated values, with the names of the JSON object in the first line. Lines that start with # are comments.
+//! Plans as comma-separated values, with the names of the JSON object in the first line. Lines that
+//! start with # are comments.
 
 use super::Content;
 use crate::contacts::{number, Entry, Wrong};
@@ -61,7 +62,7 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
             if text.is_empty() {
                 note(format!("{name} is empty; allowed: a node's number or name"));
             }
-            // The same node as 1 is 01.
+            // 01 is the same node as 1.
             text.parse::<u64>().map_or_else(|_| text.to_owned(), |number| number.to_string())
         };
         let (from, to) = (node("src"), node("dst"));

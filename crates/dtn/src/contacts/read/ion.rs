@@ -1,9 +1,11 @@
 //! Plans as commands of ION's ionadmin, as ionrc(5) describes them.
 //!
-//! `a contact START STOP FROM TO RATE [CONFIDENCE]`, rate in byte/s, and `a range START STOP NODE NODE LIGHTTIME`, in seconds. A range
-//! whose first node has the smaller number holds in both directions, unless one in the other direction is given, too. Times are
-//! `+SECONDS` from the reference time, or `yyyy/mm/dd-hh:mm:ss`, which are counted from the earliest day of the file; a file has
-//! one kind or the other. If the light time changes during a contact, the contact is divided there. Other commands are ignored.
+//! `a contact START STOP FROM TO RATE [CONFIDENCE]`, rate in byte/s, and `a range START STOP NODE
+//! NODE LIGHTTIME`, in seconds. A range whose first node has the smaller number holds in both
+//! directions, unless one in the other direction is given, too. Times are `+SECONDS` from the
+//! reference time, or `yyyy/mm/dd-hh:mm:ss`, which are counted from the earliest day of the file; a
+//! file has one kind or the other. If the light time changes during a contact, the contact is
+//! divided there. Other commands are ignored.
 
 use super::Content;
 use crate::contacts::number::{nanoseconds, rate, BitRate};
@@ -11,7 +13,7 @@ use crate::contacts::{Entry, Wrong};
 use bentpipe_core::{Span, Time};
 use std::collections::BTreeMap;
 
-/// Whether a line adds a contact or a range.
+/// Returns true if a line adds a contact or a range.
 pub(super) fn is_command(line: &str) -> bool {
     let mut words = line.split_whitespace();
     words.next() == Some("a") && matches!(words.next(), Some("contact" | "range"))
@@ -26,7 +28,7 @@ struct Interval {
 }
 
 struct Times {
-    /// The kind of times that the file uses, as a line has shown.
+    /// The kind of times in the file, with the line that showed it.
     relative: Option<(bool, usize)>,
     /// Midnight of the earliest day, in seconds.
     reference: u64,
@@ -90,7 +92,7 @@ fn interval(line: usize, words: &[&str], times: &mut Times) -> Result<Interval, 
         Ok::<_, String>(number.to_string())
     };
     let (start, end) = (times.read(line, words[2])?, times.read(line, words[3])?);
-    // A contact that does not end after its start is left to those who refuse or skip such contacts.
+    // A contact that does not end after its start is left to callers, which refuse or skip it.
     if end <= start && words[1] == "range" {
         return Err(format!(
             "ends at {} and starts at {}; allowed: an end after its start",
@@ -128,7 +130,7 @@ impl Times {
     }
 }
 
-/// Midnight of a date, in seconds since the year 0 of the proleptic Gregorian calendar.
+/// Returns midnight of a date, in seconds since the year 0 of the proleptic Gregorian calendar.
 fn day(text: &str) -> Option<u64> {
     let date = text.split_once('-')?.0;
     let mut parts = date.split('/').map(|part| part.parse::<u64>().ok());
@@ -148,7 +150,7 @@ fn day(text: &str) -> Option<u64> {
 /// The ranges from one node to another, in the order of the file.
 type Pairs<'a> = BTreeMap<(&'a str, &'a str), Vec<&'a (Interval, u64)>>;
 
-/// Adds ranges in the same direction that overlap and give different light times.
+/// Adds errors for ranges in the same direction that overlap and give different light times.
 fn disagreements(ranges: &[(Interval, u64)], wrong: &mut Vec<Wrong>) {
     let mut pairs = Pairs::new();
     for range in ranges {
@@ -168,7 +170,7 @@ fn disagreements(ranges: &[(Interval, u64)], wrong: &mut Vec<Wrong>) {
     }
 }
 
-/// The contact, divided where its light time changes.
+/// Returns the contact, divided where its light time changes.
 fn divide(contact: &Interval, rate: BitRate, pairs: &Pairs<'_>) -> Result<Vec<Entry>, String> {
     let (from, to) = (contact.from.as_str(), contact.to.as_str());
     let smaller_first = to.parse::<u64>().ok() < from.parse::<u64>().ok();

@@ -1,6 +1,7 @@
 //! Plans in JSON: ours and those of HDTN.
 //!
-//! Values are kept as their source text ([`RawValue`]), so that numbers are read exactly and each has its line.
+//! Values are kept as their source text ([`RawValue`]), so that numbers are read exactly and each
+//! has its line.
 
 use super::{Content, Lines};
 use crate::contacts::{number, Entry, Wrong};
@@ -11,7 +12,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The keys of a contact, with other names for the same, and those that may be missing.
+/// The keys of a contact with their alternative names, including those that may be missing.
 const KEYS: [(&str, &[&str]); 7] = [
     ("id", &["contact"]),
     ("src", &["source"]),
@@ -25,7 +26,7 @@ const KEYS: [(&str, &[&str]); 7] = [
 /// A key of HDTN's older plans that repeats the receiver.
 const FINAL: &str = "finalDestination";
 
-/// An object as pairs in their order, none lost.
+/// An object as pairs in their order, including duplicates.
 struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Object<'de> {
@@ -127,7 +128,7 @@ impl<'a> Lines<'a> {
         named.collect()
     }
 
-    /// The contact of an object, unless something is wrong with it.
+    /// Returns the contact of an object, unless it has errors.
     fn entry(
         &self,
         whole: &RawValue,
@@ -177,7 +178,8 @@ impl<'a> Lines<'a> {
         };
         let from = read(1, &node_name);
         let to = read(2, &node_name);
-        // HDTN's older plans repeat the receiver. Another node would restrict the bundles of the contact.
+        // HDTN's older plans repeat the receiver. A different node there would restrict the bundles
+        // of the contact.
         if let (Some((_, value)), Some(to)) = (pairs.iter().find(|(key, _)| key == FINAL), &to) {
             let text = value.get();
             if node_name(FINAL, text).as_ref() != Ok(to) {
@@ -217,7 +219,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The name of a node, given as a number or a text.
+/// Returns the name of a node, given as a number or a text.
 fn node_name(what: &str, text: &str) -> Result<String, String> {
     let name = match text.parse::<u64>() {
         Ok(number) => number.to_string(),

@@ -1,5 +1,6 @@
-//! Contact graph routing: each bundle takes the route of the known plan that arrives first (CCSDS 734.3-B-1, Schedule-Aware Bundle
-//! Routing; [`crate::routing::contact_graph`] has the equations and the deviations).
+//! Contact graph routing: each bundle takes the route of the known plan that arrives first (CCSDS
+//! 734.3-B-1, Schedule-Aware Bundle Routing; [`crate::routing::contact_graph`] has the equations
+//! and the deviations).
 
 use super::{Planning, Router, Routing, Waiting};
 use crate::contacts::{Contact, Node, Plan};
@@ -22,7 +23,7 @@ impl Routing for ContactGraph {
 
 struct Planners {
     search: Search,
-    /// By node.
+    /// Planners by node.
     planners: Vec<Planner>,
 }
 

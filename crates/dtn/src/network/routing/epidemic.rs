@@ -1,8 +1,10 @@
-//! Epidemic routing: whoever meets a node that has no copy gives it one.
+//! Epidemic routing: a node gives a copy to every node that it meets and that has none.
 //!
-//! Source: A. Vahdat and D. Becker, "Epidemic routing for partially connected ad hoc networks", Duke University, CS-2000-06, 2000.
+//! Source: A. Vahdat and D. Becker, "Epidemic routing for partially connected ad hoc networks",
+//! Duke University, CS-2000-06, 2000.
 //!
-//! **Deviations.** Nodes know without an exchange of summary vectors which bundles the other has had, and copies have no limit of hops.
+//! **Deviations.** Nodes know which bundles the other has had without exchanging summary vectors,
+//! and copies have no limit of hops.
 
 use super::{Copying, Router, Routing};
 use crate::contacts::{Node, Plan};

@@ -1,8 +1,10 @@
-//! Routings of bundles: the choice of the next node. Each routing is a file of this folder and a line of the list below.
+//! Routings of bundles: the choice of the next node. Each routing is a file of this folder and a
+//! line of the list below.
 //!
-//! A routing is one of two kinds. One that [plans](Planning) decides for each bundle that a node stores over which contact of the known
-//! plan it leaves. One that [copies](Copying) decides at each meeting of two nodes which bundles the neighbour gets as well; a bundle
-//! that meets its destination is always handed over.
+//! A routing is one of two kinds. One that [plans](Planning) decides over which contact of the
+//! known plan each stored bundle leaves. One that [copies](Copying) decides at each meeting of two
+//! nodes which bundles the neighbour gets, too; a bundle that meets its destination is always
+//! handed over.
 
 pub mod contact_graph;
 pub mod epidemic;
@@ -18,11 +20,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Declares the routings that scenarios can name: the doc comment is what the reference says of the name, and the closure makes the
-/// routing.
+/// Declares the routings that scenarios can name. The doc comment becomes the description in the
+/// reference, and the closure creates the routing.
 macro_rules! routings {
     ($($(#[$meta:meta])* $name:ident => $routing:expr,)+) => {
-        /// The rule by which a node chooses to whom it gives a bundle.
+        /// The rule by which a node chooses the nodes to which it gives a bundle.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         #[schemars(rename = "BundleRouting")]
@@ -34,7 +36,7 @@ macro_rules! routings {
             /// All methods, in the order of the list.
             pub const ALL: &'static [Method] = &[$(Method::$name),+];
 
-            /// The routing of this name.
+            /// Returns the routing of this name.
             pub fn routing(self, keys: &Keys) -> Arc<dyn Routing> {
                 match self {
                     $(Method::$name => Arc::new(made($routing, keys)),)+
@@ -48,10 +50,10 @@ routings! {
     /// Contact graph routing (CCSDS 734.3).
     #[default]
     ContactGraph => |_| contact_graph::ContactGraph,
-    /// A copy to everyone who has none.
+    /// A copy for each node that a carrier meets and that has none.
     Epidemic => |_| epidemic::Epidemic,
-    /// A given number of copies, half of which are handed over at each meeting; a last copy waits for the destination
-    /// (Spyropoulos, Psounis and Raghavendra, 2005).
+    /// A given number of copies, half of which are handed over at each meeting; a last copy waits
+    /// for the destination (Spyropoulos, Psounis and Raghavendra, 2005).
     SprayAndWait => |keys| spray_and_wait::SprayAndWait { copies: keys.copies },
     /// PRoPHET (RFC 6693), with its default parameters.
     Prophet => |_| prophet::Prophet::default(),
@@ -70,19 +72,19 @@ pub struct Keys {
 
 /// A routing and its parameters.
 pub trait Routing: Debug + Send + Sync {
-    /// The routing at the nodes of a network that know this plan.
+    /// Returns the routing at the nodes of a network with this known plan.
     fn router(&self, known: &Plan) -> Router;
 }
 
-/// A routing at work in a network.
+/// A routing in operation in a network.
 pub enum Router {
-    /// It decides for each bundle over which contact it leaves.
+    /// A routing that decides for each bundle over which contact it leaves.
     Planning(Box<dyn Planning>),
-    /// It decides at each meeting which bundles the neighbour gets.
+    /// A routing that decides at each meeting which bundles the neighbour gets.
     Copying(Box<dyn Copying>),
 }
 
-/// A bundle that a node wants to send.
+/// A bundle that a node is to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting<'a> {
     /// Time of the decision.
@@ -93,7 +95,7 @@ pub struct Waiting<'a> {
     pub number: u64,
     /// The bundle.
     pub bundle: &'a Bundle,
-    /// Bytes that sending it takes.
+    /// Bytes to transmit for it.
     pub bytes: u64,
     /// Time at which the bundle expires.
     pub expires: Time,
@@ -101,21 +103,23 @@ pub struct Waiting<'a> {
 
 /// A routing that decides for each bundle over which known contact it leaves.
 pub trait Planning: Send {
-    /// The contact over which a bundle is to leave, if there is any.
+    /// Returns the contact over which a bundle is to leave, if there is one.
     fn choose(&mut self, known: &Plan, waiting: &Waiting<'_>) -> Option<Contact>;
 
-    /// Takes the bundles at a node for which no contact was chosen, and which leave as soon as this neighbour is there.
+    /// Takes the bundles at a node for which no contact was chosen, and which leave as soon as this
+    /// neighbour is there.
     fn waiting_for(&mut self, _node: Node, _neighbour: Node) -> Vec<u64> {
         Vec::new()
     }
 
-    /// The first contact of a bundle's route has sent it.
+    /// Notes that the first contact of a bundle's route has sent it.
     fn departed(&mut self, _bundle: u64, _node: Node) {}
 
-    /// A node has no more to do with a bundle. What it has promised to contacts of others stays promised if it was sent.
+    /// Releases the state of a bundle that its node no longer holds. Volume already promised on
+    /// later contacts stays promised if the bundle was sent.
     fn release(&mut self, _bundle: u64, _node: Node) {}
 
-    /// The number of searches for routes so far.
+    /// Returns the number of searches for routes so far.
     fn searches(&self) -> u64 {
         0
     }
@@ -123,43 +127,44 @@ pub trait Planning: Send {
 
 /// A routing that decides at each meeting which bundles the neighbour gets.
 pub trait Copying: Send {
-    /// Two nodes meet: the first sees the second.
+    /// Notes that two nodes meet: the first sees the second.
     fn met(&mut self, _now: Time, _node: Node, _other: Node) {}
 
-    /// A bundle has entered the network.
+    /// Notes that a bundle has entered the network.
     fn created(&mut self, _bundle: u64, _from: Node) {}
 
-    /// Whether a neighbour that has no copy of a bundle to `to` should get one from a node that has.
+    /// Returns true if a neighbour that has no copy of a bundle to `to` should get one from a node
+    /// that has.
     fn wants(&self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool;
 
-    /// A copy is on its way to a neighbour, and the node keeps one.
+    /// Notes that a copy is on its way to a neighbour, and that the node keeps one.
     fn copied(&mut self, _bundle: u64, _node: Node, _neighbour: Node) {}
 
-    /// The last copy of a bundle has ended.
+    /// Notes that the last copy of a bundle has ended.
     fn ended(&mut self, _bundle: u64) {}
 }
 
 impl Router {
-    /// Whether it plans.
+    /// Returns true if the routing plans.
     pub fn plans(&self) -> bool {
         matches!(self, Router::Planning(_))
     }
 
-    /// See [`Planning::departed`]; nothing to one that copies.
+    /// Passes the call to [`Planning::departed`]; without effect if it copies.
     pub fn departed(&mut self, bundle: u64, node: Node) {
         if let Router::Planning(router) = self {
             router.departed(bundle, node);
         }
     }
 
-    /// See [`Planning::release`]; nothing to one that copies.
+    /// Passes the call to [`Planning::release`]; without effect if it copies.
     pub fn release(&mut self, bundle: u64, node: Node) {
         if let Router::Planning(router) = self {
             router.release(bundle, node);
         }
     }
 
-    /// See [`Planning::searches`]; none of one that copies.
+    /// Returns [`Planning::searches`]; 0 if it copies.
     pub fn searches(&self) -> u64 {
         match self {
             Router::Planning(router) => router.searches(),
@@ -167,21 +172,21 @@ impl Router {
         }
     }
 
-    /// See [`Copying::created`]; nothing to one that plans.
+    /// Passes the call to [`Copying::created`]; without effect if it plans.
     pub fn created(&mut self, bundle: u64, from: Node) {
         if let Router::Copying(router) = self {
             router.created(bundle, from);
         }
     }
 
-    /// See [`Copying::ended`]; nothing to one that plans.
+    /// Passes the call to [`Copying::ended`]; without effect if it plans.
     pub fn ended(&mut self, bundle: u64) {
         if let Router::Copying(router) = self {
             router.ended(bundle);
         }
     }
 
-    /// Whether a neighbour that has no copy should get one, the destination in any case.
+    /// Returns true if a neighbour without a copy should get one; always true for the destination.
     pub fn wants(&self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
         match self {
             Router::Copying(router) => neighbour == to || router.wants(bundle, node, neighbour, to),
@@ -189,7 +194,8 @@ impl Router {
         }
     }
 
-    /// A copy is on its way to a neighbour. Returns whether the node keeps one: not if it plans, nor if that was the destination.
+    /// Notes that a copy is on its way to a neighbour. Returns true if the node keeps one: not if
+    /// the routing plans, and not if the neighbour is the destination.
     pub fn keeps(&mut self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
         match self {
             Router::Copying(router) if neighbour != to => {

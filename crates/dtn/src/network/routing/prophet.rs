@@ -1,20 +1,24 @@
-//! PRoPHET: a node gives a copy to a neighbour that is likelier to meet the destination.
+//! PRoPHET: a node gives a copy to a neighbour that is more likely to meet the destination.
 //!
-//! Each node A has a delivery predictability P(A,B) for every node B, 0 at first. When A meets B, in this order (RFC 6693, section
-//! 2.1.2; `old` is the value before):
+//! Each node A has a delivery predictability P(A,B) for every node B, 0 at first. When A meets B,
+//! in this order (RFC 6693, section 2.1.2; `old` is the value before):
 //!
-//! - Both age what they have: P(A,X) = P(A,X)old gamma^K, with K units of time since the last ageing (Eq. 2).
-//! - A encounters B: P(A,B) = P(A,B)old + (1 - delta - P(A,B)old) P_encounter (Eq. 1), where P_encounter is P_encounter_max times
-//!   min(1, t / I_typ) after a time t since they met before, so that a short interruption of a contact counts little. At their
-//!   first meeting it is P_encounter_first.
-//! - A learns whom B meets, for every node C but itself: P(A,C) = max(P(A,C)old, P(A,B) P(B,C) beta) (Eq. 3).
+//! - Both age their values: P(A,X) = P(A,X)old gamma^K, with K units of time since the last ageing
+//!   (Eq. 2).
+//! - A encounters B: P(A,B) = P(A,B)old + (1 - delta - P(A,B)old) P_encounter (Eq. 1). P_encounter
+//!   is P_encounter_max times min(1, t / I_typ) at a time t after their last meeting, so a short
+//!   interruption of a contact counts little. At their first meeting it is P_encounter_first.
+//! - A learns whom B meets, for every node C except A: P(A,C) = max(P(A,C)old, P(A,B) P(B,C) beta)
+//!   (Eq. 3).
 //!
-//! A gives a bundle to D to B if P(B,D) > P(A,D): the forwarding strategy GRTR (section 3.6). Parameters are those of section 3.3.
+//! A gives B a bundle for D if P(B,D) > P(A,D): the forwarding strategy GRTR (section 3.6).
+//! Parameters are those of section 3.3.
 //!
-//! **Deviations.** delta is 0 rather than 0.01, so that P may come as close to 1 as it likes. No predictability is too small to be
-//! kept (P_first_threshold is 0): two nodes meet for the first time only once, and a first meeting does not make smaller what was
-//! learned from others. Nodes know each other's predictabilities without an exchange of messages. A meeting is the beginning of
-//! a contact, in its direction only.
+//! **Deviations.** delta is 0 rather than 0.01, so P may come arbitrarily close to 1. No
+//! predictability is too small to be kept (P_first_threshold is 0): two nodes meet for the first
+//! time only once, and a first meeting does not reduce what was learned from others. Nodes know
+//! each other's predictabilities without exchanging messages. A meeting is the start of a contact,
+//! in its direction only.
 
 use super::{Copying, Router, Routing};
 use crate::contacts::{Node, Plan};
@@ -28,13 +32,13 @@ pub struct Prophet {
     pub encounter: f64,
     /// P_encounter_first.
     pub first: f64,
-    /// beta, for what the neighbour can reach.
+    /// beta, for nodes that the neighbour can reach.
     pub transitive: f64,
     /// gamma, for each unit of time.
     pub ageing: f64,
     /// The unit of time.
     pub unit: Span,
-    /// I_typ, the typical time between meetings, within which a further meeting counts less.
+    /// I_typ, the typical time between meetings; an earlier meeting counts less.
     pub interval: Span,
 }
 
@@ -65,16 +69,16 @@ impl Routing for Prophet {
 
 struct Predictabilities {
     parameters: Prophet,
-    /// P of each node for others.
+    /// P of each node for the others.
     of: Vec<BTreeMap<Node, f64>>,
-    /// When those of each node were aged.
+    /// Times of the last ageing of each node's values.
     aged: Vec<Time>,
-    /// When two nodes met.
+    /// Times of the last meetings of two nodes.
     met: BTreeMap<(Node, Node), Time>,
 }
 
 impl Predictabilities {
-    /// Eq. 2.
+    /// Ages the values of a node (Eq. 2).
     fn age(&mut self, now: Time, node: Node) {
         let place = node.0 as usize;
         let units = now.since(self.aged[place]).as_secs_f64() / self.parameters.unit.as_secs_f64();
@@ -123,7 +127,8 @@ impl Copying for Predictabilities {
 mod tests {
     use super::*;
 
-    /// Meetings by hand: seconds, who sees whom, and the predictabilities of the first for all three nodes afterwards.
+    /// Meetings by hand: seconds, the two nodes, and the predictabilities of the first for all
+    /// three nodes afterwards.
     #[test]
     fn predictabilities_are_those_of_the_equations() {
         let mut nodes = Predictabilities {
@@ -133,11 +138,13 @@ mod tests {
             met: BTreeMap::new(),
         };
         let gamma = |seconds| 0.999_f64.powi(seconds);
-        // P(0,1) at 1000 s, half of the typical interval after the first meeting: Eq. 2, then Eq. 1.
+        // P(0,1) at 1000 s, half of the typical interval after the first meeting: Eq. 2, then Eq.
+        // 1.
         let again = 0.5 * gamma(900) + (1.0 - 0.5 * gamma(900)) * 0.7 * 0.5;
         // At 4600 s, later than that interval.
         let late = again * gamma(3600) + (1.0 - again * gamma(3600)) * 0.7;
-        // P(1,2) is 0.5 at first. What 0 learns from it at 1000 s is less than what it has from 100 s, and at 4600 s more.
+        // P(1,2) is 0.5 at first. At 1000 s, 0 learns less from it than it has from 100 s, and at
+        // 4600 s more.
         assert!(again < 0.5 && late > 0.5);
         for (seconds, node, other, expected) in [
             (0, 1, 2, [0.0, 0.0, 0.5]),
@@ -151,7 +158,7 @@ mod tests {
                 assert!((found - expected).abs() < 1e-12, "{seconds} s: {found}, not {expected}");
             }
         }
-        // 1 is likelier to meet 2 than 0 is, and 2 has met nobody.
+        // 1 is more likely to meet 2 than 0 is, and 2 has met nobody.
         let wants = |node, neighbour| nodes.wants(0, Node(node), Node(neighbour), Node(2));
         assert!(wants(0, 1) && !wants(1, 0) && !wants(0, 2));
     }

@@ -1,16 +1,19 @@
-//! Binary spray and wait: a bundle begins with L copies at its source. A node that has n > 1 of them hands floor(n / 2) over to a
-//! neighbour without any and keeps ceil(n / 2); a node with one copy waits for the destination.
+//! Binary spray and wait: a bundle begins with L copies at its source. A node with n > 1 of them
+//! gives floor(n / 2) to a neighbour without any and keeps ceil(n / 2); a node with one copy waits
+//! for the destination.
 //!
-//! Source: T. Spyropoulos, K. Psounis, C. S. Raghavendra, "Spray and wait: an efficient routing scheme for intermittently connected
-//! mobile networks", WDTN 2005, section 3.2 (definition 3.2, binary spray and wait).
+//! Source: T. Spyropoulos, K. Psounis, C. S. Raghavendra, "Spray and wait: an efficient routing
+//! scheme for intermittently connected mobile networks", WDTN 2005, section 3.2 (definition 3.2,
+//! binary spray and wait).
 //!
-//! **Deviation.** Copies are counted by the network: those of a bundle that is lost on its way, or that a node drops, are gone.
+//! **Deviation.** The network counts copies: those of a bundle that is lost on its way, or that a
+//! node drops, are lost, too.
 
 use super::{Copying, Router, Routing};
 use crate::contacts::{Node, Plan};
 use std::collections::BTreeMap;
 
-/// So many copies, half of which are handed over at a meeting.
+/// The routing: L copies, half of which are handed over at a meeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SprayAndWait {
     /// Copies of a bundle, L.
@@ -25,7 +28,7 @@ impl Routing for SprayAndWait {
 
 struct Spray {
     of_bundle: u32,
-    /// Copies that a node has, by bundle and node.
+    /// Number of copies at a node, by bundle and node.
     copies: BTreeMap<(u64, Node), u32>,
 }
 

@@ -1,10 +1,11 @@
-//! Static routing: a table says the neighbour for each destination, and a bundle leaves in the next contact with it that has room.
+//! Static routing: a table contains the neighbour for each destination, and a bundle leaves in the
+//! next contact with it that has room.
 
 use super::{Planning, Router, Routing, Waiting};
 use crate::contacts::{Contact, Node, Plan};
 use std::collections::BTreeMap;
 
-/// For each node (first) and destination (second) the neighbour.
+/// The neighbour for each node (first) and destination (second).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Static(pub BTreeMap<(u32, u32), u32>);
 

@@ -1,4 +1,5 @@
-//! What programs write, and what they read in place of the machine's: files in the folder `commands` of a run.
+//! Output of programs, and files that replace the machine's for them: files in the folder
+//! `commands` of a run.
 
 use super::program::Program;
 use super::Planned;
@@ -14,23 +15,23 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Folder of a run for the output of its programs.
+/// Folder for the output of a run's programs.
 const FOLDER: &str = "commands";
 const HOSTS: &str = "/etc/hosts";
-/// More output than this is not looked through.
+/// Maximum size of an output that is parsed, in bytes.
 const READ: u64 = 64 << 20;
-/// Longest part of a flow's name in the name of a file.
+/// Maximum length of a flow's name in the name of a file.
 const LONGEST: usize = 100;
 
 /// The files of a run's programs.
 pub struct Files {
     out: PathBuf,
-    /// Flow, end, and the name of its files without their suffix.
+    /// Flow, end, and the name of its files without suffix.
     stems: Vec<(String, End, String)>,
 }
 
 impl Files {
-    /// Makes the folder, empty, and the list of hosts in it.
+    /// Creates the folder, empty, and the list of hosts in it.
     pub fn new(out: &Path, hosts: &[LiveHost], planned: &[Planned]) -> Result<Files, Error> {
         let mut files = Files { out: out.to_owned(), stems: Vec::new() };
         if planned.is_empty() {
@@ -65,13 +66,13 @@ impl Files {
         &found.expect("every program has its files").2
     }
 
-    /// Names of what a program writes, in the folder of the run.
+    /// Returns the names of a program's output files, relative to the folder of the run.
     pub fn names(&self, planned: &Planned) -> (String, String) {
         let stem = self.stem(planned);
         (format!("{FOLDER}/{stem}.stdout"), format!("{FOLDER}/{stem}.stderr"))
     }
 
-    /// A program that writes to its files.
+    /// Returns a program with its output files.
     pub fn program(&self, planned: &Planned, host: &LiveHost) -> Result<Program, Error> {
         let (stdout, stderr) = self.names(planned);
         let open = |name: &str| create(&self.out.join(name)).doing(format!("writing {name}"));
@@ -87,7 +88,7 @@ impl Files {
         Ok(Program { guest: Guest { command, files }, namespace })
     }
 
-    /// What a program has written, if that is text and not too much.
+    /// Returns a program's output, if it is text and not too large.
     pub fn output(&self, planned: &Planned) -> Option<String> {
         let file = File::open(self.out.join(self.names(planned).0)).ok()?;
         let mut text = String::new();
@@ -96,7 +97,7 @@ impl Files {
     }
 }
 
-/// A new file in the place of an earlier run's; never one to which a link leads.
+/// Creates a file in place of an earlier run's, without following links.
 fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -105,7 +106,7 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)
 }
 
-/// A flow's name as that of a file.
+/// Returns a flow's name as a file name.
 fn stem(flow: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let stem: String = flow.chars().take(LONGEST).map(safe).collect();
@@ -116,7 +117,7 @@ fn stem(flow: &str) -> String {
     }
 }
 
-/// Whether a node's name is one of a host too (RFC 1123, and the underscore).
+/// Returns true if a node's name is a valid host name (RFC 1123, and the underscore).
 fn is_host_name(name: &str) -> bool {
     let safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());

@@ -1,11 +1,11 @@
-//! What iperf3 says of itself with `-J`: its JSON document, as iperf 3.1 to 3.19 write it.
+//! The results of iperf3 with `-J`: its JSON document, as written by iperf 3.1 to 3.19.
 
 use serde_json::Value;
 
-/// What it measured. NaN stands for what it does not say.
+/// The measured values of iperf3. NaN for values that it does not report.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Whether data went from the flow's destination to its source (`-R`).
+    /// True if data was sent from the flow's destination to its source (`-R`).
     pub reverse: bool,
     sent_bytes: f64,
     delivered_bytes: f64,
@@ -13,7 +13,7 @@ pub struct Measured {
     retransmissions: f64,
     /// Smallest, mean and largest round-trip time in seconds.
     rtt: [f64; 3],
-    /// For how long it measured what arrived, in seconds.
+    /// Duration of the measurement of arrivals, in seconds.
     seconds: f64,
 }
 
@@ -32,8 +32,8 @@ impl Default for Measured {
     }
 }
 
-/// Reads the output of a client: one direction, or both of a test that had both (`--bidir`). Nothing when it is something
-/// else, or when iperf3 failed before it measured.
+/// Reads the output of a client: one direction, or both of a bidirectional test (`--bidir`).
+/// Returns nothing if it is something else, or if iperf3 failed before it measured.
 pub fn read(text: &str) -> Vec<Measured> {
     let Ok(document) = serde_json::from_str::<Value>(text) else { return Vec::new() };
     let version = document.pointer("/start/version").and_then(Value::as_str);
@@ -55,12 +55,12 @@ fn number(value: &Value, path: &str) -> f64 {
     value.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN)
 }
 
-/// What the sums with this ending say.
+/// Returns the values of the sums with this ending.
 fn direction(end: &Value, ending: &str, reverse: bool) -> Measured {
     let sum = |name: &str| end.get(format!("{name}{ending}")).unwrap_or(&Value::Null);
     let (sent, received) = (sum("sum_sent"), sum("sum_received"));
     let streams = end.get("streams").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    // Microseconds, and 0 where the sender is at the other end.
+    // Microseconds, and 0 if the sender is at the other end.
     let rtts = |key: &str| -> Vec<f64> {
         let path = format!("/sender/{key}");
         streams.iter().map(|stream| number(stream, &path)).filter(|rtt| !reverse && *rtt > 0.0).collect()
@@ -75,14 +75,14 @@ fn direction(end: &Value, ending: &str, reverse: bool) -> Measured {
         reverse,
         sent_bytes: number(sent, "/bytes"),
         delivered_bytes: number(received, "/bytes"),
-        // Of UDP: those that a receiver counts are those that it knows to have been sent.
+        // UDP packets: those that a receiver counts are those that it knows to have been sent.
         packets: [number(sent, "/packets"), number(received, "/packets") - number(received, "/lost_packets")],
         retransmissions: number(sent, "/retransmits"),
         rtt: rtt.map(|microseconds| microseconds / 1e6),
         seconds: number(received, "/seconds"),
     };
     match end.get("sum") {
-        // Versions before 3.12 have one sum for UDP: what was sent, and how much of it was lost.
+        // Versions before 3.12 have one sum for UDP: packets sent, and the lost ones among them.
         Some(sum) if received.is_null() => {
             let (packets, lost) = (number(sum, "/packets"), number(sum, "/lost_packets"));
             let share = if packets > 0.0 { (packets - lost) / packets } else { 0.0 };
@@ -99,7 +99,7 @@ fn direction(end: &Value, ending: &str, reverse: bool) -> Measured {
 }
 
 impl Measured {
-    /// The row of the flow's source, started and completed then.
+    /// Returns the row of the flow's source, with its start and its completion.
     pub fn source(&self, start: f64, completed: f64) -> [f64; 14] {
         let none = f64::NAN;
         let [min, mean, max] = self.rtt;
@@ -121,8 +121,9 @@ impl Measured {
         ]
     }
 
-    /// The row of its destination. The last delivery is counted from the program's start, without what iperf3 talks before
-    /// and after its measurement, so that the goodput of the results is that of iperf3.
+    /// Returns the row of the flow's destination. The last delivery counts from the program's
+    /// start, without iperf3's set-up before and exchange after the measurement, so that the
+    /// goodput of the results equals that of iperf3.
     pub fn destination(&self, start: f64) -> [f64; 6] {
         let none = f64::NAN;
         [self.delivered_bytes, self.packets[1], start + self.seconds, none, none, none]
@@ -162,7 +163,8 @@ mod tests {
 
     #[test]
     fn datagrams_are_counted_where_they_arrive() {
-        // Of a run with -u -R over a full queue, iperf 3.12: 69 were still on their way when the receiver stopped.
+        // From a run with -u -R over a full queue, iperf 3.12: 69 packets were still in flight when
+        // the receiver stopped.
         let sums = json!({
             "sum": {"seconds": 3.000063, "bytes": 3020740, "lost_packets": 740, "packets": 2069},
             "sum_sent": {"seconds": 3.020252, "bytes": 3020740, "lost_packets": 0, "packets": 2069},

@@ -1,5 +1,5 @@
-//! Programs as flows: those that a scenario names, at hosts of its emulation. They run only where that was allowed, and
-//! nothing of them outlives the run.
+//! Programs as flows: programs that a scenario names, at hosts of its emulation. They run only if
+//! allowed, and none survives the run.
 
 mod files;
 mod iperf3;
@@ -19,25 +19,25 @@ use program::{Ended, Program, Started};
 use serde_json::{json, Value};
 use std::path::Path;
 
-/// The programs that a scenario runs at its hosts.
+/// The programs that run at a scenario's hosts.
 pub struct Commands {
     waiting: Vec<(Planned, Program)>,
     running: Vec<(Planned, Started)>,
     files: Files,
 }
 
-/// The programs of a run, all of which have ended.
+/// The programs of a run after all of them have ended.
 pub struct Done {
     programs: Vec<(Planned, Ended)>,
     files: Files,
 }
 
 impl Commands {
-    /// Makes ready what is `planned`, with its output in the folder of the run at `out`, and starts the servers. Waits for
-    /// each until it listens, or has had the time.
+    /// Prepares the `planned` programs, with output in the folder of the run at `out`, and starts
+    /// the servers. Waits for each server until it listens, or until a time limit.
     ///
     /// # Errors
-    /// The output cannot be written, or a server cannot be started.
+    /// Returns an error if the output cannot be written, or if a server cannot be started.
     pub fn prepare(planned: Vec<Planned>, hosts: &[LiveHost], out: &Path) -> Result<Commands, Error> {
         let mut commands =
             Commands { waiting: Vec::new(), running: Vec::new(), files: Files::new(out, hosts, &planned)? };
@@ -59,7 +59,7 @@ impl Commands {
     /// Starts the other programs, each at the start time of its flow.
     ///
     /// # Errors
-    /// There is no thread left.
+    /// Returns an error if there are no more threads.
     pub fn start(&mut self, clock: Clock) -> Result<(), Error> {
         for (planned, program) in self.waiting.drain(..) {
             let started = program.start_at(clock, planned.start).doing("starting a thread for a command")?;
@@ -68,7 +68,7 @@ impl Commands {
         Ok(())
     }
 
-    /// Ends those that still run: SIGTERM, a second later SIGKILL.
+    /// Ends the programs that still run: SIGTERM, and a second later SIGKILL.
     pub fn finish(mut self, clock: Clock) -> Done {
         for (_, started) in &self.running {
             started.stop();
@@ -81,7 +81,8 @@ impl Commands {
 }
 
 impl Done {
-    /// Writes the rows of their flows: what iperf3 says of itself with `-J`, and otherwise when they began and ended.
+    /// Writes the rows of their flows: iperf3's own results from `-J`, otherwise the times of start
+    /// and end.
     pub fn report(&self, report: &mut Report) {
         for (planned, ended) in self.programs.iter().filter(|(planned, _)| planned.end == End::Source) {
             let measured = self.files.output(planned).map(|text| iperf3::read(&text)).unwrap_or_default();
@@ -105,7 +106,7 @@ impl Done {
         }
     }
 
-    /// What became of each, for the provenance.
+    /// Returns the outcome of each program, for the provenance.
     pub fn notes(&self) -> Vec<Value> {
         let time = |time: Option<Time>| time.map(Time::as_secs_f64);
         let note = |(planned, ended): &(Planned, Ended)| {

@@ -1,4 +1,4 @@
-//! Which programs a scenario names, known before anything is started.
+//! The programs that a scenario names, known before anything is started.
 
 use crate::flows::traffic::flows;
 use bentpipe_core::address::{self, Plan};
@@ -12,20 +12,20 @@ use std::collections::BTreeMap;
 /// A program that a flow of the scenario runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// Name of the flow that the program is.
+    /// Name of the program's flow.
     pub flow: String,
-    /// Name of the host at which it runs.
+    /// Name of the host on which it runs.
     pub host: String,
-    /// Which end of the flow that is: what serves is at its destination.
+    /// End of the flow at which it runs: servers run at the destination.
     pub end: End,
-    /// Program and arguments, as the kernel gets them.
+    /// Program and arguments, as passed to the kernel.
     pub argv: Vec<String>,
     /// Time of the run at which the program starts.
     pub start: Time,
 }
 
 impl Planned {
-    /// Program and arguments to be read by people: nothing in a word can pass for something else.
+    /// Returns program and arguments as text, unambiguous for readers.
     pub fn shown(&self) -> String {
         let plain = |word: &str| {
             !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c))
@@ -35,7 +35,7 @@ impl Planned {
     }
 }
 
-/// The programs of `scenario`, in the order of its flows; what serves comes before what asks.
+/// Returns the programs of `scenario`, in the order of its flows, with servers before clients.
 pub fn plan(scenario: &Scenario) -> Vec<Planned> {
     if !flows(scenario).any(|(_, flow)| flow.is_command()) {
         return Vec::new();

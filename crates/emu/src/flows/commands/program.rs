@@ -1,4 +1,4 @@
-//! One program, in a thread of its own that starts it, waits for it and ends it.
+//! A program, with its own thread that starts it, waits for it and ends it.
 
 use crate::clock::{monotonic, sleep_until, Clock};
 use crate::host::namespace::Namespace;
@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-/// How often it is looked whether a program has ended.
+/// Interval of the checks if a program has ended.
 const LOOK: Span = Span::from_millis(10);
-/// How long a program has to end by itself after SIGTERM.
+/// Time for a program to end by itself after SIGTERM.
 const GRACE: Span = Span::from_millis(1000);
-/// How long a server has to listen.
+/// Time limit for a server to listen.
 const LISTEN: Span = Span::from_millis(2000);
 
 /// A program that is ready to start.
@@ -26,13 +26,13 @@ pub struct Program {
     pub namespace: Namespace,
 }
 
-/// A program that runs, or is about to. It ends with this value.
+/// A program that is running or about to start. It ends when this value is dropped.
 pub struct Started {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Course>>,
 }
 
-/// When it started and ended, in nanoseconds of the monotonic clock, and how.
+/// Start and end in nanoseconds of the monotonic clock, and the manner of the end.
 struct Course {
     started: Option<u64>,
     ended: Option<u64>,
@@ -42,18 +42,19 @@ struct Course {
 
 /// A program that has ended.
 pub struct Ended {
-    /// When it was started, if it was.
+    /// Time at which the program was started, if it was.
     pub started: Option<Time>,
-    /// Time at which the program ended by itself; `None` if it was ended.
+    /// Time at which the program ended by itself; `None` if it was stopped.
     pub at: Option<Time>,
-    /// Its exit code, or 128 and the number of the signal that killed it; `None` when it was ended with the run.
+    /// Its exit code, or 128 plus the number of the signal that killed it; `None` if it was stopped
+    /// with the run.
     pub code: Option<i32>,
-    /// Reason for which the program could not be started, if it could not.
+    /// Reason for which the program could not be started, if any.
     pub failure: Option<String>,
 }
 
 impl Ended {
-    /// Returns how the program ended, in words.
+    /// Returns the outcome of the program, in words.
     pub fn outcome(&self) -> String {
         match (&self.failure, self.started, self.code) {
             (Some(failure), ..) => format!("could not be started: {failure}"),
@@ -65,7 +66,7 @@ impl Ended {
 }
 
 impl Program {
-    /// Starts it at once and waits until something listens that did not before, or until it has had the time.
+    /// Starts the program at once and waits until a new socket listens, or until a time limit.
     pub fn listening(self) -> io::Result<Started> {
         let host = self.namespace.again()?;
         let before = host.within(listeners)?;
@@ -123,7 +124,8 @@ impl Program {
     }
 }
 
-/// To the program and all that it started in its group; the child is not yet waited for, so its number is its own.
+/// Sends a signal to the program and everything that it started in its group. The child has not
+/// been waited for, so its number is still its own.
 fn signal(child: &Child, signal: Signal) {
     let _ = killpg(Pid::from_raw(child.id() as i32), signal);
 }
@@ -162,7 +164,8 @@ impl Drop for Started {
     }
 }
 
-/// How many sockets of this thread's namespace wait for others: TCP in state LISTEN, and UDP without a peer.
+/// Returns the number of listening sockets of this thread's namespace: TCP in state LISTEN, and UDP
+/// without a peer.
 fn listeners() -> usize {
     let count = |protocol: &str, state: &str| {
         let table = read_to_string(format!("/proc/thread-self/net/{protocol}")).unwrap_or_default();

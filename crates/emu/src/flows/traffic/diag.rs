@@ -1,5 +1,6 @@
-//! Asks for the state of a TCP connection by sock_diag(7). The answer has what getsockopt(TCP_INFO) says, but question and answer are
-//! messages of a socket, so that a ring can exchange them in the call that writes a packet.
+//! Queries of the state of a TCP connection by sock_diag(7). The answer is that of
+//! getsockopt(TCP_INFO), but question and answer are messages of a socket, so a ring can exchange
+//! them in the call that writes a packet.
 
 use super::info::Info;
 use crate::host::netlink::{attribute, message, Attributes, HEADER};
@@ -9,28 +10,29 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
 
-/// Bytes of `struct inet_diag_msg`, with which an answer begins; attributes follow.
+/// Size of `struct inet_diag_msg`, with which an answer begins, in bytes; attributes follow.
 const MESSAGE: usize = 72;
 /// The type of questions and answers (<linux/sock_diag.h>).
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 /// State of a listening socket (<net/tcp_states.h>).
 const LISTEN: u8 = 10;
-/// The attribute that is a `struct tcp_info` (<linux/inet_diag.h>).
+/// Attribute that contains a `struct tcp_info` (<linux/inet_diag.h>).
 const INET_DIAG_INFO: u16 = 2;
 
-/// Opens the socket by which connections of this thread's namespace are asked for.
+/// Opens the socket for queries about connections of this thread's namespace.
 ///
 /// # Errors
-/// The kernel has no netlink, or there is no file descriptor left.
+/// Returns an error if the kernel has no netlink, or if there are no more file descriptors.
 pub fn open() -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     Ok(socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkSockDiag)?)
 }
 
-/// The question for the connection of a socket with the address `local` to `remote`.
+/// Returns the question about the connection from `local` to `remote`.
 pub fn question(local: SocketAddrV4, remote: SocketAddrV4) -> [u8; QUESTION] {
-    // inet_diag_req_v2: family, protocol, attributes wanted, padding, states, and an inet_diag_sockid of ports, addresses of 16
-    // bytes, interface, and a cookie, where all ones are any.
+    // inet_diag_req_v2: family, protocol, requested attributes, padding, states, and an
+    // inet_diag_sockid of ports, addresses of 16 bytes, interface, and a cookie, where all ones
+    // match any.
     let mut header = [0; QUESTION - HEADER];
     let mut put = |at: usize, value: &[u8]| header[at..at + value.len()].copy_from_slice(value);
     put(0, &[libc::AF_INET as u8, libc::IPPROTO_TCP as u8, 1 << (INET_DIAG_INFO - 1), 0]);
@@ -44,7 +46,8 @@ pub fn question(local: SocketAddrV4, remote: SocketAddrV4) -> [u8; QUESTION] {
     message.try_into().expect("it has this length")
 }
 
-/// The state in an answer; `None` if it says that there is no such connection, or tells of the socket that listens for it.
+/// Returns the state in an answer; `None` if there is no such connection, or if the answer is about
+/// the listening socket.
 pub fn answered(answer: &[u8]) -> Option<Info> {
     let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
     if kind != SOCK_DIAG_BY_FAMILY || *answer.get(HEADER + 1)? == LISTEN {
@@ -87,7 +90,7 @@ mod tests {
         let own = Info::of(stream.as_fd()).unwrap();
         assert_eq!((told.state(), told.cwnd(), told.srtt()), (own.state(), own.cwnd(), own.srtt()));
         assert_eq!(told.row(true).map(f64::to_bits), own.row(true).map(f64::to_bits));
-        // The other end of the connection is another one, and with another port there is none.
+        // The other end is a different connection, and there is none with another port.
         assert!(ask(remote, local).is_some());
         assert!(ask(local, SocketAddrV4::new(*remote.ip(), 1)).is_none());
         // A reset leaves neither end, but the socket that listens.

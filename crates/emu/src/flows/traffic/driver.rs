@@ -15,28 +15,29 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// How often TCP_INFO is asked where the kernel gives no log of acknowledgments.
+/// Interval of queries of TCP_INFO if the kernel provides no log of acknowledgments.
 const POLL: Span = Span::from_millis(10);
-/// Time between two questions to one connection for each that there is, so that asking takes a few percent of the time.
+/// Additional interval of the queries per connection, so that queries take a few percent of the
+/// time.
 const POLL_EACH: Span = Span::from_micros(50);
-/// Longest time in which nobody looks whether to stop.
+/// Maximum time between checks if the run must stop.
 const LOOK: Span = Span::from_millis(50);
-/// How often in a run in virtual time somebody looks, where time costs nothing and looking does.
+/// Number of such checks in a run in virtual time, where time costs nothing but checks do.
 const LOOKS: u64 = 200;
-/// Timers that are served before sockets get their turn.
+/// Maximum number of timers served before sockets get their turn.
 const TURN: usize = 1024;
 const TIMER: u64 = u64::MAX;
-/// What sockets report because of packets that have come.
+/// Events of sockets that arriving packets cause.
 const OF_PACKETS: EpollFlags = EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT).union(EpollFlags::EPOLLRDHUP);
 
-/// What runs the ends of flows.
+/// The driver of the ends of flows.
 pub(super) struct Driver {
     clock: Clock,
     epoll: Epoll,
     rows: Rows,
     scratch: Vec<u8>,
     pub late: Lateness,
-    /// The ends that asked to be woken, by time.
+    /// The requested wakes of the ends, by time.
     due: Wakes,
     polls: bool,
     exact: Option<Exact>,
@@ -44,10 +45,11 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// For so many ends, until `end`. It `polls` where the kernel has no log, and has `exact` where time stands still.
+    /// Creates a driver for this many ends, until `end`. With `polls` it queries connections,
+    /// because the kernel has no log; `exact` is for virtual time.
     ///
     /// # Errors
-    /// No file descriptors are left.
+    /// Returns an error if there are no more file descriptors.
     pub fn new(
         clock: Clock,
         handle: &Handle,
@@ -72,11 +74,11 @@ impl Driver {
         })
     }
 
-    /// Runs until `end`, or until `stop` says so.
+    /// Runs until `end`, or until `stop` returns true.
     pub fn run(&mut self, ends: &mut [Ending], end: Time, stop: &dyn Fn() -> bool) -> io::Result<()> {
         let timer =
             TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        // Edges: an expiry wakes once and need not be read.
+        // Edge-triggered: an expiry wakes once and need not be read.
         self.epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         self.begin(ends)?;
         let mut events = [EpollEvent::empty(); 256];
@@ -118,7 +120,7 @@ impl Driver {
         }
     }
 
-    /// Watches what is open before the first connection, and waits for time zero.
+    /// Watches the sockets that are open before the first connection, and waits for time zero.
     fn begin(&mut self, ends: &[Ending]) -> io::Result<()> {
         for (number, Ending { endpoint, traces, .. }) in ends.iter().enumerate() {
             let watched = match endpoint {
@@ -131,13 +133,14 @@ impl Driver {
             self.schedule(number, endpoint);
         }
         if self.clock.timing() == Timing::Real {
-            // Before it the clock says zero too, and a SYN would wait for the network's time to begin.
+            // Before time zero the clock reads zero, and a SYN would wait for the network's time to
+            // begin.
             self.clock.wait_for_zero();
         }
         Ok(())
     }
 
-    /// Does what is due, at most [`TURN`] times.
+    /// Serves the due timers, at most [`TURN`].
     fn wake_due(&mut self, ends: &mut [Ending]) -> io::Result<()> {
         for _ in 0..TURN {
             let Some((_, number)) = self.due.first().filter(|(time, _)| *time <= self.clock.now()) else {
@@ -148,14 +151,14 @@ impl Driver {
         Ok(())
     }
 
-    /// Sleeps until something is ready or it is time for the `alarm`, and tells the clock what woke it. Returns the number of
-    /// events.
+    /// Sleeps until something is ready or until the `alarm`, and informs the clock of the cause.
+    /// Returns the number of events.
     fn wait(&mut self, events: &mut [EpollEvent], alarm: Time) -> io::Result<usize> {
         let ready = match self.epoll.wait(events, EpollTimeout::NONE) {
             Err(nix::errno::Errno::EINTR) => 0,
             other => other?,
         };
-        // What sockets report of their own accord comes with an error's flag.
+        // Reports that sockets send by themselves come with an error's flag.
         let passed_on = |event: &EpollEvent| event.data() != TIMER && (OF_PACKETS.contains(event.events()));
         if ready == 1 && events[0].data() == TIMER {
             self.clock.woken_at(alarm);
@@ -167,7 +170,7 @@ impl Driver {
         Ok(ready)
     }
 
-    /// Something is ready on a connection of an end, or without one what is due is to be done.
+    /// Handles a ready connection of an end, or without one its due timers.
     fn call(&mut self, number: usize, end: &mut Ending, ready: Option<(u16, EpollFlags)>) -> io::Result<()> {
         let clock = self.clock;
         let Ending { endpoint, traces, .. } = end;
@@ -204,8 +207,9 @@ impl Driver {
         }
     }
 
-    /// The trace `tcp` and the statistics of senders, from what the kernel says when asked; returns how often it was. As
-    /// with the log, there is a row only where something has been acknowledged or has timed out.
+    /// Writes rows of the trace `tcp` and the statistics of senders from queries of the kernel.
+    /// Returns the number of queries. As with the log, a row is written only after an
+    /// acknowledgment or a time-out.
     fn poll(&mut self, ends: &mut [Ending], now: Time) -> u64 {
         let mut asked = 0;
         for Ending { endpoint, asked: of_end, .. } in ends {

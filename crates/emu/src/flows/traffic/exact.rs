@@ -1,13 +1,15 @@
-//! The trace `tcp` where time stands still while processors work: whatever moment the kernel is asked at is the moment at
-//! which something happened. So the engine's thread asks with TCP_INFO each time it has handed a sender a packet, and when one
-//! sends after a silence, and has a row for each acknowledgment that changes something and for each time-out, without any
-//! program in the kernel.
+//! The trace `tcp` in virtual time: the moment of a query is the moment of the event, because time
+//! stands still while processors work. The engine's thread therefore queries TCP_INFO whenever it
+//! has written a packet to a sender, and when one sends after a silence. The result is a row for
+//! each acknowledgment that changes something and for each time-out, without a program in the
+//! kernel.
 //!
-//! It also discards the data that comes for applications that only count it ([`Watched::discard`]). One system call of the
-//! engine's thread then writes the packet and empties the receiving socket, and no other thread wakes.
+//! The thread also discards arriving data for applications that only count it
+//! ([`Watched::discard`]). One system call of the engine's thread then writes the packet and
+//! empties the receiving socket, and no other thread wakes.
 //!
-//! The kernel does not say what a round-trip time was, only what became of the smoothed one, srtt. By equation 2.3 of RFC
-//! 6298 with alpha = 1/8, the sample was 8 srtt' - 7 srtt, to within 7 us of rounding.
+//! The kernel does not report round-trip times, only the smoothed one, srtt. By equation 2.3 of RFC
+//! 6298 with alpha = 1/8, the sample was 8 srtt' - 7 srtt, within 7 us of rounding.
 
 use super::diag::{answered, question};
 use super::info::Info;
@@ -25,42 +27,42 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Silence after which a packet may be sent because of a time-out, which is no shorter than 200 ms.
+/// Silence after which a packet may result from a time-out, which is at least 200 ms.
 const SILENCE: Span = Span::from_millis(150);
 
-/// Place of `rtt` and of `timeouts` in a row of the trace `tcp`.
+/// Indices of `rtt` and `timeouts` in a row of the trace `tcp`.
 const RTT: usize = 2;
 const TIMEOUTS: usize = 10;
 
-/// A connection, as it was when it was last asked.
+/// The state of a connection at its last query.
 struct Asked {
-    /// `None` when it has been closed.
+    /// Socket; `None` after it was closed.
     socket: Option<OwnedFd>,
     question: [u8; QUESTION],
-    /// Whether it was opened from here.
+    /// True if the connection was opened from here.
     opened: bool,
     seen: Seen,
-    /// Whether it has sent data.
+    /// True if the connection has sent data.
     sends: bool,
-    /// Whether it has sent its end. A socket that has closed has no answer to a question.
+    /// True if the connection has sent its end. A closed socket does not answer queries.
     ends: bool,
-    /// Whether the engine's thread discards what comes.
+    /// True if the engine's thread discards arriving data.
     discards: bool,
     asked: Time,
     acknowledged: u64,
     srtt: u32,
     variation: u32,
-    /// Window, retransmissions, and segments that are selectively acknowledged.
+    /// Window, retransmissions, and number of SACKed segments.
     state: (u32, u64, u32),
-    /// Time-outs without progress between them, as the kernel counts, and all.
+    /// Consecutive time-outs without progress, as the kernel counts them, and all time-outs.
     in_a_row: u8,
     timeouts: u64,
 }
 
-/// Where a packet is seen: at the host of this node, and its flow.
+/// The place of a packet: the host of this node, and its flow.
 type Place = (NodeId, FlowId);
 
-/// The connections of a run, which the driver adds and the engine's thread asks.
+/// The connections of a run, which the driver adds and the engine's thread queries.
 #[derive(Clone, Default)]
 pub struct Exact {
     inner: Arc<Mutex<Inner>>,
@@ -69,28 +71,29 @@ pub struct Exact {
 #[derive(Default)]
 struct Inner {
     connections: BTreeMap<Sockets, Asked>,
-    /// Which they are, by the packets to and from them.
+    /// The connections, by the packets to and from them.
     places: BTreeMap<Place, Sockets>,
-    /// Sockets by which the connections of a node can be asked.
+    /// Sockets for queries about the connections of a node.
     asking: BTreeMap<NodeId, OwnedFd>,
-    /// Whether the engine's thread can discard data, and what it has discarded, by socket.
+    /// True if the engine's thread can discard data, and the discarded data by socket.
     can_discard: bool,
     sinks: BTreeMap<RawFd, Sink>,
     statistics: Statistics,
-    /// Where the packet is seen about which the last question is, and its connection, if that has been closed meanwhile.
+    /// Place of the packet of the last query, and its connection, if that has been closed in the
+    /// meantime.
     questioned: Option<Place>,
     closed: Option<(Place, Asked)>,
 }
 
-/// A socket whose data the engine's thread discards.
+/// A socket whose arriving data the engine's thread discards.
 struct Sink {
-    /// The trace `delivery`, if it is recorded, and the bytes in its last row.
+    /// Probe of the trace `delivery`, if it is recorded, and the bytes in its last row.
     probe: Option<Probe>,
     delivered: u64,
     discarded: Arc<Discarded>,
 }
 
-/// The data of a connection that the engine's thread has discarded.
+/// The discarded data of a connection.
 #[derive(Debug, Default)]
 pub struct Discarded {
     bytes: AtomicU64,
@@ -98,7 +101,7 @@ pub struct Discarded {
 }
 
 impl Discarded {
-    /// Number of bytes, and when the last of them came; `None` before the first.
+    /// Returns the number of bytes, and the time of the last ones; `None` before the first.
     pub fn total(&self) -> Option<(u64, Time)> {
         let bytes = self.bytes.load(Ordering::Relaxed);
         (bytes > 0).then(|| (bytes, Time::from_nanos(self.last.load(Ordering::Relaxed))))
@@ -115,8 +118,9 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Makes the engine's thread discard the data that comes from now on, after `delivered` bytes, with a row of `probe` for each
-    /// time. Nobody else has to read the socket then. Returns `None` where the thread cannot.
+    /// Makes the engine's thread discard the data that arrives from now on, after `delivered`
+    /// bytes, with a row of `probe` for each time. Nobody else needs to read the socket then.
+    /// Returns `None` if the thread does not support it.
     pub fn discard(&self, probe: Option<Probe>, delivered: u64) -> Option<Arc<Discarded>> {
         let mut inner = lock(&self.inner);
         let Inner { connections, can_discard: true, sinks, .. } = &mut *inner else { return None };
@@ -124,7 +128,8 @@ impl Watched {
         asked.discards = true;
         let discarded = Arc::new(Discarded::default());
         let sink = Sink { probe, delivered, discarded: Arc::clone(&discarded) };
-        // It stays there when the connection has ended: the ring may not have told all yet.
+        // It remains there after the end of the connection: the ring may not have reported
+        // everything yet.
         sinks.insert(asked.socket.as_ref()?.as_raw_fd(), sink);
         Some(discarded)
     }
@@ -138,7 +143,7 @@ impl Drop for Watched {
         for place in places {
             inner.places.remove(&place);
         }
-        // It was asked before, and its answer may come only now.
+        // It was queried before, and its answer may arrive only now.
         if let Some(place) = inner.questioned.filter(|place| places.contains(place)) {
             inner.closed = asked.map(|asked| (place, Asked { socket: None, ..asked }));
         }
@@ -157,10 +162,10 @@ fn places((local, remote): Sockets) -> [Place; 2] {
 }
 
 impl Exact {
-    /// Starts to query the connection of `socket`. `opened` tells whether it was opened at this end.
+    /// Starts to query the connection of `socket`; `opened` if it was opened at this end.
     ///
     /// # Errors
-    /// There is no file descriptor left.
+    /// Returns an error if there are no more file descriptors.
     pub fn watch(&self, socket: BorrowedFd<'_>, opened: bool, seen: Seen) -> io::Result<Watched> {
         let socket = socket.try_clone_to_owned()?;
         let local: SockaddrIn = getsockname(socket.as_raw_fd())?;
@@ -191,12 +196,13 @@ impl Exact {
         Ok(Watched { inner: Arc::clone(&self.inner), sockets })
     }
 
-    /// Asks the connections of the host of `node` by this socket ([`diag`](super::diag)), together with the packet's write.
+    /// Uses this socket for queries about the connections of the host of `node`
+    /// ([`diag`](super::diag)), together with the packet's write.
     pub fn ask_by(&self, node: NodeId, socket: OwnedFd) {
         lock(&self.inner).asking.insert(node, socket);
     }
 
-    /// What was seen of the senders.
+    /// Returns the statistics of the senders.
     pub fn finish(&self) -> Statistics {
         std::mem::take(&mut lock(&self.inner).statistics)
     }
@@ -211,7 +217,7 @@ impl Observer for Exact {
         let mut inner = lock(&self.inner);
         let sockets = inner.places.get(&(node, flow));
         let look = match sockets.and_then(|sockets| inner.connections.get(sockets)) {
-            // Without data to take, to receive would take the socket's error from whoever waits for it.
+            // Without data, the receive call would take the socket's error from its owner.
             Some(Asked { discards: true, socket: Some(socket), .. }) if frame::has_data(packet) => {
                 Look::Discard(socket.as_raw_fd())
             }
@@ -258,7 +264,8 @@ impl Observer for Exact {
 }
 
 impl Inner {
-    /// Asks the connection whose packet is at `place`, if it is `worth` it, or takes what it has `told`.
+    /// Queries the connection of the packet at `place` if that is `worth` it, or takes the answer
+    /// in `told`.
     fn ask(
         &mut self,
         place: Place,
@@ -284,9 +291,9 @@ impl Inner {
         (asked.srtt, asked.variation) = (info.srtt(), info.variation());
         let state = (info.cwnd(), info.retransmissions(), info.sacked());
         let advanced = acknowledged > asked.acknowledged;
-        // The kernel takes a sample from what arrived for the first time.
+        // The kernel takes a sample from data that arrived for the first time.
         let arrived = info.sacked() > asked.state.2 || advanced && info.is_undisturbed();
-        // Duplicate acknowledgments change what is measured, the window and what is sent again.
+        // Duplicate acknowledgments change the measurements, the window and the retransmissions.
         if !advanced && timed_out == 0 && before == (asked.srtt, asked.variation) && state == asked.state {
             return;
         }
@@ -308,9 +315,9 @@ impl Inner {
     }
 }
 
-/// The round-trip time that made the smoothed one and its variation what they are now. There may have been none: the
-/// kernel takes no sample from what was sent more than once, so where nothing has changed there was one only if something has
-/// `arrived` for the first time.
+/// Returns the round-trip time sample that changed the smoothed time and its variation to their
+/// present values. There may be none: the kernel takes no sample from retransmitted data, so
+/// unchanged values imply a sample only if new data has `arrived`.
 fn sample((srtt, variation): (u32, u32), info: &Info, arrived: bool) -> Option<Span> {
     if srtt == 0 {
         return Some(Span::from_micros(info.srtt().into()));

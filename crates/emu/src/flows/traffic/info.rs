@@ -1,13 +1,14 @@
-//! What getsockopt(TCP_INFO) says: `struct tcp_info` of <linux/tcp.h>, whose members never move.
+//! The contents of getsockopt(TCP_INFO): `struct tcp_info` of <linux/tcp.h>, whose members never
+//! move.
 
 use crate::sys::socket;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Slow-start threshold of a connection that has none yet, in segments (Linux' TCP_INFINITE_SSTHRESH).
+/// Slow-start threshold before its first value, in segments (Linux' TCP_INFINITE_SSTHRESH).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// A connection as the kernel sees it.
+/// The kernel's state of a connection.
 pub struct Info {
     bytes: [u8; 512],
     length: usize,
@@ -20,14 +21,14 @@ impl Info {
         Ok(Info { bytes, length })
     }
 
-    /// The state that a `struct tcp_info` holds.
+    /// Returns the state in a `struct tcp_info`.
     pub fn from_bytes(info: &[u8]) -> Info {
         let (mut bytes, length) = ([0; 512], info.len().min(512));
         bytes[..length].copy_from_slice(&info[..length]);
         Info { bytes, length }
     }
 
-    /// Zero for what this kernel does not say.
+    /// Returns a word at an offset; zero beyond the size that this kernel provides.
     fn word(&self, offset: usize) -> u32 {
         match self.bytes.get(offset..offset + 4) {
             Some(bytes) if offset + 4 <= self.length => {
@@ -41,19 +42,19 @@ impl Info {
         u64::from(self.word(offset)) | u64::from(self.word(offset + 4)) << 32
     }
 
-    /// The connection's state, numbered as the kernel does: 1 ESTABLISHED, 4 FIN-WAIT-1, ...
+    /// Returns the connection's state, with the kernel's numbers: 1 ESTABLISHED, 4 FIN-WAIT-1, ...
     pub fn state(&self) -> u8 {
         self.bytes[0]
     }
 
-    /// The connection's state, numbered as in the table `tcp_connection`. One that has closed first is CLOSED, since its
-    /// TIME-WAIT is not the socket's any more.
+    /// Returns the connection's state, with the numbers of the table `tcp_connection`. The end that
+    /// closed first is CLOSED, because its TIME-WAIT no longer belongs to the socket.
     pub fn state_of_rfc9293(&self) -> u8 {
         const NUMBERS: [u8; 12] = [0, 4, 2, 3, 5, 6, 8, 0, 9, 10, 1, 7];
         NUMBERS.get(usize::from(self.state())).copied().unwrap_or(0)
     }
 
-    /// Whether all that was sent, FIN included, is acknowledged.
+    /// Returns true if all that was sent, FIN included, is acknowledged.
     pub fn is_done(&self) -> bool {
         const FIN_WAIT_2: u8 = 5;
         const TIME_WAIT: u8 = 6;
@@ -61,7 +62,7 @@ impl Info {
         matches!(self.state(), FIN_WAIT_2 | TIME_WAIT | CLOSED)
     }
 
-    /// Bytes that were handed over and not yet sent.
+    /// Returns the number of bytes handed over and not yet sent.
     pub fn unsent(&self) -> u32 {
         self.word(144)
     }
@@ -81,43 +82,44 @@ impl Info {
         self.word(100).into()
     }
 
-    /// Retransmission time-outs; `None` before Linux 6.7.
+    /// Returns the number of retransmission time-outs; `None` before Linux 6.7.
     pub fn timeouts(&self) -> Option<u64> {
         let count = u16::from_ne_bytes([self.bytes[240], self.bytes[241]]);
         (self.length >= 244).then(|| count.into())
     }
 
-    /// Returns the bytes of payload sent, without retransmissions.
+    /// Returns the number of payload bytes sent, without retransmissions.
     pub fn sent_bytes(&self) -> u64 {
         self.long(200).saturating_sub(self.long(208))
     }
 
-    /// Smoothed round-trip time in microseconds; zero before the first sample.
+    /// Returns the smoothed round-trip time in microseconds; zero before the first sample.
     pub fn srtt(&self) -> u32 {
         self.word(68)
     }
 
-    /// Variation of the round-trip time in microseconds.
+    /// Returns the variation of the round-trip time in microseconds.
     pub fn variation(&self) -> u32 {
         self.word(72)
     }
 
-    /// Retransmission time-outs since something was last acknowledged.
+    /// Returns the number of retransmission time-outs since the last acknowledgment of data.
     pub fn timeouts_in_a_row(&self) -> u8 {
         self.bytes[2]
     }
 
-    /// Returns the number of segments that are selectively acknowledged (RFC 2018).
+    /// Returns the number of SACKed segments (RFC 2018).
     pub fn sacked(&self) -> u32 {
         self.word(28)
     }
 
-    /// Whether the sender is neither in recovery nor near it.
+    /// Returns true if the sender is neither in recovery nor near it.
     pub fn is_undisturbed(&self) -> bool {
         self.bytes[1] == 0
     }
 
-    /// Least round-trip time of the last five minutes in microseconds; `None` before the first sample.
+    /// Returns the minimum round-trip time of the last five minutes in microseconds; `None` before
+    /// the first sample.
     pub fn min_rtt(&self) -> Option<u32> {
         Some(self.word(148)).filter(|rtt| *rtt != u32::MAX)
     }
@@ -127,22 +129,24 @@ impl Info {
         self.word(80)
     }
 
-    /// Slow-start threshold in segments; `None` while it is infinite.
+    /// Returns the slow-start threshold in segments; `None` while it is infinite.
     pub fn ssthresh(&self) -> Option<u32> {
         Some(self.word(76)).filter(|threshold| *threshold < INFINITE_SSTHRESH)
     }
 
-    /// Retransmission time-out in microseconds, back-off included.
+    /// Returns the retransmission time-out in microseconds, back-off included.
     pub fn rto(&self) -> u32 {
         self.word(8)
     }
 
-    /// Payload acknowledged. The kernel also counts the FIN, and the SYN of who `opened` the connection.
+    /// Returns the acknowledged payload. The kernel also counts the FIN, and the SYN of the end
+    /// that `opened` the connection.
     pub fn acknowledged(&self, opened: bool) -> u64 {
         self.long(120).saturating_sub(opened.into()).min(self.sent_bytes())
     }
 
-    /// The values of a row of the trace `tcp`. There is no `rtt`: the kernel keeps only what became of the samples.
+    /// Returns the values of a row of the trace `tcp`. `rtt` is missing: the kernel keeps only the
+    /// smoothed value.
     pub fn row(&self, opened: bool) -> [f64; 12] {
         let seconds = |offset| f64::from(self.word(offset)) / 1e6;
         let in_flight = (self.word(24) + self.word(36)).saturating_sub(self.word(28) + self.word(32));

@@ -1,16 +1,17 @@
-//! Room for the sockets of many flows.
+//! Limits on open files for the sockets of many flows.
 
 use crate::error::{Doing, Error};
 use nix::errno::Errno;
 use nix::sys::resource::{getrlimit, setrlimit, Resource};
 
-/// Files that a run opens besides the sockets of its flows, at most: interfaces are open already.
+/// Maximum number of files that a run opens in addition to the sockets of its flows; interfaces are
+/// already open.
 const SPARE: u64 = 64;
 
-/// Lets this process open so many more files, if its limit can be raised to that.
+/// Raises this process's limit of open files by `files`, if necessary.
 ///
 /// # Errors
-/// It cannot.
+/// Returns an error if the limit cannot be raised.
 pub fn make_room(files: u64) -> Result<(), Error> {
     let doing = "looking at the limit of open files";
     let open = std::fs::read_dir("/proc/self/fd").doing(doing)?.count() as u64;

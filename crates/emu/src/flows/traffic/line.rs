@@ -1,8 +1,8 @@
-//! One of a flow's connections over the kernel's TCP. What happens to it is kept as events until they are asked for.
+//! A connection of a flow over the kernel's TCP. Its events are stored until they are requested.
 //!
-//! A direction is closed when all of it has been sent once, not when it was handed over: from then on the kernel does not
-//! log acknowledgments. That moment, and the one at which all is acknowledged, the kernel reports itself, by stamps in the
-//! socket's error queue.
+//! A direction is closed when all of its data has been sent once, not when it was handed over:
+//! after that the kernel no longer logs acknowledgments. The kernel reports that moment, and the
+//! one at which everything is acknowledged, by stamps in the socket's error queue.
 
 use super::exact::{Discarded, Watched};
 use super::info::Info;
@@ -23,21 +23,22 @@ use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-/// How often a socket is asked whether everything is sent or acknowledged, should it not say so.
+/// Interval of the checks if everything is sent or acknowledged, in case the kernel does not report
+/// it.
 const LOOK: Span = Span::from_millis(200);
-/// Time in which a segment that the kernel has reported is counted as sent.
+/// Time in which a segment that the kernel has reported counts as sent.
 const SOON: Span = Span::from_millis(1);
-/// Bytes taken or given in one call.
+/// Number of bytes read or written in one call.
 const CHUNK: usize = 256 << 10;
 
-/// The other end has closed its direction, or the connection is no more.
+/// Events of a closed direction, or of the end of the connection.
 const ENDS: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).union(EpollFlags::EPOLLERR);
 
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// Nothing has happened yet.
+    /// No events so far.
     Closed,
     Connecting,
     Open,
@@ -45,48 +46,49 @@ enum Phase {
     Ended,
 }
 
-/// One connection of an end, over a socket.
+/// A connection of an end, over a socket.
 pub struct Line {
     pub number: u16,
-    /// Before the socket, which it holds too.
+    /// State of queries; the field is before the socket, which it also holds.
     watched: Option<Watched>,
     socket: OwnedFd,
     remote: SocketAddrV4,
     phase: Phase,
-    /// Still to be handed to the socket; `u64::MAX` for a stream without end.
+    /// Bytes still to be handed to the socket; `u64::MAX` for an endless stream.
     to_send: u64,
-    /// Whether the application is to hear when all is acknowledged.
+    /// True if the application must be informed when everything is acknowledged.
     drains: bool,
-    /// Whether this direction is to be closed when all is acknowledged, and whether it is.
+    /// True if this direction must be closed when everything is acknowledged, and true once it is
+    /// closed.
     closes: bool,
     shut: bool,
-    /// Whether the kernel was asked for reports, and whether one has come since the last look.
+    /// True if the kernel was asked for reports, and true if one has arrived since the last check.
     reports: bool,
     reported: bool,
     peer_closed: bool,
-    /// The receive window that is to be set once more when data has come.
+    /// Receive window to set again when data has arrived.
     window: Option<i32>,
     look: Time,
     events: VecDeque<(Time, Event)>,
     pub probes: Probes,
-    /// When it was opened, and when all that was sent on it and its end was acknowledged.
+    /// Time of opening, and time at which all data and the end were acknowledged.
     pub start: Option<Time>,
     pub completed: Option<Time>,
-    /// Bytes of payload that this end has taken, whether its application does nothing when there are more, and those that the
-    /// engine's thread discards since then.
+    /// Payload bytes that this end has read, flag of an application that ignores further data, and
+    /// the data that the engine's thread has discarded since.
     delivered: u64,
     only_counts: bool,
     pub discarded: Option<Arc<Discarded>>,
     pub last: Option<Info>,
-    /// Number in the table `tcp_connection`, and words.
+    /// Number in the table `tcp_connection`, and description.
     pub failure: Option<(u8, String)>,
-    /// What the trace `tcp` was told last.
+    /// Last values of the trace `tcp`.
     pub traced: Option<[f64; 12]>,
 }
 
 impl Line {
-    /// Over a socket that is open, if it was accepted, or that is still to be connected to `remote`. The application `only_counts`
-    /// data that comes if it does nothing then.
+    /// Creates a connection over an accepted, open socket, or over a socket to connect to `remote`.
+    /// An application that `only_counts` arriving data ignores its events.
     pub fn new(
         number: u16,
         socket: OwnedFd,
@@ -124,12 +126,12 @@ impl Line {
         }
     }
 
-    /// Returns when [`look`](Self::look) is to be called.
+    /// Returns the time of the next call of [`look`](Self::look).
     pub fn next_look(&self) -> Time {
         self.look
     }
 
-    /// What the application should hear next, and when it happened.
+    /// Returns the next event for the application and its time, if any.
     pub fn next_event(&mut self) -> Option<(Time, Event)> {
         self.events.pop_front()
     }
@@ -138,7 +140,7 @@ impl Line {
         self.events.push_back((now, event));
     }
 
-    /// Looks whether all that was handed over has arrived.
+    /// Checks if all data handed over has arrived.
     pub fn look(&mut self, now: Time) -> io::Result<()> {
         self.look = Time::MAX;
         if self.phase != Phase::Open || self.to_send > 0 || !(self.drains || self.closes) {
@@ -157,7 +159,7 @@ impl Line {
                 self.shut = true;
                 shutdown(self.socket.as_raw_fd(), Shutdown::Write)?;
             } else if std::mem::take(&mut self.reported) {
-                // Perhaps the last byte is on its way to the interface at this moment.
+                // The last byte may be on its way to the interface at this moment.
                 self.look = now + SOON;
                 return Ok(());
             }
@@ -170,7 +172,7 @@ impl Line {
         Ok(())
     }
 
-    /// The socket is ready for something, as `flags` say.
+    /// Handles the events `flags` of the socket.
     pub fn ready(&mut self, flags: EpollFlags, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         match self.phase {
             Phase::Connecting => match getsockopt(&self.socket, sockopt::SocketError)? {
@@ -202,7 +204,7 @@ impl Line {
         Ok(())
     }
 
-    /// Takes what the kernel reported, so that it can wake this end again.
+    /// Reads the kernel's reports, so that further ones can wake this end.
     fn empty_reports(&mut self, scratch: &mut [u8]) {
         let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
         while recv(self.socket.as_raw_fd(), scratch, flags).is_ok() {
@@ -224,7 +226,7 @@ impl Line {
         self.tell(now, Event::Failed);
     }
 
-    /// Keeps what the kernel knows of the connection, which goes with it.
+    /// Keeps the kernel's state of the connection, which is lost with the socket.
     fn end(&mut self) {
         self.last = Info::of(self.socket.as_fd()).ok();
         self.phase = Phase::Ended;
@@ -233,7 +235,7 @@ impl Line {
     }
 
     fn receive(&mut self, flags: EpollFlags, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
-        // A sender hears of room far more often than of data.
+        // A sender is informed of room far more often than of data.
         if flags == EpollFlags::EPOLLOUT {
             return Ok(());
         }
@@ -242,7 +244,7 @@ impl Line {
         let mut bytes = 0;
         let mut closed = false;
         loop {
-            // MSG_TRUNC: the kernel throws the bytes away instead of copying them.
+            // MSG_TRUNC: the kernel discards the bytes instead of copying them.
             match recv(self.socket.as_raw_fd(), watch.scratch, MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT) {
                 Ok(0) => {
                     closed = true;
@@ -250,7 +252,7 @@ impl Line {
                 }
                 Ok(count) => {
                     bytes += count as u64;
-                    // There was no more, and what comes now is another event.
+                    // There was no more data, and later data is another event.
                     if count < all && !ends {
                         break;
                     }
@@ -262,7 +264,8 @@ impl Line {
         let now = clock.now();
         if bytes > 0 {
             if let Some(window) = self.window.take() {
-                // The first full segment has the kernel compute the window anew from the size of the buffer.
+                // After the first full segment, the kernel recomputes the window from the size of
+                // the buffer.
                 set_tcp(self.socket.as_fd(), socket::TCP_WINDOW_CLAMP, window)?;
             }
             self.delivered += bytes;
@@ -309,16 +312,17 @@ impl Line {
         Ok(())
     }
 
-    /// Carries out what the application asks for.
+    /// Performs the actions of the application.
     pub fn act(&mut self, now: Time, actions: &Actions, watch: &Watch<'_>) -> io::Result<()> {
         if actions.send > 0 {
             self.to_send = self.to_send.saturating_add(actions.send);
             self.drains = actions.send != u64::MAX;
-            // That all has arrived, which the application has not heard yet, is not true any more.
+            // The application has not been informed that everything has arrived, and that is no
+            // longer true.
             self.events.retain(|(_, event)| *event != Event::MaySend);
         }
         if actions.stop {
-            // What the socket holds already is still sent.
+            // The data in the socket's buffer is still sent.
             self.to_send = 0;
         }
         if actions.close || actions.stop {
@@ -344,12 +348,12 @@ impl Line {
         Ok(())
     }
 
-    /// Returns whether both directions have ended.
+    /// Returns true if both directions have ended.
     pub fn has_ended(&self) -> bool {
         self.phase == Phase::Ended
     }
 
-    /// The connection as it is now; `None` before and after.
+    /// Returns the present state of the connection; `None` before and after it exists.
     pub fn info(&self) -> Option<Info> {
         match self.phase {
             Phase::Open => Info::of(self.socket.as_fd()).ok(),
@@ -357,8 +361,9 @@ impl Line {
         }
     }
 
-    /// The run is over: keeps what there is to say of the connection, and has the kernel forget what is still to be sent.
-    /// It would keep it for minutes otherwise, in memory that all connections of the machine share.
+    /// Records the final state at the end of the run, and makes the kernel discard unsent data.
+    /// Otherwise it would keep the data for minutes, in memory shared by all connections of the
+    /// machine.
     pub fn finish(&mut self) {
         if self.phase == Phase::Open {
             self.end();
@@ -366,7 +371,7 @@ impl Line {
         let _ = setsockopt(&self.socket, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 });
     }
 
-    /// Its state, numbered as in the table `tcp_connection`.
+    /// Returns the connection's state, with the numbers of the table `tcp_connection`.
     pub fn state(&self) -> u8 {
         match self.phase {
             Phase::Closed => 0,

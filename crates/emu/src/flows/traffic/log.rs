@@ -1,5 +1,5 @@
-//! What the kernel's TCP did, acknowledgment by acknowledgment, in a thread of its own: rows of the trace `tcp`, and the
-//! statistics of each sender.
+//! A log of the kernel's TCP, acknowledgment by acknowledgment, in a separate thread: rows of the
+//! trace `tcp`, and the statistics of each sender.
 
 use super::rows::Rows;
 use crate::clock::Clock;
@@ -13,13 +13,13 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Where a connection is seen: its own address and port, and the other end's.
+/// The sockets of a connection: its own address and port, and the other end's.
 pub type Sockets = (SocketAddr, SocketAddr);
 
-/// An end of a flow, for the log.
+/// An end of a flow, as seen by the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Its number and the connection's, by which the statistics are given.
+    /// Its number and the connection's, which identify the statistics.
     pub end: (usize, u16),
     /// The probe of its trace `tcp`.
     pub probe: Option<Probe>,
@@ -34,27 +34,29 @@ pub struct TcpLog {
 /// Statistics of the senders, by the numbers of their ends.
 #[derive(Default)]
 pub struct Statistics {
-    /// Round-trip times, retransmissions and time-outs.
+    /// Counters of the senders: round-trip times, retransmissions and time-outs.
     senders: BTreeMap<(usize, u16), SourceCounters>,
-    /// Events that found no room in the ring.
+    /// Number of events for which the ring had no room.
     pub lost: u64,
-    /// Rows with a threshold or window that no connection reaches, which an acknowledgment had not changed.
+    /// Number of rows with an impossible threshold or window that no acknowledgment had changed.
     pub absurd: u64,
-    /// Connections whose last row had such a one, with what was acknowledged at the first.
+    /// Connections whose last row had such a value, with the acknowledged position at the first
+    /// such row.
     suspects: BTreeMap<u64, u64>,
 }
 
-/// Segments from which on a threshold or a window is none that a connection reaches.
+/// Threshold or window from which on it is considered impossible, in segments.
 const ABSURD: u32 = 1 << 24;
 
 impl Statistics {
-    /// Those of a connection of an end.
+    /// Returns the statistics of a connection of an end.
     pub fn sender(&mut self, end: (usize, u16)) -> &mut SourceCounters {
         self.senders.entry(end).or_default()
     }
 
-    /// Takes note of a row's threshold and window. A skipped operation is repaired at the next acknowledgment: until then what it
-    /// has left may be there. A threshold with the highest bit set passes for an infinite one, but then the window shows it.
+    /// Checks a row's threshold and window. A skipped operation is repaired at the next
+    /// acknowledgment; until then its garbage may remain. A threshold with the highest bit set
+    /// passes for an infinite one, but then the window shows it.
     fn look(&mut self, socket: u64, row: &Row) {
         if row.cwnd.max(row.ssthresh.unwrap_or(0)) < ABSURD {
             self.suspects.remove(&socket);
@@ -63,7 +65,7 @@ impl Statistics {
         }
     }
 
-    /// Those of all connections of an end.
+    /// Removes and returns the statistics of all connections of an end.
     pub fn take(&mut self, end: usize) -> SourceCounters {
         let mut all = SourceCounters::default();
         self.senders.range((end, 0)..=(end, u16::MAX)).for_each(|(_, one)| all.merge(one));
@@ -71,10 +73,11 @@ impl Statistics {
     }
 }
 
-/// Starts the kernel's log of the connections in the namespaces with these inode numbers. This takes up to a second.
+/// Starts the kernel's log of the connections in the namespaces with these inode numbers. This
+/// takes up to a second.
 ///
 /// # Errors
-/// BPF cannot be used here; as a sentence.
+/// Returns the reason, as a sentence, if BPF cannot be used here.
 pub fn attach(namespaces: &[u64]) -> Result<Log, String> {
     bentpipe_bpf::available().map_err(|why| why.to_string())?;
     let namespaces: Vec<_> =
@@ -83,10 +86,10 @@ pub fn attach(namespaces: &[u64]) -> Result<Log, String> {
 }
 
 impl TcpLog {
-    /// Starts it for the connections `ends`.
+    /// Starts the log for the connections `ends`.
     ///
     /// # Errors
-    /// There is no thread left; as a sentence.
+    /// Returns an error, as a sentence, if there are no more threads.
     pub fn start(
         log: Log,
         ends: BTreeMap<Sockets, Seen>,
@@ -102,7 +105,7 @@ impl TcpLog {
         Ok(TcpLog { ending, thread })
     }
 
-    /// Ends it and gives what it has seen.
+    /// Ends the log and returns its statistics.
     pub fn finish(self) -> Statistics {
         self.ending.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -129,7 +132,7 @@ impl Reader {
             let count = log.poll(Duration::from_millis(50), &mut |event: &Event| {
                 let seen = match sockets.get(&event.socket) {
                     Some(seen) => *seen,
-                    // A closed socket has no port any more, so what it is was learnt while it had one.
+                    // A closed socket no longer has a port, so its identity was recorded before.
                     None => match ends.get(&(event.local, event.remote)) {
                         Some(seen) => *sockets.entry(event.socket).or_insert(*seen),
                         None => return,
@@ -186,7 +189,8 @@ mod tests {
             rows.iter().for_each(|row| statistics.look(row.socket, row));
             statistics.absurd
         };
-        // As seen on Linux 6.18: a window of hundreds of millions in one row, and in what is sent again meanwhile.
+        // As observed on Linux 6.18: a window of hundreds of millions in one row, and in the
+        // retransmissions that follow.
         let odd = row(541_331_527, None, 1000);
         assert_eq!(absurd(&[row(10, Some(20), 1000), odd.clone(), odd.clone(), row(5, Some(5), 2448)]), 0);
         assert_eq!(absurd(&[odd, row(541_331_528, None, 2448)]), 1);

@@ -38,10 +38,10 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::BorrowedFd;
 
-/// Connections of which the kernel's log is read where they come and go.
+/// Number of connections whose kernel log is read if connections come and go.
 const KNOWN: u16 = 4096;
 
-/// The driver's means that an end uses while it is called.
+/// The driver's services to an end during a call.
 pub struct Watch<'a> {
     epoll: &'a Epoll,
     /// Number of the end.
@@ -61,8 +61,8 @@ impl Watch<'_> {
         Ok(self.epoll.add(fd, EpollEvent::new(events, u64::from(connection) << 32 | self.number))?)
     }
 
-    /// Watches a socket only for the end of what comes, once the engine's thread discards the rest. The rows so far go before those
-    /// of that thread.
+    /// Watches a socket only for the end of the arriving data, once the engine's thread discards
+    /// the rest. Earlier rows are written before those of that thread.
     fn only_its_end(&mut self, fd: BorrowedFd<'_>, connection: u16) -> io::Result<()> {
         self.rows.flush();
         let number = u64::from(connection) << 32 | self.number;
@@ -71,7 +71,8 @@ impl Watch<'_> {
             .modify(fd, &mut EpollEvent::new(EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET, number))?)
     }
 
-    /// There is a connection now, which this end `opened` or not. It is watched as long as what this returns is kept.
+    /// Records a new connection, which this end `opened` or accepted. It is watched as long as the
+    /// returned value exists.
     fn connected(
         &self,
         connection: u16,
@@ -87,7 +88,7 @@ impl Watch<'_> {
         self.rows.add(self.traces.arrival, now, &values);
     }
 
-    /// A row of the application's own trace, if it has written one.
+    /// Adds a row of the application's own trace, if it has written one.
     fn measured(&mut self, now: Time, row: &[f64]) {
         if !row.is_empty() {
             self.rows.add(self.traces.measures, now, row);
@@ -99,7 +100,7 @@ impl Watch<'_> {
     }
 }
 
-/// Traces of a connection.
+/// Probes of a connection's traces.
 #[derive(Clone, Copy, Debug, Default)]
 struct Probes {
     tcp: Option<Probe>,
@@ -107,7 +108,7 @@ struct Probes {
     arrival: Option<Probe>,
 }
 
-/// Traces of an end.
+/// Probes of an end's traces.
 #[derive(Clone, Copy, Debug, Default)]
 struct Traces {
     /// Probe of the trace `datagram`, if it is recorded.
@@ -117,11 +118,11 @@ struct Traces {
     measures: Option<Probe>,
 }
 
-/// An end, and what is known of it besides.
+/// An end with its connections and state.
 struct Ending {
     endpoint: Endpoint,
     traces: Traces,
-    /// Round-trip times of a sender whose connections are asked.
+    /// Round-trip times of a sender whose connections are queried.
     asked: SourceCounters,
 }
 
@@ -134,23 +135,23 @@ enum Endpoint {
 pub struct Traffic {
     ends: Vec<Ending>,
     sockets: BTreeMap<Sockets, Seen>,
-    /// The kernel's log of its connections, where there are any and it can be had.
+    /// The kernel's log of the connections, if there are any and the log is available.
     log: Option<Log>,
-    /// Where time stands still the engine's thread asks instead.
+    /// Queries by the engine's thread, in virtual time.
     exact: Option<Exact>,
     notes: Vec<String>,
-    /// Keys that the kernel cannot apply.
+    /// Keys of the scenario that the kernel cannot apply.
     unapplied: Vec<String>,
 }
 
-/// The flows of `scenario` that are the kernel's, with their numbers.
+/// Returns the flows of `scenario` over the kernel's sockets, with their numbers.
 pub fn flows(scenario: &Scenario) -> impl Iterator<Item = (FlowId, &Flow)> {
     let all = scenario.flow.iter().enumerate().map(|(number, flow)| (FlowId(number as u32), flow));
     all.filter(|(_, flow)| !flow.is_modelled())
 }
 
-/// The ends of the flows with the number of their host. A destination comes before its source, so that it listens when the
-/// source calls.
+/// Returns the ends of the flows with the index of their host. A destination comes before its
+/// source, so that it listens when the source calls.
 fn planned<'a>(scenario: &'a Scenario, hosts: &'a [LiveHost]) -> Vec<(usize, Planned<'a>)> {
     let node = |name: &str| hosts.iter().position(|host| host.name == name).expect("all ends are hosts");
     let mut made = Vec::new();
@@ -164,10 +165,11 @@ fn planned<'a>(scenario: &'a Scenario, hosts: &'a [LiveHost]) -> Vec<(usize, Pla
 }
 
 impl Traffic {
-    /// Makes the sockets of all flows of `scenario` that are the kernel's in their hosts. `probe` opens traces.
+    /// Creates the sockets of all flows of `scenario` over the kernel's sockets, in their hosts.
+    /// `probe` opens traces.
     ///
     /// # Errors
-    /// A socket cannot be had as the scenario wants it.
+    /// Returns an error if a socket cannot be created as the scenario requires.
     pub fn new(
         scenario: &Scenario,
         seed: (u64, u64),
@@ -218,11 +220,11 @@ impl Traffic {
         Ok(traffic)
     }
 
-    /// Attaches to what tells of the kernel's connections, and returns what that is.
+    /// Attaches to the source of reports about the kernel's connections, and returns its name.
     fn trace(&mut self, hosts: &[LiveHost]) -> String {
         if let Some(exact) = &self.exact {
             for host in hosts {
-                // Without it sockets are asked one by one.
+                // Without it, sockets are queried one by one.
                 if let Ok(Ok(socket)) = host.namespace.within(diag::open) {
                     exact.ask_by(host.node, socket);
                 }
@@ -242,20 +244,20 @@ impl Traffic {
         }
     }
 
-    /// What is worth knowing about how the flows are run, for the provenance.
+    /// Returns notes on the way the flows are run, for the provenance.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// What the engine's thread is to tell of each packet between it and the hosts.
+    /// Returns the observer of packets between the engine's thread and the hosts.
     pub fn observer(&self) -> Option<Box<dyn Observer>> {
         self.exact.clone().map(|exact| Box::new(exact) as Box<dyn Observer>)
     }
 
-    /// Runs the flows until `end`, or until `stop` says so; it is asked every 50 ms.
+    /// Runs the flows until `end`, or until `stop` returns true, which is called every 50 ms.
     ///
     /// # Errors
-    /// The kernel has no more file descriptors or memory.
+    /// Returns an error if the kernel has no more file descriptors or memory.
     pub fn run(
         mut self,
         clock: Clock,
@@ -265,7 +267,8 @@ impl Traffic {
     ) -> Result<Ran, Error> {
         match clock.timing() {
             Timing::Real => crate::sys::exact_timers(),
-            // As the engine's thread has, so that the two run in the same order in every run.
+            // With the scheduling of the engine's thread, so that the two run in the same order in
+            // every run.
             Timing::Virtual => {
                 let _ = Scheduling::best();
                 clock.wait_for_zero();
@@ -299,7 +302,7 @@ impl Traffic {
 /// The flows of a run that has ended.
 pub struct Ran {
     ends: Vec<Ending>,
-    /// From the log, if there was one.
+    /// Statistics from the log, if there was one.
     statistics: Option<Statistics>,
     lateness: Lateness,
     notes: Vec<String>,
@@ -338,7 +341,7 @@ impl Ran {
         }
     }
 
-    /// Datagrams that the kernel did not take or that found no room in a socket.
+    /// Returns the number of datagrams that the kernel refused or that found no room in a socket.
     pub fn lost_datagrams(&self) -> u64 {
         let lost = |ending: &Ending| match &ending.endpoint {
             Endpoint::Tcp(_) => 0,
@@ -347,28 +350,30 @@ impl Ran {
         self.ends.iter().map(lost).sum()
     }
 
-    /// How late datagrams were handed to the kernel, after the moment at which the application wanted to send them.
+    /// Returns the lateness of datagrams: from the moment at which the application wanted to send
+    /// one to the hand-over to the kernel.
     pub fn lateness(&self) -> &Lateness {
         &self.lateness
     }
 
-    /// Keys of the scenario that the kernel did not apply, a sentence each.
+    /// Returns the keys of the scenario that the kernel did not apply, as sentences.
     pub fn unapplied(&self) -> &[String] {
         &self.unapplied
     }
 
-    /// Rows of the trace `tcp` with a threshold or window that no connection reaches, which an acknowledgment had not changed.
+    /// Returns the number of rows of the trace `tcp` with an impossible threshold or window that no
+    /// acknowledgment had changed.
     pub fn absurd(&self) -> u64 {
         self.statistics.as_ref().map_or(0, |statistics| statistics.absurd)
     }
 
-    /// What is worth knowing about how they ran.
+    /// Returns notes on the way the flows ran.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 }
 
-/// An end that is still to be made.
+/// An end that has not been created yet.
 struct Planned<'a> {
     id: FlowId,
     flow: &'a Flow,
@@ -386,7 +391,7 @@ impl Planned<'_> {
         (local, remote)
     }
 
-    /// Where the connections of the flow that are known beforehand are seen, from this end.
+    /// Returns the connections of the flow that are known in advance, as seen from this end.
     fn connections(&self) -> impl Iterator<Item = (u16, log::Sockets)> {
         let (local, remote) = self.addresses();
         let count = match self.flow.app.connections() {
@@ -395,7 +400,7 @@ impl Planned<'_> {
         };
         let end = self.end;
         (0..count).map(move |number| {
-            // The end that opens has the ports of the connections, the other one port for all.
+            // The end that opens has the ports of the connections, the other end one port for all.
             let of = |address: SocketAddrV4| {
                 SocketAddrV4::new(*address.ip(), address::port_of(number, address.port()))
             };
@@ -440,7 +445,7 @@ impl Planned<'_> {
         }
     }
 
-    /// Makes the end, in its host's namespace.
+    /// Creates the end, in its host's namespace.
     fn make(&self, streams: &Streams, variants: &Variants, probes: &[Probes]) -> Result<Endpoint, Error> {
         let (own, peer) = self.hosts;
         let site = Site {
@@ -455,8 +460,8 @@ impl Planned<'_> {
             capture: None,
         };
         let mut stream = streams.stream(&names::end(&self.flow.name, self.end));
-        // Only the application's draws matter here, which are those of a simulation: what TCP draws is the number of its first
-        // byte, which the kernel chooses itself, and datagrams draw nothing.
+        // Only the application's draws matter here, which equal those of a simulation: TCP draws
+        // its initial sequence number, which the kernel chooses itself, and datagrams draw nothing.
         let _ = self.flow.transport.draw(&mut stream);
         let plan = streams.stream(&names::plan(&self.flow.name));
         let hosted = Hosted::new(&site, self.flow.app.build(self.end, plan), stream);

@@ -1,27 +1,27 @@
-//! Rows of traces on their way from other threads to the engine's, which writes them.
+//! Rows of traces from other threads for the engine's thread, which writes them.
 
 use crate::bridge::Handle;
 use bentpipe_core::{Probe, Time};
 
-/// Rows that go together: few enough that the engine is not held up for long.
+/// Number of rows that are handed over together, few enough not to delay the engine.
 const BATCH: usize = 256;
 
-/// A row's values; the first so many count.
+/// A row's values, and their number.
 type Values = ([f64; 12], usize);
 
-/// Collects rows and hands them over in batches.
+/// A collection of rows, handed over in batches.
 pub struct Rows {
     handle: Handle,
     waiting: Vec<(Probe, Time, Values)>,
 }
 
 impl Rows {
-    /// Returns an empty collection of rows.
+    /// Creates an empty collection of rows.
     pub fn new(handle: Handle) -> Rows {
         Rows { handle, waiting: Vec::with_capacity(BATCH) }
     }
 
-    /// Adds a row, if its trace is wanted.
+    /// Adds a row, if its trace is recorded.
     pub fn add(&mut self, probe: Option<Probe>, time: Time, values: &[f64]) {
         let Some(probe) = probe else { return };
         let mut all = [f64::NAN; 12];
@@ -43,7 +43,7 @@ impl Rows {
                 bridge.network().out().record(probe, time, &values[..count]);
             }
         };
-        // Rows that come after the end are of no run.
+        // Rows after the end belong to no run.
         let _ = self.handle.post(record);
     }
 }

@@ -1,5 +1,5 @@
-//! What of a scenario's transport is a matter of the host and not of the socket: sysctls of its namespace, and metrics of
-//! its routes.
+//! Settings of a scenario's transport that belong to the host instead of the socket: sysctls of its
+//! namespace, and metrics of its routes.
 
 use super::threshold::set_threshold;
 use crate::error::{Doing, Error};
@@ -19,13 +19,13 @@ use std::process::Command;
 pub struct Settings {
     sysctls: BTreeMap<&'static str, String>,
     routes: BTreeMap<Ipv4Addr, BTreeMap<&'static str, String>>,
-    /// Slow-start thresholds in segments with which connections begin, by the host at the other end.
+    /// Initial slow-start thresholds of connections, in segments, by the host at the other end.
     thresholds: BTreeMap<Ipv4Addr, u64>,
-    /// For whom each was set, to name both where two flows disagree.
+    /// Flow for which each value was set, to name both if two flows disagree.
     owners: BTreeMap<String, String>,
 }
 
-/// Two flows of one host want different things of it.
+/// Two flows of one host need different values of a setting.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "flows \"{first}\" and \"{second}\" want different values of {what} at host {host}, where real hosts have one; \
@@ -41,7 +41,7 @@ pub struct Disagreement {
 /// A setting of the kernel by its name, as sysctl(8) spells it.
 pub struct Sysctl(&'static str);
 
-/// What kernels before 6.5 do not have.
+/// A setting that kernels before 6.5 lack.
 pub const NEWEST: Sysctl = Sysctl("net.ipv4.tcp_syn_linear_timeouts");
 
 impl Sysctl {
@@ -49,21 +49,22 @@ impl Sysctl {
         format!("/proc/sys/{}", self.0.replace('.', "/"))
     }
 
-    /// Whether this kernel has it.
+    /// Returns true if this kernel has the setting.
     pub fn is_there(&self) -> bool {
         std::path::Path::new(&self.path()).exists()
     }
 }
 
-/// Linux' own values, for which no route is needed.
+/// Linux' own values, which need no route.
 const KERNEL_RTO_MIN: Span = Span::from_millis(200);
 const KERNEL_WINDOW: u64 = 10;
 
 const RMEM: &str = "net.ipv4.tcp_rmem";
 const WMEM: &str = "net.ipv4.tcp_wmem";
 
-/// The memory of a profile's receive window, twice its size (ip-sysctl.rst, tcp_adv_win_scale); since 6.6 the kernel finds
-/// out how much of it is window. A window that the scenario gives is the socket's own.
+/// Returns the memory of a profile's receive window, twice its size (ip-sysctl.rst,
+/// tcp_adv_win_scale); since 6.6 the kernel determines the fraction that is window. A window given
+/// by the scenario belongs to the socket.
 fn receive_memory(config: &tcp::Config) -> String {
     let most = match config.profile {
         Profile::Linux => 32 << 20,
@@ -77,8 +78,8 @@ fn receive_memory(config: &tcp::Config) -> String {
 /// Minimum memory of a send buffer on emulated hosts: Linux' own maximum.
 pub const LEAST_SENT: u64 = 4 << 20;
 
-/// The memory of the send buffer, at least [`LEAST_SENT`]. For a limit in bytes of payload it is the memory that carries
-/// them in a round trip (docs/notes/linux-tcp.md).
+/// Returns the memory of the send buffer, at least [`LEAST_SENT`]. For a limit in bytes of payload
+/// it is the memory that carries them in a round trip (docs/notes/linux-tcp.md).
 fn send_memory(config: &tcp::Config) -> String {
     let carries = config.send_buffer.map(|buffer| buffer.bytes().div_ceil(6).saturating_mul(7));
     let most = config.send_memory.map(Size::bytes).or(carries).unwrap_or(1 << 30);
@@ -90,7 +91,8 @@ fn on(value: bool) -> String {
 }
 
 impl Settings {
-    /// What every host gets: buffers that are never the limit, and nothing remembered from earlier connections.
+    /// Returns the settings of every host: buffers that never limit, and no state remembered from
+    /// earlier connections.
     pub fn common() -> Settings {
         let mut settings = Settings::default();
         for (name, value) in [
@@ -103,10 +105,11 @@ impl Settings {
         settings
     }
 
-    /// Adds what a flow wants of `host`, one of its ends; `peer` is the address of the other.
+    /// Adds the settings that a flow needs at `host`, one of its ends; `peer` is the address of the
+    /// other.
     ///
     /// # Errors
-    /// A flow that was added before wants something else.
+    /// Returns an error if an earlier flow needs another value.
     pub fn add(&mut self, flow: &Flow, host: &str, peer: Ipv4Addr) -> Result<(), Disagreement> {
         let Some(config) = flow.transport.tcp() else { return Ok(()) };
         for (name, value) in [
@@ -114,7 +117,7 @@ impl Settings {
             ("net.ipv4.tcp_dsack", on(config.dsack)),
             ("net.ipv4.tcp_ecn", on(config.ecn)),
             ("net.ipv4.tcp_timestamps", on(config.timestamps)),
-            // 3: probes for tail losses; 2: F-RTO in any state.
+            // 3: tail loss probes; 2: F-RTO in any state.
             ("net.ipv4.tcp_early_retrans", if config.tail_loss_probe { "3" } else { "0" }.to_owned()),
             ("net.ipv4.tcp_frto", if config.frto { "2" } else { "0" }.to_owned()),
             ("net.ipv4.tcp_slow_start_after_idle", on(config.restart_after_idle)),
@@ -148,11 +151,11 @@ impl Settings {
         Ok(())
     }
 
-    /// Makes connections of `host` to `peer` begin with the flow's slow-start threshold, as the flow's congestion control does
-    /// not.
+    /// Makes connections of `host` to `peer` begin with the flow's slow-start threshold, for a
+    /// congestion control that does not set it.
     ///
-    /// # Errors
-    /// A flow that was added before wants another one, or none.
+    /// Returns an error if an earlier flow needs another threshold, or none.
+    /// Returns an error if an earlier flow needs another threshold, or none.
     pub fn add_threshold(
         &mut self,
         flow: &Flow,
@@ -168,12 +171,13 @@ impl Settings {
         Ok(())
     }
 
-    /// Makes `congestion` what connections of `host` to `peer` get that ask for nothing: the flow's program knows of no
-    /// scenario. The kernel lets namespaces have what the machine allows everybody (tcp_allowed_congestion_control); for
-    /// others there is a metric of the route, which holds for connections that ask for another too.
+    /// Makes `congestion` the default of connections of `host` to `peer`, because the flow's
+    /// program does not know the scenario. The kernel lets namespaces use the congestion controls
+    /// that the machine allows everybody (tcp_allowed_congestion_control). For others there is a
+    /// metric of the route, which also applies to connections that request another.
     ///
     /// # Errors
-    /// A flow that was added before wants something else.
+    /// Returns an error if an earlier flow needs another value.
     pub fn add_default(
         &mut self,
         flow: &Flow,
@@ -210,10 +214,10 @@ impl Settings {
         Ok(())
     }
 
-    /// Sets them at `host`.
+    /// Applies the settings at `host`.
     ///
     /// # Errors
-    /// The kernel refuses a value, or there is no ip(8) for the routes.
+    /// Returns an error if the kernel refuses a value, or if ip(8) for the routes is missing.
     pub fn apply(&self, host: &LiveHost) -> Result<(), Error> {
         let doing = format!("setting up host {}", host.name);
         let sysctls = || -> io::Result<()> {
@@ -243,7 +247,7 @@ impl Settings {
         both.and_then(|done| done).doing(doing)
     }
 
-    /// What was set, for the provenance.
+    /// Returns the settings, for the provenance.
     pub fn describe(&self) -> serde_json::Value {
         let routes: BTreeMap<String, _> =
             self.routes.iter().map(|(peer, metrics)| (peer.to_string(), metrics)).collect();
@@ -287,11 +291,11 @@ mod tests {
             assert!(text.contains(word), "{text}");
         }
         assert_eq!(settings.sysctls["net.ipv4.tcp_timestamps"], "1");
-        // Routes to other hosts are others.
+        // Routes to other hosts differ.
         let other = flow("four", r#"{"timestamps": true, "delayed_ack": false}"#);
         assert!(settings.add(&other, "a", peer).is_err());
         settings.add(&other, "a", Ipv4Addr::new(198, 18, 0, 9)).unwrap();
-        // What the kernel remembers of a host holds for all connections to it.
+        // The kernel's memory of a host applies to all connections to it.
         settings.add_threshold(&other, "a", peer, Some(20)).unwrap();
         let refused = settings.add_threshold(&flow("five", "{}"), "a", peer, None).unwrap_err().to_string();
         assert!(refused.contains("initial_ssthresh towards 127.0.0.1"), "{refused}");

@@ -24,13 +24,13 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// The number under which the socket that listens is watched.
+/// Number under which the listening socket is watched.
 const LISTENER: u16 = u16::MAX;
 
-/// How the sockets of an end are made.
+/// Settings of an end's sockets.
 pub struct Sockets {
     namespace: Namespace,
     config: Config,
@@ -41,7 +41,7 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// For the host `namespace`; `congestion` is the name that the kernel knows.
+    /// Creates the settings for the host `namespace`; `congestion` is the kernel's name.
     pub fn new(
         namespace: Namespace,
         config: &Config,
@@ -59,7 +59,7 @@ impl Sockets {
         given.map(|window| i32::try_from(window.bytes()).unwrap_or(i32::MAX))
     }
 
-    /// The socket of a connection, in this thread's namespace.
+    /// Returns the socket of a connection, in this thread's namespace.
     fn make(&self, port: u16) -> io::Result<OwnedFd> {
         let config = &self.config;
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
@@ -75,7 +75,7 @@ impl Sockets {
         set_tcp(socket.as_fd(), socket::TCP_MAXSEG, segment)
             .map_err(|error| named(&format!("segment size {segment}"), error))?;
         set_tcp(socket.as_fd(), socket::TCP_SYNCNT, config.syn_retries.value().clamp(1, 127) as i32)?;
-        // Kernels before 6.15 have these two built in.
+        // Before 6.15, these two are built into the kernel.
         let _ = set_tcp(socket.as_fd(), socket::TCP_RTO_MAX_MS, (config.rto_max.as_micros() / 1000) as i32);
         let _ =
             set_tcp(socket.as_fd(), socket::TCP_DELACK_MAX_US, config.delayed_ack_timeout.as_micros() as i32);
@@ -83,8 +83,9 @@ impl Sockets {
             socket::pace(socket.as_fd()).map_err(|error| named("pacing", error))?;
         }
         if let Some(window) = self.window() {
-            // Room for small segments too, of which each takes up a kilobyte or two. Without privileges it stays at the
-            // 32 MiB that a host's sockets have, which the kernel may enlarge.
+            // Room for small segments too, each of which takes a kilobyte or two. Without
+            // privileges it remains at the 32 MiB of a host's sockets, which the kernel may
+            // enlarge.
             let _ = setsockopt(&socket, sockopt::RcvBufForce, &(window.min(i32::MAX / 8) as usize * 4));
             set_tcp(socket.as_fd(), socket::TCP_WINDOW_CLAMP, window)?;
         }
@@ -102,22 +103,22 @@ pub struct Endpoint {
     sockets: Sockets,
     /// The listening socket, at a destination.
     listener: Option<OwnedFd>,
-    /// In the order in which they were made.
+    /// The connections, in the order of creation.
     lines: Vec<Line>,
-    /// Probes by connection; further ones are not traced.
+    /// Probes by connection; further connections are not traced.
     probes: Vec<Probes>,
-    /// Of connections that are gone.
+    /// Totals of removed connections.
     past: Totals,
     pub failure: Option<(u8, String)>,
     received: DestinationCounters,
 }
 
-/// What the kernel counted, and when the connections began and ended.
+/// The kernel's counters, and the times of the connections' beginning and end.
 #[derive(Clone, Default)]
 struct Totals {
     sent: SourceCounters,
     packets_in: u64,
-    /// Whether the kernel said how many time-outs there were.
+    /// True if the kernel does not report the number of time-outs.
     silent_on_timeouts: bool,
     min_rtt: Option<u32>,
 }
@@ -139,7 +140,7 @@ impl Totals {
     }
 }
 
-/// Counts the data of a connection that was discarded as it came.
+/// Counts the data of a connection that was discarded on arrival.
 fn count_discarded(received: &mut DestinationCounters, line: &Line) {
     if let Some((bytes, last)) = line.discarded.as_ref().and_then(|discarded| discarded.total()) {
         received.delivered_bytes += bytes;
@@ -148,10 +149,11 @@ fn count_discarded(received: &mut DestinationCounters, line: &Line) {
 }
 
 impl Endpoint {
-    /// Makes the socket of an end, in this thread's namespace, which is that of `sockets`.
+    /// Creates the socket of an end, in this thread's namespace, which is that of `sockets`.
     ///
     /// # Errors
-    /// The port is in use, the congestion control is not there, or the kernel refuses an option.
+    /// Returns an error if the port is in use, the congestion control is missing, or the kernel
+    /// refuses an option.
     pub fn new(site: Site, hosted: Hosted, sockets: Sockets, probes: Vec<Probes>) -> io::Result<Endpoint> {
         let socket = sockets.make(sockets.local.port())?;
         let (mut listener, mut lines) = (None, Vec::with_capacity(1));
@@ -170,15 +172,16 @@ impl Endpoint {
         Ok(Endpoint { site, hosted, sockets, listener, lines, probes, past, failure: None, received })
     }
 
-    /// Returns when [`wake`](Self::wake) is to be called.
+    /// Returns the time of the next call of [`wake`](Self::wake).
     pub fn next_wake(&self) -> Time {
         self.lines.iter().map(Line::next_look).fold(self.hosted.next_wake(), Time::min)
     }
 
-    /// Carries out what is due.
+    /// Performs the actions that are due.
     pub fn wake(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         let now = clock.now();
-        // The application hears of its timers as if it had been woken in time, so that lateness does not add up.
+        // Timers of the application are handled as if it had been woken in time, so that lateness
+        // does not accumulate.
         while let Some(due) = Some(self.hosted.next_wake()).filter(|due| *due <= now) {
             let Some(event) = self.hosted.due(due) else { break };
             self.call(due, 0, event, watch)?;
@@ -191,7 +194,7 @@ impl Endpoint {
         self.settle(watch)
     }
 
-    /// The socket of a connection is ready for something, or a connection waits to be accepted.
+    /// Handles the events of a connection's socket, or accepts a waiting connection.
     pub fn ready(
         &mut self,
         number: u16,
@@ -213,7 +216,7 @@ impl Endpoint {
         let socket = match accept4(listener.as_raw_fd(), flags) {
             Ok(fd) => crate::sys::owned(fd),
             Err(Errno::EAGAIN) => return Ok(false),
-            // It was reset before it was accepted.
+            // The connection was reset before it was accepted.
             Err(Errno::ECONNABORTED | Errno::EINTR) => return Ok(true),
             Err(error) => return Err(error.into()),
         };
@@ -229,7 +232,8 @@ impl Endpoint {
         Ok(true)
     }
 
-    /// Reports events to the application and forgets the connections that have ended, except the last.
+    /// Reports events to the application and removes the connections that have ended, except the
+    /// last.
     fn settle(&mut self, watch: &mut Watch<'_>) -> io::Result<()> {
         loop {
             let mut heard = None;
@@ -256,7 +260,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Reports an event to the application and carries out what it asks for.
+    /// Reports an event to the application and performs its actions.
     fn call(
         &mut self,
         now: Time,
@@ -292,7 +296,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The socket that listens, if there is one, and the number under which it is watched.
+    /// Returns the listening socket, if there is one, and the number under which it is watched.
     pub fn listener(&self) -> Option<(BorrowedFd<'_>, u16)> {
         self.listener.as_ref().map(|socket| (socket.as_fd(), LISTENER))
     }
@@ -307,9 +311,10 @@ impl Endpoint {
         self.lines.iter_mut().for_each(Line::finish);
     }
 
-    /// Writes the rows of this end; `seen` is what the log has seen of its connections, if there was one.
+    /// Writes the rows of this end; `seen` are the log's statistics of its connections, if there
+    /// was a log.
     ///
-    /// Round-trip times that are not from the log are the kernel's smoothed ones, but for the least.
+    /// Without the log, round-trip times are the kernel's smoothed ones, except the minimum.
     pub fn report(
         &mut self,
         now: Time,
@@ -332,7 +337,7 @@ impl Endpoint {
             sent.timeouts = sent.timeouts.max(seen.timeouts);
         }
         if self.hosted.next_wake() != Time::MAX {
-            // There is more to come.
+            // More data will follow.
             sent.completed = None;
         }
         self.received.delivered_packets = totals.packets_in;

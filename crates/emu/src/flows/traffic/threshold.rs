@@ -1,9 +1,11 @@
-//! The slow-start threshold with which connections of a host begin, for congestion controls that are the kernel's own.
+//! The initial slow-start threshold of a host's connections, for congestion controls of the kernel
+//! itself.
 //!
-//! No socket option sets it. The kernel begins a connection with the threshold that it remembers for the two addresses
-//! (`ip tcp_metrics`), and it remembers for them what the route of an earlier connection had as a locked metric. So an
-//! earlier connection is made here, on the host itself: for a moment the peer's address is the host's own. Nothing is
-//! sent to the network, and nothing else is remembered afterwards (`tcp_no_metrics_save`).
+//! No socket option sets it. The kernel begins a connection with the threshold that it remembers
+//! for the two addresses (`ip tcp_metrics`), and remembers for them the locked metric of an earlier
+//! connection's route. So an earlier connection is made here, on the host itself: for a moment the
+//! peer's address is the host's own. Nothing is sent to the network, and nothing else is remembered
+//! afterwards (`tcp_no_metrics_save`).
 
 use super::info::Info;
 use crate::host::process;
@@ -17,11 +19,12 @@ use std::process::Command;
 use std::thread::park_timeout;
 use std::time::Duration;
 
-/// Longest time for a step of a connection that does not leave the host.
+/// Time limit for a step of a connection that does not leave the host.
 const LIMIT: Duration = Duration::from_secs(5);
-/// Number of connections until the kernel remembers; the second has it, unless the first was not yet closed.
+/// Maximum number of connections until the kernel remembers the threshold. Usually the second has
+/// it, unless the first was not yet closed.
 const TRIES: u64 = 20;
-/// Settings of the namespace while the kernel is to remember; the first is set to 1 afterwards, as hosts have it.
+/// Settings of the namespace during this; the first is set to 1 afterwards, as on all hosts.
 const REMEMBERING: [&str; 2] = ["tcp_no_metrics_save", "tcp_no_ssthresh_metrics_save"];
 
 fn set(name: &str, value: &str) -> io::Result<()> {
@@ -52,26 +55,28 @@ impl Drop for Route {
     }
 }
 
-/// The threshold with which a new connection to `at` begins, which is closed again.
+/// Opens and closes a new connection to `at`, and returns its initial threshold.
 fn of_new_connection(listener: &TcpListener) -> io::Result<u64> {
     let SocketAddr::V4(at) = listener.local_addr()? else { return Err(io::ErrorKind::Unsupported.into()) };
     let client = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
-    // Every kernel has reno. The machine's default may be one that begins without a threshold whatever it is told, as bbr does.
+    // Every kernel has reno. The machine's default may ignore the remembered threshold, as bbr
+    // does.
     setsockopt(&client, sockopt::TcpCongestion, &"reno".into())?;
     setsockopt(&client, sockopt::SendTimeout, &TimeVal::milliseconds(LIMIT.as_millis() as i64))?;
     connect(client.as_raw_fd(), &SockaddrIn::from(at))?;
     let begun = Info::of(client.as_fd())?.ssthresh().unwrap_or(u32::MAX);
     let (server, _) = listener.accept()?;
-    // The end that closes first is the one whose host remembers.
+    // The host of the end that closes first remembers the threshold.
     drop(client);
     drop(server);
     Ok(u64::from(begun))
 }
 
-/// Makes the connections of this thread's namespace from `own` to `peer` begin with a threshold of so many segments.
+/// Makes the connections of this thread's namespace from `own` to `peer` begin with a threshold of
+/// this many segments.
 ///
 /// # Errors
-/// ip(8) is missing, or the kernel does not do so.
+/// Returns an error if ip(8) is missing, or if the kernel does not remember the threshold.
 pub fn set_threshold(own: Ipv4Addr, peer: Ipv4Addr, segments: u64) -> io::Result<()> {
     for name in REMEMBERING {
         set(name, "0")?;
@@ -113,14 +118,14 @@ mod tests {
             .within(|| {
                 set_threshold(own, peer, 23).unwrap();
                 assert!(bound(peer).is_err(), "the peer's address is not this host's");
-                // What the kernel remembers outlives the route, and connections that end do not change it.
+                // The kernel's memory outlives the route, and ending connections do not change it.
                 let again = Route::add(own, peer, 99).unwrap();
                 let listener = bound(peer).unwrap();
                 for _ in 0..3 {
                     assert_eq!(of_new_connection(&listener).unwrap(), 23);
                 }
                 drop(again);
-                // Other peers are not concerned.
+                // Other peers are not affected.
                 let (own, other) = (Ipv4Addr::new(127, 0, 0, 6), Ipv4Addr::new(127, 0, 0, 7));
                 let listener = bound(other).unwrap();
                 let begun = of_new_connection(&listener).unwrap();

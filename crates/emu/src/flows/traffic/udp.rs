@@ -1,8 +1,8 @@
-//! One end of a flow of datagrams over the kernel's UDP. A datagram begins with its number and the time at which it was
-//! sent, as far as it has room for them behind what its application writes, so that its delay and the losses are measured; the rest is zeros, by which wrong bits are
-//! seen.
+//! One end of a flow of datagrams over the kernel's UDP. After the bytes of its application, a
+//! datagram contains its number and the time of sending, if there is room, so that its delay and
+//! the losses can be measured. The rest is zeros, which reveal bit errors.
 //!
-//! The driver is some time late; what has come due by then goes in one call.
+//! The driver may be late; datagrams due by then are sent in one call.
 
 use super::Watch;
 use crate::clock::{Clock, Timing};
@@ -24,7 +24,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 static ZEROS: [u8; LARGEST as usize] = [0; LARGEST as usize];
 
-/// Room for datagrams that wait for the driver, in bytes.
+/// Size of the buffer of datagrams that wait for the driver, in bytes.
 const BUFFER: usize = 16 << 20;
 
 /// One end of a UDP flow.
@@ -32,7 +32,7 @@ pub struct Endpoint {
     pub site: Site,
     hosted: Hosted,
     socket: OwnedFd,
-    /// Datagrams to be sent, and when each was due.
+    /// Datagrams to send, with the times at which they were due.
     waiting: Vec<Outgoing>,
     room: Box<batch::Room>,
     due: Vec<Time>,
@@ -40,15 +40,15 @@ pub struct Endpoint {
     open: bool,
     pub sent: SourceCounters,
     pub received: DestinationCounters,
-    /// Datagrams that the kernel did not take.
+    /// Number of datagrams that the kernel refused.
     pub refused: u64,
 }
 
 impl Endpoint {
-    /// Makes the socket of an end, in this thread's namespace.
+    /// Creates the socket of an end, in this thread's namespace.
     ///
     /// # Errors
-    /// The port is in use.
+    /// Returns an error if the port is in use.
     pub fn new(
         site: Site,
         hosted: Hosted,
@@ -79,15 +79,16 @@ impl Endpoint {
         })
     }
 
-    /// Returns when [`wake`](Self::wake) is to be called.
+    /// Returns the time of the next call of [`wake`](Self::wake).
     pub fn next_wake(&self) -> Time {
         self.hosted.next_wake()
     }
 
-    /// Carries out what is due.
+    /// Performs the actions that are due.
     pub fn wake(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         let now = clock.now();
-        // The application hears of its timers as if it had been woken in time, so that lateness does not add up.
+        // Timers of the application are handled as if it had been woken in time, so that lateness
+        // does not accumulate.
         while let Some(due) = Some(self.hosted.next_wake()).filter(|due| *due <= now) {
             let Some(event) = self.hosted.due(due) else { break };
             self.tell(clock, due, event, watch)?;
@@ -104,7 +105,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Does what the application asks, and returns what it should hear next.
+    /// Performs the actions of the application, and returns its next event.
     fn act(
         &mut self,
         clock: Clock,
@@ -137,7 +138,7 @@ impl Endpoint {
         Ok(None)
     }
 
-    /// Sends what waits, as far as the kernel takes it.
+    /// Sends the waiting datagrams, as far as the kernel accepts them.
     fn flush(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         let mut done = 0;
         while done < self.waiting.len() {
@@ -156,10 +157,10 @@ impl Endpoint {
                     done += count;
                 }
                 Err(error) => match error.raw_os_error() {
-                    // The socket has no room: the rest goes when it says that it has.
+                    // The socket has no room: the rest follows when it reports room.
                     Some(libc::EAGAIN) => break,
                     Some(libc::EINTR) => {}
-                    // The other end has gone, or the interface has no room: datagrams may be lost.
+                    // The other end is gone, or the interface has no room: datagrams may be lost.
                     Some(libc::ECONNREFUSED | libc::ENOBUFS) => {
                         self.refused += 1;
                         done += 1;
@@ -173,13 +174,13 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Datagrams have come, or there is room for more.
+    /// Handles arriving datagrams, or room for more.
     pub fn ready(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         while self.receive(clock, watch)? == BATCH {}
         self.flush(clock, watch)
     }
 
-    /// Takes some of the datagrams that have come, and says how many.
+    /// Reads some of the arrived datagrams, and returns their number.
     fn receive(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<usize> {
         let mut incoming = [Incoming::default(); BATCH];
         let Endpoint { hosted, room, socket, .. } = self;
@@ -192,8 +193,8 @@ impl Endpoint {
                 },
             };
         let read = clock.now();
-        // Stamps are of the wall clock, which is being corrected all the time: what counts is how long ago they are. In virtual time
-        // datagrams are taken in the moment in which they come.
+        // Stamps are of the wall clock, which is continuously corrected: only their age counts. In
+        // virtual time datagrams are read at the moment of their arrival.
         let wall = match clock.timing() {
             Timing::Real => Some(clock_gettime(ClockId::CLOCK_REALTIME)?),
             Timing::Virtual => None,
@@ -243,7 +244,8 @@ impl Endpoint {
         self.socket.as_fd()
     }
 
-    /// Datagrams for which the socket had no room, since the driver came too late.
+    /// Returns the number of datagrams for which the socket had no room, because the driver was
+    /// late.
     pub fn drops(&self) -> u64 {
         socket::drops(self.socket.as_fd()).unwrap_or(0).into()
     }
@@ -255,22 +257,23 @@ impl Endpoint {
     }
 }
 
-/// Writes the time of sending beside the number in the head of a datagram, and between them a check, by which the receiver knows
-/// that neither has a wrong bit.
+/// Writes the time of sending next to the number in the head of a datagram, and between them a
+/// check, which reveals bit errors in either.
 fn stamp(head: &mut [u8; HEAD], now: Time) {
     head[8..].copy_from_slice(&now.as_nanos().to_be_bytes());
     let check = check(head);
     head[4..8].copy_from_slice(&check);
 }
 
-/// The stamp in the head of a datagram, if it has no wrong bit.
+/// Returns the stamp in the head of a datagram, if it has no bit error.
 fn stamp_of(head: &[u8; HEAD]) -> Option<Stamp> {
     let number = u32::from_be_bytes(head[..4].try_into().expect("4 bytes"));
     let sent = Time::from_nanos(u64::from_be_bytes(head[8..].try_into().expect("8 bytes")));
     (check(head) == head[4..8]).then_some(Stamp { number, sent })
 }
 
-/// The exclusive or of the words of number and time: another if one bit is wrong.
+/// Returns the exclusive or of the words of number and time, which changes with any single bit
+/// error.
 fn check(head: &[u8; HEAD]) -> [u8; 4] {
     std::array::from_fn(|at| head[at] ^ head[8 + at] ^ head[12 + at] ^ 0x5a)
 }

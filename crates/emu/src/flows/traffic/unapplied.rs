@@ -1,4 +1,4 @@
-//! Keys of a scenario's transports that the kernel of this machine cannot apply: it does something else there.
+//! Keys of a scenario's transports that the kernel of this machine cannot apply.
 
 use super::flows;
 use super::settings::{LEAST_SENT, NEWEST};
@@ -9,7 +9,7 @@ use bentpipe_engine::scenario::Scenario;
 use bentpipe_transport::tcp::config::Recovery;
 use bentpipe_transport::tcp::Config;
 
-/// A sentence for each such key of a flow of `scenario` that is the kernel's.
+/// Returns a sentence for each such key of the flows of `scenario` over the kernel's sockets.
 pub fn of(scenario: &Scenario, variants: &Variants) -> Vec<String> {
     let mut all = Vec::new();
     for (_, flow) in flows(scenario) {
@@ -33,13 +33,13 @@ fn sentence(key: &str, kernel: &str) -> String {
     format!("{key} is not applied: {kernel}")
 }
 
-/// Names the keys of which the condition is true.
+/// Returns the names of the keys whose condition is true.
 fn named<const N: usize>(keys: [(&str, bool, &str); N]) -> Vec<String> {
     let differing = keys.into_iter().filter(|(_, differs, _)| *differs);
     differing.map(|(key, _, kernel)| sentence(key, kernel)).collect()
 }
 
-/// What no kernel can be told.
+/// Returns the keys that no kernel can apply.
 fn by_any_kernel(config: &Config) -> Vec<String> {
     let model = Config::default();
     let kernels = if config.offers_sack() { Recovery::Rack } else { Recovery::Newreno };
@@ -94,7 +94,7 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
         ("quick_acks", config.delayed_ack && config.quick_acks != model.quick_acks, "the kernel's is 16"),
         (
             "quick_window",
-            // Without window scaling there is nothing to grow: the window starts at its maximum.
+            // Without window scaling there is no growth: the window starts at its maximum.
             counts
                 && config.window_scaling
                 && config.receive_window_start.is_none()
@@ -116,7 +116,8 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
     ])
 }
 
-/// What kernels before 6.15 have built in, by the options which this kernel takes.
+/// Returns the keys that are built into kernels before 6.15, detected by the options that this
+/// kernel takes.
 fn by_old_kernels(config: &Config, takes: impl Fn(libc::c_int) -> bool) -> Vec<String> {
     let model = Config::default();
     named([
@@ -135,7 +136,7 @@ fn by_old_kernels(config: &Config, takes: impl Fn(libc::c_int) -> bool) -> Vec<S
     ])
 }
 
-/// What is a matter of a program's own sockets.
+/// Returns the keys that belong to a program's own sockets.
 fn by_programs(config: &Config) -> Vec<String> {
     let model = Config::default();
     const OWN: &str = "the program's sockets have the kernel's, or what the program sets";

@@ -1,16 +1,18 @@
-//! Parameters of the kernel's own congestion controls: those of ours that mean the same there, in the kernel's units.
+//! Parameters of the kernel's own congestion controls: those of ours with the same meaning, in the
+//! kernel's units.
 
 use bentpipe_transport::tcp::Config;
 
-/// Value of a parameter of the kernel's for a value of ours.
+/// A conversion of one of our values to the kernel's.
 type Converted = fn(i64) -> i64;
 
 const SAME: Converted = |value| value;
-/// From thousandths to parts of 1024, rounded.
+/// Conversion from thousandths to 1024ths, rounded.
 const PARTS: Converted = |value| (value * 1024 + 500) / 1000;
-/// The part of the window that a loss takes, in thousandths, as what it leaves.
+/// Conversion from the fraction lost at a loss, in thousandths, to the remaining fraction in
+/// 1024ths.
 const LEFT: Converted = |value| PARTS(1000 - value);
-/// From thousandths of C to what times 10 / 1024 is C.
+/// Conversion from thousandths of C to the value whose product with 10 / 1024 is C.
 const SCALE: Converted = |value| (value * 1024 + 5000) / 10_000;
 
 /// A congestion control, a parameter of ours, and the kernel's name for it.
@@ -32,14 +34,15 @@ const KNOWN: [(&str, &str, &str, Converted); 15] = [
     ("vegas", "gamma", "gamma", SAME),
 ];
 
-/// What the kernel's command line says for one flow, and what of it cannot be said, in words.
+/// Returns the words of the kernel's command line for one flow, and sentences about parameters that
+/// cannot be expressed.
 pub fn of_flow(config: &Config) -> (Vec<String>, Vec<String>) {
     let name = &config.congestion;
     let (mut words, mut impossible) = (Vec::new(), Vec::new());
     for (ours, value) in &config.parameters {
         let known = KNOWN.iter().find(|known| (known.0, known.1) == (name, ours));
         match known {
-            // HyStart++ is not the kernel's.
+            // The kernel has no HyStart++.
             Some((_, _, "hystart", _)) if *value > 1 => {
                 impossible.push(format!(
                     "parameters.{ours} = {value} is not applied: that of the kernel's {name} is 0 or 1"
@@ -65,7 +68,7 @@ mod tests {
             of(r#"{"congestion": "cubic", "parameters": {"beta": 700, "c": 400, "hystart": 0}}"#);
         assert_eq!(words, ["tcp_cubic.beta=717", "tcp_cubic.bic_scale=41", "tcp_cubic.hystart=0"]);
         assert!(impossible.is_empty(), "{impossible:?}");
-        // Of BIC, 819/1024 are left after a loss.
+        // BIC keeps 819/1024 after a loss.
         let (words, _) = of(r#"{"congestion": "bic", "parameters": {"beta": 200}}"#);
         assert_eq!(words, ["tcp_bic.beta=819"]);
         let (_, impossible) = of(r#"{"congestion": "cubic", "parameters": {"fast_reno": 1, "hystart": 2}}"#);

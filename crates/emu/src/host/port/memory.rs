@@ -1,5 +1,5 @@
-//! A port whose other end is a thread of this process: the whole data plane without privileges, for tests and for peers
-//! in the same program.
+//! A port whose other end is a thread of this process. It gives the whole data plane without
+//! privileges, for tests and for peers in the same program.
 
 use super::Port;
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -46,7 +46,7 @@ pub struct Peer {
     to_host: Arc<Direction>,
 }
 
-/// Both ends of a port.
+/// Creates both ends of a port.
 ///
 /// # Errors
 /// No file descriptors are left.
@@ -62,7 +62,7 @@ impl Peer {
         self.from_host.push(packet);
     }
 
-    /// The next packet from the network, if one is there.
+    /// Returns the next packet from the network, if one is there.
     pub fn receive(&self) -> Option<Vec<u8>> {
         self.to_host.pop()
     }

@@ -9,10 +9,10 @@ use crate::path::Path;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// A way by which whole network-layer packets come and go.
+/// A path on which whole network-layer packets come and go.
 pub trait Port: Send {
-    /// The next packet from the host into `buffer`, which is long enough for any: its length, or `None` when there is
-    /// none at present.
+    /// Reads the next packet from the host into `buffer`, which is long enough for any. Returns its
+    /// length, or `None` when no packet is waiting.
     ///
     /// # Errors
     /// The path is broken for good.
@@ -27,23 +27,24 @@ pub trait Port: Send {
     /// Becomes readable when there is something to [`read`](Port::read).
     fn fd(&self) -> BorrowedFd<'_>;
 
-    /// Bytes of the longest packet, if a read or write of [`fd`](Port::fd) moves one packet, as [`read`](Port::read) and
-    /// [`write`](Port::write) do.
+    /// Returns the bytes of the longest packet, if one read or write of [`fd`](Port::fd) moves one
+    /// packet, as [`read`](Port::read) and [`write`](Port::write) do.
     fn longest_packet(&self) -> Option<usize> {
         None
     }
 
-    /// Packets that the host's side threw away before the engine could read them, so far.
+    /// Returns the number of packets so far that the host's side dropped before the engine could
+    /// read them.
     fn lost(&self) -> u64 {
         0
     }
 
-    /// Whether what it leads to passes packets on to another port of the network, and is no host.
+    /// Returns true if the port leads to another port of the network and not to a host.
     fn relays(&self) -> bool {
         false
     }
 
-    /// What is known of the path to the host, where that leaves this machine.
+    /// Returns the measured properties of the path to the host, if the path leaves this machine.
     fn path(&self) -> Option<&Path> {
         None
     }

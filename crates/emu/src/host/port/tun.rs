@@ -1,4 +1,5 @@
-//! A TUN interface in a host's namespace: layer 3, packets no longer than its MTU with good checksums, also rootless.
+//! A TUN interface in a host's namespace: layer 3, packets no longer than its MTU, with valid
+//! checksums. It also works without root.
 
 use super::Port;
 use crate::host::namespace::{control_socket, Namespace};
@@ -16,10 +17,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Packets that wait in the kernel for the engine. The kernel's TCP sends a whole window at once, and what does not fit
-/// is lost silently.
+/// Packets that can wait in the kernel for the engine. The kernel's TCP sends a whole window at
+/// once, and packets that do not fit are lost silently.
 const QUEUE: u32 = 131_072;
-/// The most that kernels allow since 2026 (ERANGE otherwise; seen with Debian's 6.1.192).
+/// The largest queue that kernels allow since 2026 (ERANGE otherwise; seen with Debian's 6.1.192).
 const LIMITED_QUEUE: u32 = 32_767;
 
 /// The configuration of an interface.
@@ -29,18 +30,18 @@ pub struct Config {
     pub name: String,
     /// Largest packet in bytes, from 1280 (RFC 8200, section 5) to 65 535.
     pub mtu: u32,
-    /// Its IPv4 address, in a network of [`Plan::IPV4_PREFIX`].
+    /// IPv4 address of the interface, in a network of [`Plan::IPV4_PREFIX`].
     pub ipv4: Ipv4Addr,
-    /// Its IPv6 address, in a network of [`Plan::IPV6_PREFIX`], if it has one.
+    /// IPv6 address of the interface, in a network of [`Plan::IPV6_PREFIX`]; `None` for none.
     pub ipv6: Option<Ipv6Addr>,
-    /// Whether everything leads out of it that has no other route.
+    /// True if the interface is the default route.
     pub default_route: bool,
 }
 
 /// The engine's side of the interface.
 pub struct Tun {
     file: File,
-    /// The host's count of packets that found the queue full.
+    /// The host's counter of packets that found the queue full.
     counters: File,
     name: String,
     /// Bytes of the longest packet.
@@ -48,23 +49,24 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes the interface in `namespace`.
+    /// Creates the interface in `namespace`.
     ///
     /// # Errors
-    /// There is no TUN on this machine, it may not be used, or the namespace has an interface of that name.
+    /// There is no TUN on this machine, it may not be used, or the namespace has an interface of
+    /// that name.
     pub fn new(namespace: &Namespace, config: &Config) -> io::Result<Tun> {
         namespace.within(|| Tun::here(config))?
     }
 
-    /// Makes the interface in this thread's namespace.
+    /// Creates the interface in this thread's namespace.
     ///
     /// # Errors
-    /// As for [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn here(config: &Config) -> io::Result<Tun> {
         let options = &mut OpenOptions::new();
         options.read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
         let file = options.open("/dev/net/tun").map_err(|error| match error.kind() {
-            // As when the device is there and its driver is not.
+            // The same error as when the device exists without its driver.
             io::ErrorKind::NotFound => io::Error::from_raw_os_error(libc::ENODEV),
             _ => error,
         })?;
@@ -77,7 +79,7 @@ impl Tun {
             _ => Err(error),
         })?;
         sys::bring_up(socket.as_fd(), &config.name, config.mtu)?;
-        // A kernel may be built without IPv6.
+        // A kernel may have been built without IPv6.
         if let (Some(ipv6), Ok(_)) = (config.ipv6, control_socket(AddressFamily::Inet6)) {
             netlink::set_ipv6(index, ipv6, Plan::IPV6_PREFIX)?;
             netlink::set_ipv6(index, link_local(ipv6), Plan::IPV6_PREFIX)?;
@@ -90,7 +92,7 @@ impl Tun {
     }
 }
 
-/// The address of the same interface identifier within fe80::/64 (RFC 4291, section 2.5.6).
+/// Returns the address of the same interface identifier within fe80::/64 (RFC 4291, section 2.5.6).
 fn link_local(address: Ipv6Addr) -> Ipv6Addr {
     Ipv6Addr::from(0xfe80 << 112 | u128::from(address) & u128::from(u64::MAX))
 }
@@ -125,7 +127,7 @@ impl Port for Tun {
     }
 }
 
-/// The "drop" column of what an interface transmits, in the text of /proc/net/dev.
+/// Returns the "drop" column of the interface's transmit side in the text of /proc/net/dev.
 fn dropped_by_host(mut file: &File, name: &str) -> Option<u64> {
     let mut text = String::new();
     file.seek(SeekFrom::Start(0)).ok()?;

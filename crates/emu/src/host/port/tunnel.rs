@@ -1,23 +1,28 @@
-//! A host on another machine: its packets in VXLAN (RFC 7348) over UDP, which every distribution's kernel speaks, so that
-//! the other machine needs `ip` and nothing of ours. See [`Config::join`].
+//! A host on another machine, whose packets travel in VXLAN (RFC 7348) over UDP. The kernel of
+//! every distribution has VXLAN, so the other machine needs only `ip` and no part of bentpipe. See
+//! [`Config::join`].
 //!
-//! The engine ends the tunnel itself, on a socket of its own: no interface, no route and no namespace at this side. The
-//! number of the VXLAN segment is that of the UDP port, and a port belongs to one host. Ethernet addresses follow from the
-//! node's number, and the host's interface asks nobody for any (`arp off`).
+//! The engine terminates the tunnel itself, on a socket of its own: this side has no interface, no
+//! route and no namespace for it. The VXLAN segment has the number of the UDP port, and each port
+//! belongs to one host. Ethernet addresses are derived from the node's number, and the host's
+//! interface asks nobody for any (`arp off`).
 //!
-//! **Probes.** Ten times a second an echo request (ICMP, RFC 792) goes to the host's inner address, from an address of the
-//! network that no node has. The host's kernel answers, the answer ends here, and neither enters the model. From the
-//! round trips follows what the model's delays are shortened by: [`crate::path`].
+//! **Probes.** Ten times a second an echo request (ICMP, RFC 792) goes to the host's inner address,
+//! from an address of the network that no node has. The host's kernel answers, the answer ends
+//! here, and neither enters the model. The model's delays are shortened by an estimate from the
+//! round trips: [`crate::path`].
 //!
-//! **Sizes.** A packet becomes longer by 50 bytes over IPv4 and 70 over IPv6. Outer packets may be fragmented, so the hosts
-//! keep the network's MTU; with an MTU of 1450 (1430, or 1370 within WireGuard) nothing is.
+//! **Sizes.** A packet becomes longer by 50 bytes over IPv4 and by 70 over IPv6. Outer packets may
+//! be fragmented, so the hosts keep the network's MTU. With an MTU of 1450 (1430 over IPv6, 1370
+//! within WireGuard) there is no fragmentation.
 //!
-//! **Limits.** Nothing is encrypted or authenticated: what comes from another address than the host's is thrown away, and
-//! that is all. Between machines that do not share a network of their own, have the addresses of a WireGuard or IPsec
-//! tunnel here.
+//! **Limits.** Nothing is encrypted or authenticated; packets from any other address than the
+//! host's are dropped, and there is no further protection. Between machines that share no private
+//! network, use the addresses of a WireGuard or IPsec tunnel here.
 //!
-//! **Offloads.** A veth pair between the machines passes on what an interface was to do. The host's interface is made so that
-//! it sends packets and no super-packets of TCP (`gso_max_segs 1`), and checksums are finished here.
+//! **Offloads.** A veth pair between the machines passes on the work that packets left to an
+//! interface. The host's interface is made so that it sends single packets and no super-packets of
+//! TCP (`gso_max_segs 1`), and missing checksums are computed here.
 
 use super::unfinished::finish;
 use super::Port;
@@ -38,7 +43,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-/// UDP port of VXLAN (RFC 7348, section 8), which the first host has.
+/// UDP port of the first host: that of VXLAN (RFC 7348, section 8).
 pub const PORT: u16 = 4789;
 /// Interval between two probes of a tunnel, in nanoseconds.
 const INTERVAL: u64 = 100_000_000;
@@ -46,7 +51,7 @@ const INTERVAL: u64 = 100_000_000;
 const PATIENCE: u64 = 3_000_000_000;
 /// Bytes of packets that may wait for the engine.
 const ROOM: usize = 64 << 20;
-/// Packets that are not for the engine before others get their turn.
+/// Number of packets not meant for the engine that are read before other ports get their turn.
 const TURN: usize = 64;
 /// Bytes of VXLAN's header.
 const VXLAN: usize = 8;
@@ -79,7 +84,8 @@ impl Config {
         [0, 1].map(|end| [0x02, b'b', b'p', end, high, low])
     }
 
-    /// The commands that make the interface `name` at the other machine, whose path to this one is `here`.
+    /// Returns the commands that create the interface `name` on the other machine, which reaches
+    /// this one at `here`.
     pub fn join(&self, name: &str, here: IpAddr) -> Vec<String> {
         let [a, b, c, d, e, f] = self.ethernet()[0];
         let (port, mtu) = (self.machine.port(), self.mtu);
@@ -101,17 +107,17 @@ impl Config {
 pub struct Tunnel {
     socket: UdpSocket,
     timer: TimerFd,
-    /// Ready when the socket or the timer is.
+    /// Readable when the socket or the timer is.
     both: Epoll,
     machine: SocketAddr,
     to: SockaddrStorage,
-    /// What all packets to the host begin with, but for the type of what is in them.
+    /// The start of every packet to the host, except for the type of its content.
     header: [u8; HEADER],
     /// Source address of the probes.
     prober: Ipv4Addr,
     /// The address of the host, to which probes go.
     host: Ipv4Addr,
-    /// Number and sending time of the probes that are under way.
+    /// Number and sending time of the probes without an answer yet.
     pending: VecDeque<(u16, u64)>,
     number: u16,
     next_probe: u64,
@@ -166,10 +172,10 @@ impl Tunnel {
         Ok(tunnel)
     }
 
-    /// This machine's address on the path to another.
+    /// Returns this machine's address on the path to another machine.
     ///
     /// # Errors
-    /// There is no path to it.
+    /// There is no path to the machine.
     pub fn here(machine: SocketAddr) -> Result<IpAddr, Error> {
         let ask = || -> io::Result<IpAddr> {
             let any: SocketAddr = match machine {
@@ -183,7 +189,7 @@ impl Tunnel {
         ask().doing(format!("looking for the path to {}", machine.ip()))
     }
 
-    /// Sends a packet of an Ethernet type; whether there was room.
+    /// Sends a packet of an Ethernet type. Returns true if there was room for it.
     fn send(&self, kind: [u8; 2], packet: &[u8]) -> bool {
         let mut header = self.header;
         header[20..].copy_from_slice(&kind);
@@ -191,7 +197,7 @@ impl Tunnel {
         sendmsg(self.socket.as_raw_fd(), &parts, &[], MsgFlags::MSG_DONTWAIT, Some(&self.to)).is_ok()
     }
 
-    /// Sends a probe, gives up on those that are too old, and sets the timer for the next.
+    /// Sends a probe, gives up on those that are too old, and sets the timer for the next one.
     fn probe(&mut self, now: u64) -> io::Result<()> {
         while self.pending.front().is_some_and(|(_, sent)| now > sent + PATIENCE) {
             self.pending.pop_front();
@@ -206,7 +212,7 @@ impl Tunnel {
         Ok(self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?)
     }
 
-    /// Whether a packet from the host is the answer to a probe, which it then is taken for.
+    /// Takes a packet from the host as the answer to a probe. Returns true if it is one.
     fn is_answer(&mut self, headers: &Headers, packet: &[u8]) -> bool {
         let Some(Echo { reply: true, identifier, number }) = headers.echo(packet) else { return false };
         let ours = identifier == self.machine.port()
@@ -216,7 +222,7 @@ impl Tunnel {
             if let Some(index) = self.pending.iter().position(|(pending, _)| *pending == number) {
                 let (_, sent) = self.pending.remove(index).expect("it was found there");
                 if self.path.rtt().count() == 0 {
-                    // Those before were sent when the other machine had not joined yet.
+                    // Earlier probes were sent before the other machine had joined.
                     self.pending.drain(..index);
                 }
                 self.path.answered(Span::from_nanos(monotonic().saturating_sub(sent)));
@@ -279,8 +285,8 @@ impl Port for Tunnel {
     }
 }
 
-/// Reads an address with or without a port, as `10.0.0.2`, `10.0.0.2:4790`, `fd00::2` or `[fd00::2]:4790`; `port` is meant
-/// where it has none.
+/// Reads an address with or without a port, such as `10.0.0.2`, `10.0.0.2:4790`, `fd00::2` or
+/// `[fd00::2]:4790`; `port` is the default.
 pub fn machine(text: &str, port: u16) -> Option<SocketAddr> {
     let plain = || text.parse::<IpAddr>().ok().map(|address| SocketAddr::new(address, port));
     text.parse().ok().or_else(plain)
@@ -328,7 +334,7 @@ mod tests {
 
     #[test]
     fn packets_are_framed_probes_answered_and_strangers_ignored() {
-        // The other machine is 127.0.0.2 on the port that the engine's end has on 127.0.0.1.
+        // The other machine is 127.0.0.2, with the port that the engine's end has on 127.0.0.1.
         let peer = UdpSocket::bind("127.0.0.2:0").unwrap();
         let mut tunnel = {
             let machine = peer.local_addr().unwrap();
@@ -340,7 +346,7 @@ mod tests {
         assert_eq!((length, got[20], got[21]), (HEADER + 28, 8, 0));
         assert_eq!(got[8..14], [2, b'b', b'p', 0, 1, 2]);
         assert_eq!((checksum::of(&got[22..42]), checksum::of(&got[42..50])), (0, 0));
-        // The answer, with Ethernet's and IP's addresses the other way round.
+        // The answer, with source and destination of Ethernet and IP exchanged.
         let mut answer = got[..length].to_vec();
         answer[34..38].copy_from_slice(&got[38..42]);
         answer[38..42].copy_from_slice(&got[34..38]);

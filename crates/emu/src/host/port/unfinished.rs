@@ -1,11 +1,12 @@
-//! Checksums that a sender has left to its interface. Linux hands packets from one namespace of a machine to another as they
-//! are: in the checksum's place then stands the sum over the pseudo-header, which the interface was to start from
-//! (CHECKSUM_PARTIAL), and in the packets of a tunnel over a veth pair it still does when they come out of it.
+//! Checksums that a sender has left to its interface. Linux passes packets between the namespaces
+//! of a machine without computing them: the checksum field contains the sum over the pseudo-header,
+//! from which the interface was to start (CHECKSUM_PARTIAL). In packets of a tunnel over a veth
+//! pair it still does when they come out of the tunnel.
 
 use bentpipe_wire::{checksum, Headers, TCP, UDP};
 
-/// Finishes the checksum of a TCP or UDP packet where that was left to be done. Fragments are of what was finished before it
-/// was cut.
+/// Computes the checksum of a TCP or UDP packet if the sender has left it to the interface.
+/// Fragments need nothing: the checksum was computed before the packet was fragmented.
 #[inline]
 pub fn finish(packet: &mut [u8], headers: &Headers) {
     let protocol = headers.protocol;
@@ -16,11 +17,11 @@ pub fn finish(packet: &mut [u8], headers: &Headers) {
         return;
     }
     let message = &packet[headers.begin..headers.end];
-    // One in 65536 that are finished looks like that too.
+    // One in 65536 finished packets looks like this, too.
     if checksum::with_addresses(source, destination, protocol, message) == 0 {
         return;
     }
-    // The sum over the pseudo-header is in the message, in the checksum's place.
+    // The checksum field contains the sum over the pseudo-header.
     let sum = checksum::sent(checksum::of(message), protocol);
     packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
@@ -30,7 +31,7 @@ mod tests {
     use super::*;
     use bentpipe_wire::read;
 
-    /// A packet whose checksum is not finished, and one that differs from it only in that it is.
+    /// Returns a packet without a computed checksum, and the same packet with it.
     fn packets(version: u8, protocol: u8, payload: &[u8]) -> [Vec<u8>; 2] {
         let mut upper = vec![9; if protocol == TCP { 20 } else { 8 }];
         upper.extend_from_slice(payload);
@@ -74,7 +75,7 @@ mod tests {
                 let payload: Vec<u8> = (0..length).map(|byte| (byte * 7) as u8).collect();
                 let [unfinished, finished] = packets(version, protocol, &payload);
                 for packet in [&unfinished, &finished] {
-                    // What an Ethernet frame is filled up with does not count.
+                    // Padding of an Ethernet frame does not count.
                     for padding in [&[][..], &[5; 3]] {
                         let mut after = [packet, padding].concat();
                         finish(&mut after);

@@ -67,7 +67,7 @@ fn data_is_discarded_with_the_wait_whatever_its_length() {
         let mut sender = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (receiver, _) = listener.accept().unwrap();
         receiver.set_nonblocking(true).unwrap();
-        // Nothing is there, which neither ends the wait nor counts.
+        // There is no data, which neither ends the wait nor counts.
         ring.discard(receiver.as_raw_fd());
         let at = monotonic() + 1_000_000;
         assert!(ring.wait(Some(at)).unwrap().expired && monotonic() >= at);
@@ -90,7 +90,7 @@ fn data_is_discarded_with_the_wait_whatever_its_length() {
         }
         assert_eq!(discarded, sent);
         drop(thread.join().unwrap());
-        // A packet that comes ends the wait with what was discarded.
+        // A packet that comes ends the wait together with the discarded data.
         write(theirs, b"yes").unwrap();
         ring.discard(receiver.as_raw_fd());
         assert!(ring.wait(None).unwrap().came);
@@ -110,7 +110,8 @@ fn it_tells_what_its_own_writes_have_caused_from_what_came_later() {
             assert!(turn.came && turn.at_once && !turn.expired);
             assert_eq!((ready(ring), ring.read(2, &mut [0; ROOM])), (vec![9], Some(8)));
         }
-        // The other end of the file that is polled answers when it has received the packet, in another thread.
+        // The other end of the polled file answers when it has received the packet, in another
+        // thread.
         let (own, answering) = std::os::unix::net::UnixDatagram::pair().unwrap();
         ring.watch(own.as_fd(), 10, true);
         let answer = move || {
@@ -125,7 +126,7 @@ fn it_tells_what_its_own_writes_have_caused_from_what_came_later() {
         assert!(turn.came && !turn.at_once);
         assert_eq!((ready(ring), ring.read(3, &mut [0; ROOM])), (vec![10], Some(4)));
         assert_eq!(thread.join().unwrap(), 8);
-        // Without a write there is nothing that it could have caused.
+        // Without a write nothing can have been caused by it.
         write(theirs, b"yes").unwrap();
         let turn = ring.wait(far).unwrap();
         assert!(turn.came && !turn.at_once);
@@ -138,7 +139,7 @@ fn it_waits_for_the_time_for_packets_and_for_files() {
         let at = monotonic() + 3_000_000;
         let turn = ring.wait(Some(at)).unwrap();
         assert!(turn.expired && !turn.came && monotonic() >= at);
-        // The alarm is set later, then sooner, and is not there at all.
+        // The alarm is set later, then sooner, and then removed.
         write(other, b"x").unwrap();
         let turn = ring.wait(Some(at + 1_000_000_000_000)).unwrap();
         assert!(turn.came && !turn.expired);
@@ -155,7 +156,7 @@ fn it_waits_for_the_time_for_packets_and_for_files() {
     });
 }
 
-/// A socket that receives what it sends, as a host that answers each packet at once.
+/// Returns a socket that receives what it sends, like a host that answers each packet at once.
 fn echo() -> std::os::unix::net::UnixDatagram {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -176,7 +177,7 @@ fn answers_that_are_put_off_do_not_end_the_wait() {
         ring.watch(host.as_fd(), 9, true);
         let packet = |length: usize| vec![length as u8; 64].into_boxed_slice();
         let mut room = [0; ROOM];
-        // More rounds than there are rooms: also those that are taken for nothing are free again.
+        // There are more rounds than rooms: rooms taken without a result are freed, too.
         for round in 0..2 * usize::from(ROOMS) {
             let length = 1 + round % 60;
             let at = monotonic() + 20_000;
@@ -192,7 +193,8 @@ fn answers_that_are_put_off_do_not_end_the_wait() {
             assert!(ring.take_written().is_some());
         }
         let far = Some(monotonic() + 1_000_000_000_000);
-        // One answer more than before ends the wait, at the moment of the write; after that, as many are put off.
+        // One answer more than before ends the wait, at the moment of the write; after that, as
+        // many are deferred.
         for round in 0..3 {
             ring.write(2, packet(7), 7).unwrap();
             ring.write_and_put_off(2, packet(8), 8, None).unwrap();
@@ -223,7 +225,7 @@ fn answers_that_are_put_off_do_not_end_the_wait() {
         assert!(turn.came && !turn.at_once);
         assert_eq!((ring.read_answer(&mut room), ring.read(2, &mut room)), (Some(5), Some(3)));
         assert_eq!(thread.join().unwrap(), 3);
-        // They are there without a wait, too, and can become packets like any other.
+        // They are also there without a wait, and can become packets like any other.
         ring.write_and_put_off(2, packet(6), 6, None).unwrap();
         ring.flush().unwrap();
         ring.return_answers(2);

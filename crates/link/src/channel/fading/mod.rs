@@ -1,5 +1,5 @@
-//! Fading of a radio signal: how its power varies around the mean by reflections that add up ([`rayleigh`],
-//! [`rice`]) and by what stands in the way ([`shadowing`]).
+//! Fading of a radio signal: variations of its power around the mean, caused by reflections that
+//! add up ([`rayleigh`], [`rice`]) and by obstacles ([`shadowing`]).
 
 pub mod none;
 pub mod rayleigh;
@@ -10,7 +10,8 @@ mod waves;
 use bentpipe_core::{kinds, Stream};
 
 kinds! {
-    /// Fast fading: how the power of a radio signal varies around its mean over distances of a wavelength.
+    /// Fast fading: the variation of a radio signal's power around its mean over distances of a
+    /// wavelength.
     #[schemars(rename = "Fading")]
     pub enum Config: Fading {
         "none" => None(none::Config),
@@ -30,12 +31,13 @@ pub trait Fading {
     /// Builds the process for a maximum Doppler shift in radians per second.
     fn build(&self, doppler: f64, stream: &mut Stream) -> Box<dyn Gain>;
 
-    /// The mean of a function of the power gain over the distribution of the gain, whose mean is 1.
+    /// Returns the mean of a function of the power gain over the distribution of the gain, whose
+    /// mean is 1.
     fn mean(&self, of: &dyn Fn(f64) -> f64) -> f64;
 }
 
-/// A power gain in the course of time.
+/// A power gain as a function of time.
 pub trait Gain: Send {
-    /// The gain at a time in seconds; its mean over all processes is 1.
+    /// Returns the gain at a time in seconds; its mean over all processes is 1.
     fn at(&self, time: f64) -> f64;
 }

@@ -1,8 +1,8 @@
-//! Rayleigh fading: scattered waves from all directions and no direct one, so that the power has an exponential
-//! distribution.
+//! Rayleigh fading: scattered waves from all directions without a direct wave. The power has an
+//! exponential distribution.
 //!
-//! The scattered waves are those of `waves.rs`. Over a time t the amplitude keeps a correlation of J0(w t), w = 2
-//! pi speed / wavelength: it fades about once per half a wavelength.
+//! `waves.rs` generates the scattered waves. Over a time t the amplitude keeps a correlation of
+//! J0(w t), w = 2 pi speed / wavelength: it fades about once per half wavelength.
 //!
 //! ```toml
 //! error = { kind = "snr", snr_db = 25, fading = "rayleigh", speed = "1 m/s" }
@@ -14,7 +14,7 @@ use bentpipe_core::{Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Rayleigh fading: scattered waves without a direct one, as indoors without line of sight.
+/// Rayleigh fading: scattered waves without a direct wave, as indoors without line of sight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -68,7 +68,8 @@ mod tests {
         for at in 0..3 {
             let expected = 1.0 - f64::exp(-levels[at]);
             assert!((below[at] / trials - expected).abs() < 5.0 * (expected / trials).sqrt(), "{below:?}");
-            // For a complex Gaussian process the covariance of powers is the squared one of amplitudes.
+            // For a complex Gaussian process, the covariance of powers is the square of that of
+            // amplitudes.
             let correlation = libm::j0(doppler * lags[at]).powi(2);
             assert!((products[at] / trials - 1.0 - correlation).abs() < 0.06, "{products:?} {correlation}");
         }

@@ -1,12 +1,13 @@
-//! Rice fading: a direct wave beside the scattered ones, which has `k_factor` times their power.
+//! Rice fading: scattered waves and a direct wave with `k_factor` times their power.
 //!
 //! ```text
 //! h(t) = (g(t) + sqrt(K) exp(j (w t cos b + c))) / sqrt(1 + K)
 //! ```
 //!
-//! g being the scattered waves of `waves.rs`, and the angle b of the direct wave and its phase c uniform. Source: C.
-//! Xiao, Y. R. Zheng and N. C. Beaulieu, "Novel sum-of-sinusoids simulation models for Rayleigh and Rician fading
-//! channels", IEEE Transactions on Wireless Communications 5(12), 2006.
+//! Here g are the scattered waves of `waves.rs`; the angle b of the direct wave and its phase c are
+//! uniform. Source: C. Xiao, Y. R. Zheng and N. C. Beaulieu, "Novel sum-of-sinusoids simulation
+//! models for Rayleigh and Rician fading channels", IEEE Transactions on Wireless Communications
+//! 5(12), 2006.
 //!
 //! ```toml
 //! error = { kind = "snr", snr_db = 20, fading = { kind = "rice", k_factor = 4 }, speed = "1 m/s" }
@@ -23,7 +24,8 @@ use std::f64::consts::PI;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Power of the direct wave divided by that of the scattered ones (K), not in dB; 0 is Rayleigh fading.
+    /// Rice factor K: power of the direct wave divided by that of the scattered waves, not in dB. 0
+    /// is Rayleigh fading.
     pub k_factor: Real<0, 1_000_000>,
 }
 
@@ -59,8 +61,8 @@ impl Gain for Rice {
     }
 }
 
-/// The mean of a function of the power, by the density of the amplitude: 2 a (1 + K) exp(-K - (1 + K) a^2) I0(2 a
-/// sqrt(K (1 + K))).
+/// Returns the mean of a function of the power, by the density of the amplitude: 2 a (1 + K) exp(-K
+/// - (1 + K) a^2) I0(2 a sqrt(K (1 + K))).
 pub fn mean(k: f64, of: &dyn Fn(f64) -> f64) -> f64 {
     const STEPS: usize = 800;
     // Six deviations of each scattered part on both sides of the direct wave.
@@ -71,7 +73,7 @@ pub fn mean(k: f64, of: &dyn Fn(f64) -> f64) -> f64 {
     for place in 0..STEPS {
         let a = from + step * (place as f64 + 0.5);
         let argument = 2.0 * a * (k * (1.0 + k)).sqrt();
-        // The exponent of I0 is taken out of it, so that neither overflows.
+        // The exponent of I0 is factored out, so that neither overflows.
         let weight = a * (argument - k - (1.0 + k) * a * a).exp() * scaled_i0(argument);
         sum += weight * of(a * a);
         weights += weight;
@@ -79,7 +81,7 @@ pub fn mean(k: f64, of: &dyn Fn(f64) -> f64) -> f64 {
     sum / weights
 }
 
-/// exp(-x) I0(x), by its integral over half a turn, or its asymptotic series.
+/// Returns exp(-x) I0(x), by its integral over half a turn, or its asymptotic series.
 fn scaled_i0(x: f64) -> f64 {
     if x > 60.0 {
         return (1.0 + 1.0 / (8.0 * x) + 9.0 / (128.0 * x * x)) / (2.0 * PI * x).sqrt();

@@ -1,15 +1,15 @@
-//! Shadowing: a slow variation of the mean power by obstacles, normal in dB, that forgets itself with the distance
-//! moved.
+//! Shadowing: a slow variation of the mean power by obstacles, normally distributed in dB, whose
+//! correlation decreases with the distance moved.
 //!
-//! Over a distance x the correlation is exp(-x / d). Source: M. Gudmundson, "Correlation model for shadow fading
-//! in mobile radio systems", Electronics Letters 27(23), 1991. Between two moments the process takes one exact
-//! step of this first-order autoregression.
+//! Over a distance x the correlation is exp(-x / d). Source: M. Gudmundson, "Correlation model for
+//! shadow fading in mobile radio systems", Electronics Letters 27(23), 1991. Between two moments
+//! the process takes one exact step of this first-order autoregression.
 
 use bentpipe_core::{Distance, Problems, Real, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Log-normal shadowing: the mean power varies with the place, normally distributed in dB.
+/// Log-normal shadowing: the mean power varies with the position, normally distributed in dB.
 ///
 /// ```toml
 /// shadowing = { deviation_db = 6, distance = "5 m" }
@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, expecting = "a table such as { deviation_db = 6, distance = \"5 m\" }")]
 #[schemars(rename = "Shadowing")]
 pub struct Config {
-    /// Standard deviation of the mean power in dB.
+    /// Standard deviation of the mean power in dB, 0 to 40.
     pub deviation_db: Real<0, 40_000>,
-    /// Distance moved after which the correlation has fallen to 1/e.
+    /// Decorrelation distance: the distance moved after which the correlation has fallen to 1/e.
     pub distance: Distance,
 }
 
@@ -32,7 +32,7 @@ impl Config {
         }
     }
 
-    /// The mean of a function of the deviation in dB.
+    /// Returns the mean of a function of the deviation in dB.
     pub fn mean(&self, of: &dyn Fn(f64) -> f64) -> f64 {
         const STEPS: i32 = 50;
         let place = |step: i32| 5.0 * f64::from(step) / f64::from(STEPS);
@@ -43,22 +43,22 @@ impl Config {
     }
 }
 
-/// The process at a speed.
+/// A shadowing process at a constant speed.
 pub struct Shadow {
     deviation: f64,
-    /// Part of the correlation's distance that is moved in a second.
+    /// Decorrelation distances moved per second.
     pace: f64,
     /// Time in seconds and value in units of the deviation.
     last: Option<(f64, f64)>,
 }
 
 impl Shadow {
-    /// A process that has not begun, at a speed in metres per second.
+    /// Creates the process before its first value, at a speed in metres per second.
     pub fn new(config: &Config, speed: f64) -> Shadow {
         Shadow { deviation: config.deviation_db.value(), pace: speed / config.distance.metres(), last: None }
     }
 
-    /// The deviation in dB at a time in seconds, which is not before that of the last call.
+    /// Returns the deviation in dB at a time in seconds, which is not before that of the last call.
     pub fn at(&mut self, time: f64, stream: &mut Stream) -> f64 {
         let value = match self.last {
             None => stream.normal(),

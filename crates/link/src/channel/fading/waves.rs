@@ -1,4 +1,5 @@
-//! The sum of scattered waves: a complex Gaussian process with the autocorrelation J0(w t) of Clarke's model.
+//! The sum of scattered waves: a complex Gaussian process with the autocorrelation J0(w t) of
+//! Clarke's model.
 //!
 //! ```text
 //! c(t) = sqrt(2 / M) sum over n of cos(psi_n) cos(w t cos a_n + phi_n)
@@ -7,15 +8,16 @@
 //! ```
 //!
 //! with theta and all phi_n and psi_n uniform from -pi to pi. c and s have the variance 1/2 each.
-//! Source: Y. R. Zheng and C. Xiao, "Simulation models with correct statistical properties for Rayleigh fading
-//! channels", IEEE Transactions on Communications 51(6), 2003, equations 6 and 7 (there with twice the power).
-//! Deviations: each wave has its own phase where the paper has one for all, with which all waves would be in phase
-//! at time 0; the mean over time of one process differs a little from that over many, as its waves are few.
+//! Source: Y. R. Zheng and C. Xiao, "Simulation models with correct statistical properties for
+//! Rayleigh fading channels", IEEE Transactions on Communications 51(6), 2003, equations 6 and 7
+//! (there with twice the power). Deviations: each wave has its own phase, where the paper has one
+//! for all, which would put all waves in phase at time 0. The mean over time of one process differs
+//! slightly from the mean over many processes, because the number of waves is small.
 
 use bentpipe_core::Stream;
 use std::f64::consts::PI;
 
-/// Number of waves (M); the paper finds 8 to be enough.
+/// Number of waves (M); the paper finds 8 sufficient.
 const WAVES: usize = 16;
 
 /// Waves that arrive from all directions.
@@ -38,7 +40,7 @@ impl Waves {
         Waves { waves }
     }
 
-    /// Both parts at a time in seconds.
+    /// Returns both parts at a time in seconds.
     pub fn at(&self, time: f64) -> (f64, f64) {
         self.waves.iter().fold((0.0, 0.0), |(c, s), (frequency, phase, cosine, sine)| {
             let wave = (frequency * time + phase).cos();

@@ -1,18 +1,19 @@
-//! Handovers by load. The links are in order of preference, the cheapest first. At the end of each period the
-//! load of a link is the amount of data offered in the period divided by what the link can carry in it, in
-//! the direction in which this is greater. If the load of the serving link is above `high`, the next link
-//! takes over; if that of the link before it would be below `low`, that link does.
+//! Handovers by load. The links are in order of preference, the cheapest first. At the end of each
+//! period the load of a link is the amount of data offered in the period divided by what the link
+//! can carry in it, in the direction in which this is greater. If the load of the serving link is
+//! above `high`, the next link takes over; if that of the link before it would be below `low`, that
+//! link does.
 //!
-//! An endless TCP flow fills any link, so it stays on the last one. Only flows that need a given rate
-//! distinguish the links.
+//! An endless TCP flow fills any link, so it stays on the last one. Only flows that need a given
+//! rate distinguish the links.
 
 use super::{Choice, Direction, Handover, Order, Policy, View};
 use bentpipe_core::{Fraction, Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Handovers by load: to the next link when the serving one is overloaded, and back when the link before it
-/// could carry the load.
+/// Handovers by load: to the next link when the serving one is overloaded, and back when the link
+/// before it could carry the load.
 ///
 /// ```toml
 /// policy = { kind = "load", period = "1 s", high = 0.9, low = 0.5 }
@@ -22,10 +23,11 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Period over which load is measured, 1 s by default; must be longer than 0 s.
     pub period: Span,
-    /// Load, as a fraction of the link's rate, above which the next link takes over; 0.9 by default.
+    /// Load, as a fraction of the link's rate, above which the next link takes over; 0.9 by
+    /// default.
     pub high: Fraction,
-    /// Load that the previous link would have, below which it takes over again; 0.5 by default, must be less
-    /// than `high`.
+    /// Load that the previous link would have, below which it takes over again; 0.5 by default,
+    /// must be less than `high`.
     pub low: Fraction,
 }
 

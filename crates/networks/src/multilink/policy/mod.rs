@@ -1,4 +1,4 @@
-//! Policies: when to hand over, and to which link.
+//! Policies: the times and targets of handovers.
 
 pub mod load;
 pub mod random;
@@ -9,7 +9,7 @@ use super::{Direction, Handover};
 use bentpipe_core::{kinds, Problems, Rate, Stream, Time};
 
 kinds! {
-    /// The policy of a multilink: when it hands over, and to which link.
+    /// The policy of a multilink, which decides when it hands over, and to which link.
     #[schemars(rename = "Policy")]
     pub enum Config: Choice {
         "schedule" => Schedule(schedule::Config),
@@ -48,11 +48,11 @@ pub struct Order {
     pub to: usize,
     /// The directions of traffic that are handed over.
     pub direction: Direction,
-    /// How the new link takes over.
+    /// Settings of the handover.
     pub handover: Handover,
 }
 
-/// What a policy can observe, for each direction.
+/// The observations of a policy, for each direction.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Index of the serving link.
@@ -65,7 +65,7 @@ pub struct View<'a> {
 
 /// Decides when to hand over.
 pub trait Policy: Send {
-    /// The time of the next decision, always later than that of the last one.
+    /// Returns the time of the next decision, always later than that of the last one.
     fn next(&self) -> Option<Time>;
 
     /// Returns the handover that starts now, if any.

@@ -1,17 +1,18 @@
-//! Random handovers: a semi-Markov process. Each stay on a link is exponentially distributed with the mean of
-//! that link, and every other link is equally likely to be the next. A stay is at least as long as the
-//! interruption and the overlap, so that a handover is over before the next one starts.
+//! Random handovers: a semi-Markov process. Each stay on a link is exponentially distributed with
+//! the mean of that link, and every other link is equally likely to be the next. A stay is at least
+//! as long as the interruption and the overlap, so that a handover is over before the next one
+//! starts.
 //!
-//! With two links of mean stays a and b, the fraction of time on the first tends to a / (a + b) (alternating
-//! renewal process; Ross, "Introduction to Probability Models", section 7.5.1).
+//! With two links of mean stays a and b, the fraction of time on the first tends to a / (a + b)
+//! (alternating renewal process; Ross, "Introduction to Probability Models", section 7.5.1).
 
 use super::{Choice, Direction, Handover, Order, Policy, View};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Random handovers: exponentially distributed stays, after which any other link is equally likely to take
-/// over.
+/// Random handovers: exponentially distributed stays, after which any other link is equally likely
+/// to take over.
 ///
 /// ```toml
 /// policy = { kind = "random", stay = ["30 s", "10 s"] }

@@ -1,6 +1,6 @@
-//! Handovers by signal strength, without interruption: to the link whose signal has exceeded that of the
-//! serving link by the hysteresis for the time to trigger (event A3 of 3GPP TS 36.331, section 5.5.4.4, with
-//! a single value for offset and hysteresis, and without filtering).
+//! Handovers by signal strength, without interruption: to the link whose signal has exceeded that
+//! of the serving link by the hysteresis for the time to trigger (event A3 of 3GPP TS 36.331,
+//! section 5.5.4.4, with a single value for offset and hysteresis, and without filtering).
 //!
 //! The signals are a table of samples in text. Each sample holds until the next:
 //!
@@ -16,8 +16,8 @@ use bentpipe_link::series::Table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Handovers by signal strength: to the link whose signal has been stronger by a margin for some time (event
-/// A3 of 3GPP TS 36.331, section 5.5.4.4).
+/// Handovers by signal strength: to the link whose signal has been stronger by a margin for some
+/// time (event A3 of 3GPP TS 36.331, section 5.5.4.4).
 ///
 /// ```toml
 /// policy = { kind = "signal", samples = { file = "signal.csv" }, hysteresis = 3.0, time_to_trigger = "640 ms" }
@@ -25,14 +25,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The signal of each link: a comma-separated table with `time` in seconds from 0 and one column per
-    /// link, with the link's name, in dB or dBm. Each sample holds until the next.
+    /// The signal of each link: a comma-separated table with `time` in seconds from 0 and one
+    /// column per link, with the link's name, in dB or dBm. Each sample holds until the next.
     pub samples: Table,
-    /// Margin in dB by which another link's signal must be stronger, 3 dB by default; at least 0 dB.
+    /// Margin in dB by which another link's signal must be stronger, 3 dB by default; at least 0
+    /// dB.
     #[serde(default = "three")]
     pub hysteresis: f64,
-    /// Time for which the other signal must stay stronger by the margin before the handover starts, 0 s by
-    /// default.
+    /// Time for which the other signal must stay stronger by the margin before the handover starts,
+    /// 0 s by default.
     #[serde(default)]
     pub time_to_trigger: Span,
 }

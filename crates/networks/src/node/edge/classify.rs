@@ -1,5 +1,6 @@
-//! The fields by which an edge tells packets apart (RFC 2475, section 2.3.1): flow, nodes, protocol, DSCP. Packets of the model
-//! have no ports; the connection's number stands for them. Real packets are told apart by their headers.
+//! The fields by which an edge distinguishes packets (RFC 2475, section 2.3.1): flow, nodes,
+//! protocol, DSCP. Packets of the model have no ports; the connection's number stands for them.
+//! Real packets are distinguished by their headers.
 
 use bentpipe_core::{address, Dscp, FlowId, NodeId};
 use bentpipe_stage::{Body, Content, Packet, TCP, UDP};
@@ -18,7 +19,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// The protocol with this number in the IP header.
+    /// Returns the protocol with this number in the IP header.
     pub fn numbered(number: u8) -> Option<Protocol> {
         match number {
             TCP => Some(Protocol::Tcp),
@@ -28,10 +29,10 @@ impl Protocol {
     }
 }
 
-/// A flow as packets are recognised by.
+/// A flow in the form by which packets are recognised.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// The flow's number, by which packets name it.
+    /// Number of the flow in packets.
     pub flow: FlowId,
     /// Node of its source.
     pub from: NodeId,
@@ -39,34 +40,34 @@ pub struct Known {
     pub to: NodeId,
 }
 
-/// The stream of packets to which one belongs: of which flow, if that is known, and what tells its connection apart.
+/// The stream to which a packet belongs: its flow, if known, and its connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Connection {
     /// The flow to which the connection belongs.
     pub flow: FlowId,
-    /// Where it comes from, which tells directions apart.
+    /// Node from which it comes, which distinguishes directions.
     pub source: NodeId,
-    /// Its number in the flow; of real packets, a number of their addresses and ports.
+    /// Number in the flow; for real packets, a number derived from their addresses and ports.
     pub number: u32,
 }
 
-/// What a rule asks of packets; nothing that is empty.
+/// The conditions of a rule on packets; an empty one matches everything.
 #[derive(Clone, Debug, Default)]
 pub struct Pattern {
-    /// Flows of which the packet must belong to one; all if empty.
+    /// Flows, to one of which the packet must belong; all if empty.
     pub flows: Vec<Known>,
-    /// From one of these nodes.
+    /// Nodes from one of which the packet comes; all if empty.
     pub from: Vec<NodeId>,
-    /// To one of these nodes.
+    /// Nodes to one of which the packet goes; all if empty.
     pub to: Vec<NodeId>,
-    /// The transport protocol; every one if unset.
+    /// Transport protocol; any if absent.
     pub protocol: Option<Protocol>,
-    /// With one of these code points.
+    /// Code points, one of which the packet has; all if empty.
     pub dscp: Vec<Dscp>,
 }
 
 impl Pattern {
-    /// The connection of a packet that the pattern fits.
+    /// Returns the connection of a packet if the pattern matches it.
     pub fn fits(&self, packet: &Packet) -> Option<Connection> {
         let among = |nodes: &[NodeId], node| nodes.is_empty() || nodes.contains(&node);
         if !among(&self.from, packet.source) || !among(&self.to, packet.destination) {
@@ -93,8 +94,9 @@ impl Pattern {
 }
 
 impl Known {
-    /// Whether a real packet is one of this flow, by the port at either end: further connections have others at the end that
-    /// opens them. Fragments are of no known flow: only the first of a datagram has ports (RFC 2475, section 2.3.1).
+    /// Returns true if a real packet belongs to this flow, by the port at either end: further
+    /// connections have others at the end that opens them. Fragments belong to no known flow, since
+    /// only the first of a datagram has ports (RFC 2475, section 2.3.1).
     fn sent(&self, packet: &Packet, bytes: &[u8]) -> bool {
         let (low, high) = address::ports(self.flow);
         let (at_from, at_to) = if self.from < self.to { (low, high) } else { (high, low) };
@@ -126,13 +128,14 @@ fn protocol_of(body: &Body) -> Option<Protocol> {
 mod tests {
     use super::*;
 
-    /// A packet of IPv4 from node 0 to node 1 with this word of flags and fragment offset, protocol and payload.
+    /// Returns an IPv4 packet from node 0 to node 1 with this word of flags and fragment offset,
+    /// protocol and payload.
     fn packet(fragment: u16, protocol: u8, payload: &[u8]) -> Packet {
         let mut bytes = vec![0x45, 0, 0, 20 + payload.len() as u8, 0, 1];
         bytes.extend(fragment.to_be_bytes());
         bytes.extend([64, protocol, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2]);
         bytes.extend(payload);
-        // Buffers are longer than what is in them.
+        // Buffers are longer than their packets.
         let size = bytes.len() as u32;
         bytes.resize(2000, 0xff);
         let flow = FlowId(FlowId::UNKNOWN | 7);
@@ -146,7 +149,7 @@ mod tests {
         let udp = Pattern { protocol: Some(Protocol::Udp), ..Pattern::default() };
         let tcp = Pattern { protocol: Some(Protocol::Tcp), ..Pattern::default() };
         let (low, high) = address::ports(FlowId(0));
-        // Of a datagram, its header; of a later fragment, payload that looks like one.
+        // The header of a datagram; in a later fragment, payload that looks like one.
         let ports = [low.to_be_bytes(), high.to_be_bytes(), [0, 12], [0, 0], [1, 2]].concat();
         let fits = |pattern: &Pattern, packet: &Packet| pattern.fits(packet).is_some();
         let whole = packet(0, 17, &ports);

@@ -1,8 +1,10 @@
-//! A DiffServ edge (RFC 2475, section 2.3): classifies the packets that leave a node for others, meters them, and marks or drops them.
+//! A DiffServ edge (RFC 2475, section 2.3). It classifies the packets that leave a node for others,
+//! meters them, and marks or drops them.
 //!
-//! The rules of a node are in order; a packet is treated by the first rule that matches it. A rule has one
-//! meter for everything that it matches, or one per flow or per connection. Without a meter all its packets
-//! are green. According to its colour a packet gets a code point, keeps the one that it has, or is dropped.
+//! The rules of a node are in order; a packet is treated by the first rule that matches it. A rule
+//! has one meter for everything that it matches, or one per flow or per connection. Without a meter
+//! all its packets are green. According to its colour a packet gets a code point, keeps the one
+//! that it has, or is dropped.
 //!
 //! ```toml
 //! [[edge.server]]
@@ -14,8 +16,8 @@
 //! red = "af13"
 //! ```
 //!
-//! An edge takes no time. Each direction of a connection is metered separately, so acknowledgments that pass
-//! the node do not count with the data.
+//! An edge takes no time. Each direction of a connection is metered separately, so acknowledgments
+//! that pass the node do not count with the data.
 
 pub mod classify;
 pub mod meter;
@@ -34,8 +36,8 @@ use std::fmt;
 /// The edge dropped the packet for exceeding its profile.
 pub const POLICED: DropReason = DropReason::new("beyond its profile");
 
-/// A rule of a DiffServ edge. It matches packets for which all given keys match; an unset key matches all
-/// packets.
+/// A rule of a DiffServ edge. It matches packets for which all given keys match; an unset key
+/// matches all packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rule {
@@ -57,16 +59,17 @@ pub struct Rule {
     /// Meter that gives packets their colour. If unset, all packets are green.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meter: Option<meter::Config>,
-    /// What shares one meter: all packets of the rule (the default), each flow or each connection.
+    /// Packets that share one meter: all packets of the rule (the default), each flow or each
+    /// connection.
     pub each: Each,
-    /// What to do with green packets, which are within the profile: keep them as they are (the default), drop
-    /// them, or set a code point.
+    /// Action on green packets, which are within the profile: keep them as they are (the default),
+    /// drop them, or set a code point.
     pub green: Action,
-    /// What to do with yellow packets, which exceed the profile slightly: keep them as they are (the
+    /// Action on yellow packets, which exceed the profile slightly: keep them as they are (the
     /// default), drop them, or set a code point.
     pub yellow: Action,
-    /// What to do with red packets, which exceed the profile: keep them as they are (the default), drop them,
-    /// or set a code point.
+    /// Action on red packets, which exceed the profile: keep them as they are (the default), drop
+    /// them, or set a code point.
     pub red: Action,
 }
 
@@ -79,11 +82,11 @@ pub enum Each {
     Rule,
     /// One meter per flow and direction.
     Flow,
-    /// The packets of a connection in one direction.
+    /// One meter per connection and direction.
     Connection,
 }
 
-/// What to do with a packet: `"keep"`, `"drop"`, or its new code point.
+/// Action on a packet: `"keep"`, `"drop"`, or its new code point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
     /// The packet is forwarded unchanged.
@@ -91,7 +94,7 @@ pub enum Action {
     Keep,
     /// The packet is dropped.
     Drop,
-    /// Forward it with this code point.
+    /// The packet is forwarded with this code point.
     Mark(Dscp),
 }
 
@@ -173,7 +176,7 @@ impl Rule {
     }
 }
 
-/// The name of the random stream of the edge at a node.
+/// Returns the name of the random stream of the edge at a node.
 pub fn stream_name(node: &str) -> String {
     format!("{node}.edge")
 }

@@ -1,12 +1,14 @@
-//! ACK decimation (RFC 3449, section 5.2.2): at most `keep` acknowledgments of each connection wait before a
-//! slow link, and the oldest is dropped when there are more.
+//! ACK decimation (RFC 3449, section 5.2.2): at most `keep` acknowledgments of each connection wait
+//! before a slow link, and the oldest is dropped when there are more.
 //!
-//! This corresponds to small queues per connection that drop from the front, as the section recommends, so
-//! that the newest and most informative acknowledgments stay. Unlike in [`super::ack_filter`], it does not
-//! matter whether they are duplicates or carry selective acknowledgments. Deviation: acknowledgments keep
-//! their position among the other packets, whereas queues per connection would be served in turn.
+//! This corresponds to small queues per connection that drop from the front, as the section
+//! recommends, so that the newest and most informative acknowledgments stay. Unlike in
+//! [`super::ack_filter`], it does not matter whether they are duplicates or carry selective
+//! acknowledgments. Deviation: acknowledgments keep their position among the other packets, whereas
+//! queues per connection would be served in turn.
 //!
-//! The queue is the proxy's own ([`super::thinning`]): `rate` is that of the link beyond, or slightly less.
+//! The queue is the proxy's own ([`super::thinning`]): `rate` is that of the link beyond, or
+//! slightly less.
 
 use super::ack_filter::hundred;
 use super::acknowledgments::{self, acknowledges, alike};
@@ -19,8 +21,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// ACK decimation (RFC 3449, section 5.2.2): keeps only the newest acknowledgments of each connection before
-/// a slow link.
+/// ACK decimation (RFC 3449, section 5.2.2): keeps only the newest acknowledgments of each
+/// connection before a slow link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

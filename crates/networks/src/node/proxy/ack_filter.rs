@@ -1,17 +1,19 @@
-//! ACK filtering (RFC 3449, section 5.2.1): an acknowledgment that arrives before a slow link replaces older
-//! ones of its connection that still wait there, since acknowledgments are cumulative.
+//! ACK filtering (RFC 3449, section 5.2.1): an acknowledgment that arrives before a slow link
+//! replaces older ones of its connection that still wait there, since acknowledgments are
+//! cumulative.
 //!
-//! Only acknowledgments that tell nothing beyond the new one are removed: those without data, with a lower
-//! number, without selective acknowledgments and without flags. Duplicate acknowledgments have equal numbers
-//! and all stay, so fast retransmit works. The newest goes to the end of the queue, as in the section, so
-//! nothing is overtaken.
+//! Only acknowledgments without additional information are removed: those without data, with a
+//! lower number, without selective acknowledgments and without flags. Duplicate acknowledgments
+//! have equal numbers and all stay, so fast retransmit works. The newest goes to the end of the
+//! queue, as in the section, so nothing is overtaken.
 //!
-//! The queue in which they wait is the proxy's own ([`super::thinning`]): `rate` is that of the link beyond,
-//! or slightly less. What other flows send over that link does not pass through this queue.
+//! The queue in which they wait is the proxy's own ([`super::thinning`]): `rate` is that of the
+//! link beyond, or slightly less. Packets of other flows over that link do not pass through this
+//! queue.
 //!
-//! A sender gets fewer acknowledgments, each of which acknowledges more: its bursts grow, and a window that
-//! counts acknowledgments grows more slowly (section 5.2.1). [`super::ack_reconstruction`] behind the link
-//! fixes both.
+//! A sender gets fewer acknowledgments, each of which acknowledges more: its bursts grow, and a
+//! window that counts acknowledgments grows more slowly (section 5.2.1).
+//! [`super::ack_reconstruction`] behind the link fixes both.
 
 use super::acknowledgments::{self, ahead, alike, pure};
 use super::thinning::{Thinned, Thinning};
@@ -23,8 +25,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// ACK filtering (RFC 3449, section 5.2.1): a new acknowledgment replaces older ones of its connection that
-/// wait before a slow link.
+/// ACK filtering (RFC 3449, section 5.2.1): a new acknowledgment replaces older ones of its
+/// connection that wait before a slow link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

@@ -1,15 +1,16 @@
-//! ACK reconstruction (RFC 3449, section 5.3.1): acknowledgments that were removed before a slow link are
-//! recreated behind it and sent at even intervals, so that the sender's bursts are short and its window grows
-//! as if nothing had been removed.
+//! ACK reconstruction (RFC 3449, section 5.3.1). Acknowledgments that were removed before a slow
+//! link are recreated behind it and sent at even intervals, so that the sender's bursts are short
+//! and its window grows as if nothing had been removed.
 //!
-//! When an acknowledgment acknowledges more than `every` bytes beyond the previous one, others are created at
-//! steps of `every` (the section's ack_thresh) and sent before it. Their spacing is `every` divided by the
-//! rate at which acknowledged bytes arrive, smoothed with a gain of 1/8 (ack_interval; H. Balakrishnan, V.
-//! Padmanabhan, R. Katz, "The Effects of Asymmetry on TCP Performance", MobiCom 1997, section 4.3). None is
-//! held for longer than `longest`, as could otherwise happen after a pause.
+//! If an acknowledgment acknowledges more than `every` bytes beyond the previous one, others are
+//! created at steps of `every` (the section's ack_thresh) and sent before it. Their spacing is
+//! `every` divided by the rate at which acknowledged bytes arrive, smoothed with a gain of 1/8
+//! (ack_interval; H. Balakrishnan, V. Padmanabhan, R. Katz, "The Effects of Asymmetry on TCP
+//! Performance", MobiCom 1997, section 4.3). None is held for longer than `longest`, as could
+//! otherwise happen after a pause.
 //!
-//! Duplicates, selective acknowledgments and data are not held; waiting acknowledgments are sent at once
-//! before them.
+//! Duplicates, selective acknowledgments and data are not held; waiting acknowledgments are sent at
+//! once before them.
 
 use super::acknowledgments::{self, ahead, pure, Counters};
 use super::Enhancement;
@@ -20,8 +21,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// ACK reconstruction (RFC 3449, section 5.3.1): recreates acknowledgments behind a slow link and spaces them
-/// evenly.
+/// ACK reconstruction (RFC 3449, section 5.3.1): recreates acknowledgments behind a slow link and
+/// spaces them evenly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -49,7 +50,7 @@ const MOST: u32 = 1000;
 /// Weight of the newest rate.
 const GAIN: f64 = 1.0 / 8.0;
 
-/// A connection in one direction: flow, number, and the end that it comes from.
+/// A connection in one direction: flow, number, and the sending end.
 type Key = (FlowId, u16, usize);
 
 /// The state of one direction of a connection.
@@ -61,16 +62,16 @@ struct State {
     rate: Option<f64>,
     waiting: VecDeque<Packet>,
     interval: Span,
-    /// When the first waiting acknowledgment is sent.
+    /// Time at which the first waiting acknowledgment is sent.
     next: Time,
 }
 
-/// The stage. In port 0, out port 0.
+/// The stage, with input port 0 and output port 0.
 pub struct Reconstruction {
     name: String,
     every: u32,
     longest: Span,
-    /// Flows, and which of their ends are beyond the slow link.
+    /// Flows, and their ends beyond the slow link.
     flows: BTreeMap<FlowId, (Served, [bool; 2], Counters)>,
     states: BTreeMap<Key, State>,
     due: BTreeSet<(Time, Key)>,
@@ -103,7 +104,8 @@ impl Reconstruction {
 }
 
 impl State {
-    /// Handles an acknowledgment of `number`. Returns by how much it advances, if it does.
+    /// Handles an acknowledgment of `number`. Returns the number of bytes by which it advances, if
+    /// it does.
     fn arrived(&mut self, now: Time, number: u32) -> Option<u32> {
         let Some((last, at)) = self.last else {
             self.last = Some((number, now));

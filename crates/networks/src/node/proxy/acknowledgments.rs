@@ -5,7 +5,7 @@ use bentpipe_core::{Column, Report, Table};
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
 use bentpipe_stage::{Body, Packet};
 
-/// What a mechanism did with the acknowledgments of a flow.
+/// Counts of a mechanism for the acknowledgments of a flow.
 pub static REPORT: Table = Table {
     name: "acknowledgments",
     entity: "flow at a proxy",
@@ -40,8 +40,8 @@ impl Counters {
     }
 }
 
-/// Returns the segment of a packet that only tells how much its sender has received: no data, no flag but
-/// ACK, and no selective acknowledgments, which report losses.
+/// Returns the segment of a packet that only reports what its sender has received: no data, no flag
+/// except ACK, and no selective acknowledgments, which report losses.
 #[inline]
 pub fn pure(packet: &Packet) -> Option<&Segment> {
     match &packet.body {
@@ -50,19 +50,21 @@ pub fn pure(packet: &Packet) -> Option<&Segment> {
     }
 }
 
-/// Whether a packet is an acknowledgment without data, with or without selective acknowledgments.
+/// Returns true if a packet is an acknowledgment without data, with or without selective
+/// acknowledgments.
 #[inline]
 pub fn acknowledges(packet: &Packet) -> bool {
     matches!(&packet.body, Body::Segment(segment) if segment.payload == 0 && segment.flags == SegmentFlags::ACK)
 }
 
-/// Whether two packets belong to the same connection and direction.
+/// Returns true if two packets belong to the same connection and direction.
 #[inline]
 pub fn alike(one: &Packet, two: &Packet) -> bool {
     (one.flow, one.connection, one.source) == (two.flow, two.connection, two.source)
 }
 
-/// By how much one acknowledgment number is ahead of another; negative if it is behind.
+/// Returns the difference by which one acknowledgment number is ahead of another; negative if it is
+/// behind.
 #[inline]
 pub fn ahead(one: u32, of: u32) -> i32 {
     one.wrapping_sub(of) as i32

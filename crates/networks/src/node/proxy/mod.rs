@@ -1,9 +1,9 @@
-//! Performance-enhancing proxies (RFC 3135): what a node does to TCP connections that pass through it.
+//! Performance-enhancing proxies (RFC 3135): treatment of TCP connections that pass through a node.
 //!
-//! The node's router hands a proxy the packets of its flows that only pass through; what the proxy sends
-//! takes the node's usual routes. A proxy therefore works at any place where both directions of a flow pass,
-//! alone or in pairs, over links and networks of every kind. In results, what a proxy did for a flow is
-//! called `FLOW@PROXY`.
+//! The node's router gives a proxy the packets of its flows that only pass through; packets that
+//! the proxy sends take the node's usual routes. A proxy therefore works at any place where both
+//! directions of a flow pass, alone or in pairs, over links and networks of every kind. In results,
+//! a proxy's part in a flow is called `FLOW@PROXY`.
 
 pub mod ack_decimation;
 pub mod ack_filter;
@@ -37,12 +37,12 @@ pub struct Config {
     pub name: String,
     /// Name of the node at which it runs.
     pub node: String,
-    /// Switch of the proxy, true by default. With false the scenario runs as without this proxy, so a campaign can
-    /// compare both: `vary.proxy.pep.enabled = [false, true]`.
+    /// Switch of the proxy, true by default. If false, the scenario runs as without this proxy, so
+    /// a campaign can compare both: `vary.proxy.pep.enabled = [false, true]`.
     #[serde(default = "on", skip_serializing_if = "is_on")]
     pub enabled: bool,
-    /// Names of the flows that it serves, which must use TCP and pass the node in both directions. If unset,
-    /// all such flows; an empty list means no flow.
+    /// Names of the flows that it serves, which must use TCP and pass the node in both directions.
+    /// If unset, all such flows; an empty list means no flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<String>>,
     /// The mechanism by which it enhances performance.
@@ -71,21 +71,22 @@ kinds! {
 
 /// The factory of a mechanism, implemented by its `Config`.
 pub trait Enhancement {
-    /// Builds the stage for the passing flows: input port 0 takes arriving packets, output port 0 those that
-    /// continue or are sent.
+    /// Builds the stage for the passing flows: input port 0 takes arriving packets, output port 0
+    /// those that continue or are sent.
     fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
-    /// The links and networks of the node that it names, and the TCP that it uses there.
+    /// Returns the links and networks of the node named in its keys, and the TCP that it uses
+    /// there.
     fn sides(&self) -> Vec<(&str, &tcp::Side)> {
         Vec::new()
     }
 
-    /// The TCP that it uses elsewhere, and the key that configures it.
+    /// Returns the TCP that it uses elsewhere, and the key that configures it.
     fn elsewhere(&self) -> Option<(&'static str, &tcp::Side)> {
         None
     }
 
-    /// The link or network of the node for which it is there, if any.
+    /// Returns the link or network of the node for which it exists, if any.
     fn over(&self) -> Option<&str> {
         None
     }
@@ -112,15 +113,16 @@ impl Service for Mechanism {
     }
 }
 
-/// What results call what a proxy does for a flow, or for one direction or connection of it.
+/// Returns the name in results of a proxy's part in a flow, or in one of its directions or
+/// connections.
 pub fn at(served: &str, proxy: &str) -> String {
     format!("{served}{AT}{proxy}")
 }
 
-/// What stands between the names of the two.
+/// Separator of the two names.
 pub const AT: char = '@';
 
-/// The names in results of what a proxy does for each direction of a flow.
+/// Returns the names in results of a proxy's part in each direction of a flow.
 pub fn directions_at(flow: &str, proxy: &str) -> [String; 2] {
     [at(flow, proxy), at(&reverse(flow), proxy)]
 }

@@ -1,31 +1,32 @@
 //! Snoop (H. Balakrishnan, S. Seshan, E. Amir, R. Katz, "Improving TCP/IP Performance over Wireless
-//! Networks", MobiCom 1995): before a link that loses packets, a node keeps what the receiver has not
-//! acknowledged and repairs losses itself, so that the sender does not take them for congestion. The
-//! connection remains a single one, end to end.
+//! Networks", MobiCom 1995): before a link that loses packets, a node keeps what the receiver has
+//! not acknowledged and repairs losses itself, so that the sender does not take them for
+//! congestion. The connection remains a single one, end to end.
 //!
 //! Data on its way to the link (the paper's `snoop_data`, figure 2):
 //! - the next of the sequence: kept and passed on;
-//! - a retransmission by the source that has not been acknowledged: passed on, and marked as the source's own
-//!   to repair; below what was acknowledged: answered by the last acknowledgment, which was lost;
-//! - beyond a hole: the missing data was lost before the node or overtaken, so the source repairs it: passed
-//!   on with a mark.
+//! - a retransmission by the source that has not been acknowledged: passed on, and marked as the
+//!   source's own to repair; below what was acknowledged: answered by the last acknowledgment,
+//!   which was lost;
+//! - beyond a hole: the missing data was lost before the node or overtaken, so the source repairs
+//!   it: passed on with a mark.
 //!
 //! Acknowledgments from the link (`snoop_ack`, figure 3):
-//! - a new one: what it acknowledges is discarded, the round-trip time to the receiver is measured, and it is
-//!   passed on;
+//! - a new one: what it acknowledges is discarded, the round-trip time to the receiver is measured,
+//!   and it is passed on;
 //! - an old one is dropped;
-//! - a duplicate, for a packet that is kept and has no mark: the first makes the node retransmit the packet;
-//!   it is dropped, as are those that must follow for packets already in flight. Duplicates for any other
-//!   packet are passed on to the source.
+//! - a duplicate, for a packet that is kept and has no mark: the first makes the node retransmit
+//!   the packet; it is dropped, as are those that must follow for packets already in flight.
+//!   Duplicates for any other packet are passed on to the source.
 //!
-//! In addition, the first kept packet is retransmitted if no acknowledgment has come for twice the smoothed
-//! round-trip time of the link, and at least `shortest`. The time doubles while that does not help, and after
-//! [`PATIENCE`] times the packet is left to the source.
+//! In addition, the first kept packet is retransmitted if no acknowledgment has come for twice the
+//! smoothed round-trip time of the link, and at least `shortest`. The time doubles while that does
+//! not help, and after [`PATIENCE`] times the packet is left to the source.
 //!
-//! Deviations: retransmissions wait in the link's queue like everything else, whereas the paper gives them
-//! priority; the round-trip time is measured with every packet sent once, not once per window. If `cache` is
-//! full, packets pass without being kept. With selective acknowledgments, the source does not see those that
-//! are dropped here.
+//! Deviations: retransmissions wait in the link's queue like everything else, whereas the paper
+//! gives them priority; the round-trip time is measured with every packet sent once, not once per
+//! window. If `cache` is full, packets pass without being kept. With selective acknowledgments, the
+//! source does not see those that are dropped here.
 
 use super::acknowledgments::{acknowledges, ahead};
 use super::{at, Enhancement};
@@ -37,18 +38,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): keeps unacknowledged packets before a link that
-/// loses packets and retransmits losses itself, so that the sender does not take them for congestion.
+/// Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): keeps unacknowledged packets before a
+/// link that loses packets and retransmits losses itself, so that the sender does not take them for
+/// congestion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Name of the link or network that loses packets.
     pub over: String,
-    /// Maximum number of packets that are kept per connection, 1000 by default. Beyond it, packets pass
-    /// without being kept.
+    /// Maximum number of packets that are kept per connection, 1000 by default. Beyond it, packets
+    /// pass without being kept.
     #[serde(default = "thousand")]
     pub cache: Count<1, 1_000_000>,
-    /// Minimum time without an acknowledgment after which a packet is retransmitted, 20 ms by default.
+    /// Minimum time without an acknowledgment after which a packet is retransmitted, 20 ms by
+    /// default.
     #[serde(default = "shortest")]
     pub shortest: Span,
 }
@@ -61,7 +64,7 @@ fn shortest() -> Span {
     Span::from_millis(20)
 }
 
-/// What Snoop did for a flow.
+/// Counts of Snoop for a flow.
 pub static REPORT: Table = Table {
     name: "snoop",
     entity: "flow at a proxy",
@@ -82,23 +85,23 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// How often a packet is retransmitted without any acknowledgment.
+/// Number of times that a packet is retransmitted without any acknowledgment.
 pub const PATIENCE: u32 = 6;
 
-/// The source need not see the acknowledgment: the node repairs the loss, or the acknowledgment is older than
-/// one that has passed.
+/// The source need not see the acknowledgment: the node repairs the loss, or the acknowledgment is
+/// older than one that has passed.
 pub const SUPPRESSED: DropReason = DropReason::new("acknowledgment suppressed");
 
 /// A packet that the receiver has not acknowledged.
 struct Kept {
     packet: Packet,
-    /// When it was last passed on.
+    /// Time at which it was last forwarded.
     sent: Time,
-    /// Whether it was sent once, so that its acknowledgment gives the round-trip time.
+    /// True if it was sent once, so that its acknowledgment gives the round-trip time.
     once: bool,
-    /// Whether the source knows, or must find out, that it was lost.
+    /// True if the source knows, or must find out, that it was lost.
     marked: bool,
-    /// Whether the node has retransmitted it.
+    /// True if the node has retransmitted it.
     repaired: bool,
 }
 
@@ -127,7 +130,7 @@ struct Counters {
 
 struct Flow {
     passing: Served,
-    /// Which ends are beyond the link.
+    /// True for each end that is beyond the link.
     beyond: [bool; 2],
     counters: Counters,
 }
@@ -135,7 +138,7 @@ struct Flow {
 /// A connection, by flow, number and receiving end.
 type Key = (FlowId, u16, usize);
 
-/// The proxy as a stage. Input port 0, output port 0.
+/// The proxy as a stage, with input port 0 and output port 0.
 pub struct Snoop {
     name: String,
     cache: usize,
@@ -167,13 +170,13 @@ fn segment(packet: &Packet) -> Option<&Segment> {
     }
 }
 
-/// The byte after a packet's last.
+/// Returns the byte after a packet's last.
 fn end(segment: &Segment) -> u32 {
     segment.sequence.wrapping_add(segment.payload.into())
 }
 
 impl State {
-    /// How long to wait for an acknowledgment.
+    /// Returns the time to wait for an acknowledgment.
     fn patience(&self, shortest: Span) -> Span {
         self.rtt.map_or(shortest * 10, |rtt| (rtt * 2).max(shortest)) * (1 << self.backed_off)
     }
@@ -183,8 +186,8 @@ impl State {
         self.due = waits.then(|| now + self.patience(shortest));
     }
 
-    /// Handles data from the source. Returns the acknowledgment that answers it, if it is not to be passed
-    /// on.
+    /// Handles data from the source. Returns the acknowledgment that answers it, if it is not to be
+    /// forwarded.
     fn data(&mut self, now: Time, packet: &Packet, (cache, shortest): (usize, Span)) -> Option<Packet> {
         let data = segment(packet)?;
         let acknowledged = self.last.as_deref().and_then(segment).map(|ack| ack.acknowledgment);
@@ -216,8 +219,8 @@ impl State {
         None
     }
 
-    /// Handles an acknowledgment from the receiver. Returns whether it is passed on, and what is to be
-    /// retransmitted.
+    /// Handles an acknowledgment from the receiver. Returns true if it is forwarded, and the packet
+    /// to retransmit, if any.
     fn acknowledgment(&mut self, now: Time, packet: &Packet, shortest: Span) -> (bool, Option<Packet>) {
         let Some(ack) = segment(packet) else { return (true, None) };
         let last = self.last.as_deref().and_then(segment);
@@ -257,7 +260,7 @@ impl State {
             self.arm(now, shortest);
             return (false, Some(again));
         }
-        // Beyond the expected duplicates there is another loss, of which the source may hear.
+        // Beyond the expected duplicates there is another loss, which the source may notice.
         let drops = self.expected > 0;
         self.expected = self.expected.saturating_sub(1);
         (!drops, None)

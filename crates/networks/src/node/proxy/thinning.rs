@@ -1,6 +1,6 @@
-//! The common part of ACK filtering and ACK decimation (RFC 3449, section 5.2): a queue of the proxy's own
-//! before a slow link, whose packets leave at the rate of that link, so that acknowledgments wait here, where
-//! they can be removed, and not there.
+//! The common part of ACK filtering and ACK decimation (RFC 3449, section 5.2): a queue of the
+//! proxy's own before a slow link, whose packets leave at the rate of that link. So acknowledgments
+//! wait here, where they can be removed, and not there.
 
 use super::acknowledgments::{acknowledges, Counters};
 use crate::node::service::Served;
@@ -14,19 +14,19 @@ pub trait Thinning: Send {
     /// The reason for which they are dropped.
     const REASON: DropReason;
 
-    /// For an arriving acknowledgment, adds the positions in `queue` of those that need not precede it, in
-    /// ascending order.
+    /// For an arriving acknowledgment, adds the positions in `queue` of those that need not precede
+    /// it, in ascending order.
     fn superseded(&self, queue: &VecDeque<Packet>, arriving: &Packet, places: &mut Vec<usize>);
 }
 
 struct Flow {
     passing: Served,
-    /// Which ends are reached over the slow link.
+    /// True for each end that is reached over the slow link.
     slow: [bool; 2],
     counters: Counters,
 }
 
-/// The proxy as a stage. Input port 0, output port 0.
+/// The proxy as a stage, with input port 0 and output port 0.
 pub struct Thinned<T: Thinning> {
     thinning: T,
     name: String,
@@ -34,13 +34,14 @@ pub struct Thinned<T: Thinning> {
     limit: usize,
     flows: BTreeMap<FlowId, Flow>,
     queue: VecDeque<Packet>,
-    /// When everything that has left will have been sent.
+    /// Time at which everything that has left will have been sent.
     free_at: Time,
     places: Vec<usize>,
 }
 
 impl<T: Thinning> Thinned<T> {
-    /// Creates the stage for packets that leave over the link or network `over`, which has this rate.
+    /// Creates the stage for packets that leave over the link or network `over`, which has this
+    /// rate.
     pub fn new(
         thinning: T,
         name: &str,

@@ -1,17 +1,22 @@
-//! A conference bridge: answers the calls of all flows that end at its node and mixes their speech.
+//! A conference bridge. It answers the calls of all flows that end at its node and mixes their
+//! speech.
 //!
-//! Each flow of calls (over `sip` or `iax2`) that ends at the node brings parties of one conference. The bridge answers every call as
-//! the exchange at the flow's destination does, with that flow's lines, de-jitter buffer and codec. At every multiple of a packet's
-//! duration it sends one packet to each party: the sum of what was played from all other parties since the last one. So with n
-//! parties the bridge sends n streams, where a [relay](super::relay) sends n (n - 1). A party that nobody else speaks to gets what
-//! silence takes: nothing with silence suppression, after comfort noise if that is on.
+//! Each flow of calls (over `sip` or `iax2`) that ends at the node brings parties of one
+//! conference. The bridge answers every call as the exchange at the flow's destination does, with
+//! that flow's lines, de-jitter buffer and codec. At every multiple of a packet's duration it sends
+//! one packet to each party: the sum of the speech played from all other parties since the last
+//! one. So with n parties the bridge sends n streams, where a [relay](super::relay) sends n (n -
+//! 1). If nobody else speaks, a party gets silence: no packets with silence suppression, after
+//! comfort noise if that is on.
 //!
-//! In results, `calls` and `call` have the bridge's ends as FLOW.destination: what it heard from each party. What a party hears is in
-//! FLOW.source, whose delay counts from the bridge; the time from a packet's arrival at the bridge to the mix that contains it, de-jitter
-//! buffer included, is in the table `bridge`. The time from mouth to ear is the sum of the two and of the way to the bridge.
+//! In results, `calls` and `call` have the bridge's ends as FLOW.destination: the speech that it
+//! heard from each party. Speech heard by a party is in FLOW.source, whose delay counts from the
+//! bridge; the time from a packet's arrival at the bridge to the mix that contains it, de-jitter
+//! buffer included, is in the table `bridge`. The time from mouth to ear is the sum of the two and
+//! of the path to the bridge.
 //!
-//! Deviations: mixing takes no time of its own; whoever speaks is mixed, however many; transcoding between codecs adds no
-//! impairment.
+//! Deviations: mixing takes no time of its own; all speakers are mixed, however many there are;
+//! transcoding between codecs adds no impairment.
 //!
 //! ```toml
 //! [[service]]
@@ -32,7 +37,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A conference bridge: answers the calls of its flows, mixes their speech, and sends one stream back to each party.
+/// A conference bridge: answers the calls of its flows, mixes their speech, and sends one stream
+/// back to each party.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
@@ -134,7 +140,7 @@ impl Bridge {
         }
     }
 
-    /// Sends each party the sum of what the others said.
+    /// Sends each party the sum of the others' speech.
     fn mix(&mut self, now: Time, out: &mut Outbox) {
         let mut parties = Vec::new();
         for (place, end) in self.ends.iter_mut().enumerate() {

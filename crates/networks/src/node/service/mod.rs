@@ -1,13 +1,15 @@
-//! Services at nodes: programs that neither are the end of one flow nor a router, such as proxies, conference relays, bundle
-//! agents or gateways of sensors.
+//! Services at nodes: programs that are neither the end of one flow nor a router, such as proxies,
+//! conference relays, bundle agents or gateways of sensors.
 //!
-//! A service is one stage beside the router of its node. The router hands it packets of the flows that it serves: those that
-//! pass the node, or those that are addressed to the node ([`Takes`]). What the service sends, packets that it passes on as
-//! well as packets that it creates, takes the routes of the node as if no service were there. So a service works at any node,
-//! over links and networks of every kind, and they know nothing of it.
+//! A service is one stage next to the router of its node. The router gives it packets of the flows
+//! that it serves: those that pass the node, or those that are addressed to the node ([`Takes`]).
+//! Packets that the service forwards or creates take the routes of the node as if no service were
+//! there. So a service works at any node, over links and networks of every kind, which do not know
+//! of it.
 //!
-//! A kind of service is a `Config` that implements [`Service`], and one line in the list [`Role`]. Performance-enhancing
-//! proxies ([`crate::node::proxy`]) are services too, with a list of their own.
+//! A kind of service is a `Config` that implements [`Service`], and one line in the list [`Role`].
+//! Performance-enhancing proxies ([`crate::node::proxy`]) are services, too, with a list of their
+//! own.
 
 pub mod bridge;
 pub mod relay;
@@ -36,11 +38,11 @@ pub struct Config {
     pub name: String,
     /// Name of the node at which the service runs.
     pub node: String,
-    /// Names of the flows that the service serves. If unset, it serves every flow that it can: the role says which. An
-    /// empty list means no flow.
+    /// Names of the flows that the service serves. If unset, it serves every flow that its role
+    /// allows. An empty list means no flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<String>>,
-    /// What the service does, and with which parameters.
+    /// Role of the service, with its parameters.
     pub role: Role,
 }
 
@@ -52,50 +54,54 @@ kinds! {
     }
 }
 
-/// What the `Config` of a service can do.
+/// The functions of a service's `Config`.
 pub trait Service {
-    /// Which packets of its flows the service takes.
+    /// Returns the kind of packets of its flows that the service takes.
     fn takes(&self) -> Takes;
 
-    /// Why the service cannot serve flows over `transport`, as in "flow "a" is not over tcp", if it cannot.
+    /// Returns the reason for which the service cannot serve flows over `transport`, as in "flow
+    /// "a" is not over tcp", if there is one.
     fn refuses(&self, _transport: &transport::Config) -> Option<&'static str> {
         None
     }
 
-    /// The stage of service `name`. In port 0 takes the packets of `flows`; what leaves by out port 0 takes the routes of the
-    /// node.
+    /// Returns the stage of service `name`. Input port 0 takes the packets of `flows`; packets that
+    /// leave by output port 0 take the routes of the node.
     fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
-    /// Adds what is wrong with the configuration.
+    /// Adds the problems of the configuration.
     fn check(&self, _problems: &mut Problems) {}
 
-    /// Adds what is wrong with the flows that the service would serve.
+    /// Adds the problems of the flows that the service would serve.
     fn check_flows(&self, _flows: &[Served], _problems: &mut Problems) {}
 }
 
-/// Which packets of its flows a service takes.
+/// The packets of its flows that a service takes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Takes {
-    /// Those that pass its node, from both ends of the flow. Flows that begin or end at the node are not served.
+    /// Packets that pass its node, from both ends of the flow. Flows that begin or end at the node
+    /// are not served.
     Passing,
-    /// Those that are addressed to its node. If the flow ends there, the service stands in for its destination, which then has
-    /// no endpoint of its own. A flow that ends elsewhere is served if the scenario names it; its packets must be addressed to
-    /// the node by whoever sends them.
+    /// Packets that are addressed to its node. If the flow ends there, the service replaces its
+    /// destination, which then has no endpoint of its own. A flow that ends elsewhere is served if
+    /// the scenario names it; its senders must address its packets to the node.
     Addressed,
 }
 
 /// A flow that a service serves.
 #[derive(Clone, Debug)]
 pub struct Served {
-    /// Number of the service in its scenario, from 1, which tells the packets that it creates from others ([`Leg`](bentpipe_stage::packet::Leg)).
+    /// Number of the service in its scenario, from 1, which distinguishes the packets that it
+    /// creates from others ([`Leg`](bentpipe_stage::packet::Leg)).
     pub number: u16,
     /// Number of the flow.
     pub flow: FlowId,
     /// Name of the flow.
     pub name: String,
-    /// The nodes of its source and of its destination.
+    /// Nodes of its source and of its destination.
     pub ends: [NodeId; 2],
-    /// The link or network by which each of them is reached from the node of the service; empty for the node itself.
+    /// The link or network by which each of them is reached from the node of the service; empty for
+    /// the node itself.
     pub links: [String; 2],
     /// Names of the traced connections, by number: from source to destination, and back.
     pub traced: Vec<[String; 2]>,
@@ -103,12 +109,12 @@ pub struct Served {
     pub dscp: u8,
     /// The transport protocol of the flow, with its parameters.
     pub transport: transport::Config,
-    /// The telephone calls that it carries, if it does.
+    /// Telephone calls that it carries, if any.
     pub calls: Option<calls::Config>,
 }
 
 impl Served {
-    /// Which end, 0 for the source, a packet from `node` comes from.
+    /// Returns the end, 0 for the source, from which a packet from `node` comes.
     #[inline]
     pub fn side(&self, node: NodeId) -> usize {
         usize::from(node != self.ends[0])

@@ -1,16 +1,19 @@
-//! A conference relay: every datagram that one participant sends is sent on to each of the others.
+//! A conference relay, which forwards every datagram of one participant to each of the others.
 //!
-//! Each flow that ends at the node of the relay is the link of one participant to it. A datagram that arrives on one flow leaves
-//! on every other flow, towards its source, unchanged (RFC 7667, section 3.5.1, "Relay - Transport Translator", in conferences
-//! also called a reflector or, with a choice of what to forward, a selective forwarding unit). With n participants that talk all
-//! the time at rate r, the relay receives n r and sends n (n - 1) r, of which each participant receives (n - 1) r.
+//! Each flow that ends at the node of the relay is the link of one participant to it. A datagram
+//! that arrives on one flow leaves on every other flow, towards its source, unchanged (RFC 7667,
+//! section 3.5.1, "Relay - Transport Translator", in conferences also called a reflector or, with a
+//! choice of what to forward, a selective forwarding unit). With n participants that talk all the
+//! time at rate r, the relay receives n r and sends n (n - 1) r, of which each participant receives
+//! (n - 1) r.
 //!
-//! In results a participant's flow `NAME` counts what came to the relay, and `NAME.reverse` what the relay sent to the participant
-//! and what arrived there. The delay of `NAME.reverse` counts from the moment at which the participant who spoke sent the
-//! datagram: it is the delay from end to end.
+//! In results a participant's flow `NAME` counts what came to the relay, and `NAME.reverse` what
+//! the relay sent to the participant and what arrived there. The delay of `NAME.reverse` counts
+//! from the time at which the speaking participant sent the datagram: it is the delay from end to
+//! end.
 //!
-//! Deviations: the relay takes no time and has no limit of its own; a participant who is silent still hears the others from the
-//! start, as there is no procedure to join.
+//! Deviations: the relay takes no time and has no limit of its own; a participant who is silent
+//! still hears the others from the start, as there is no procedure to join.
 //!
 //! ```toml
 //! [[service]]
@@ -31,12 +34,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A conference relay: sends every datagram that comes in on one of its flows to the sources of all its other flows.
+/// A conference relay: forwards every datagram that arrives on one of its flows to the sources of
+/// all its other flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
 
-/// What a relay did in a run.
+/// Totals of a relay in a run.
 pub static REPORT: Table = Table {
     name: "relay",
     entity: "relay",
@@ -88,19 +92,19 @@ struct Participant {
     spoiled: Received,
 }
 
-/// The relay as a stage: in port 0, out port 0.
+/// The relay as a stage, with input port 0 and output port 0.
 pub struct Relay {
     name: String,
     node: NodeId,
     participants: Vec<Participant>,
-    /// Place among the participants by flow.
+    /// Index among the participants by flow.
     places: BTreeMap<u32, usize>,
     received: u64,
     relayed: u64,
 }
 
 impl Relay {
-    /// A relay between the sources of `flows`.
+    /// Creates a relay between the sources of `flows`.
     pub fn new(name: &str, flows: Vec<Served>) -> Relay {
         let places = flows.iter().enumerate().map(|(place, served)| (served.flow.0, place)).collect();
         let node = flows.first().map_or(NodeId::default(), |served| served.ends[1]);

@@ -1,9 +1,12 @@
-//! Adaptive ARF: ARF in which each probe that is lost doubles the number of successes that the next probe needs.
+//! Adaptive ARF: ARF in which each lost probe doubles the number of successes that the next probe
+//! needs.
 //!
-//! On a channel that does not change, ARF tries the next rate every ten frames and loses the probe. AARF doubles the threshold
-//! whenever a probe is lost, up to 60 (the paper: 50), and returns to 10 after a step down for failures in a row.
+//! On a channel that does not change, ARF tries the next rate every ten frames and loses the probe.
+//! AARF doubles the threshold whenever a probe is lost, up to 60 (the paper: 50), and returns to 10
+//! after a step down for failures in a row.
 //!
-//! Source: M. Lacage, M. H. Manshaei, T. Turletti, "IEEE 802.11 rate adaptation: a practical approach", MSWiM 2004.
+//! Source: M. Lacage, M. H. Manshaei, T. Turletti, "IEEE 802.11 rate adaptation: a practical
+//! approach", MSWiM 2004.
 //!
 //! ```toml
 //! adaptation = { kind = "aarf", most_successes = 50 }
@@ -15,19 +18,22 @@ use bentpipe_core::{Count, Problems, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Adaptive ARF (AARF, Lacage 2004): ARF that probes more and more rarely while its probes are lost.
+/// Adaptive ARF (AARF, Lacage 2004): ARF that probes more and more rarely while its probes are
+/// lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of frames in a row that must be acknowledged before a step up, at first and after a step down; 10 by default
-    /// (Lacage 2004).
+    /// Number of frames in a row that must be acknowledged before a step up, at first and after a
+    /// step down; 10 by default (Lacage 2004).
     pub successes: Count<1, 10_000>,
     /// The largest value of that number; 60 by default (ns-3; the paper has 50).
     pub most_successes: Count<1, 10_000>,
-    /// The factor by which that number and `timer` grow when a probe is lost; 2 by default (Lacage 2004).
+    /// The factor by which that number and `timer` grow when a probe is lost; 2 by default (Lacage
+    /// 2004).
     pub factor: Count<1, 10>,
-    /// Number of transmissions after which a step up comes even without `successes` in a row, unless a step down comes first;
-    /// 15 by default (ns-3). `factor` lengthens it when a probe is lost, and a step down sets it back.
+    /// Number of transmissions after which a step up comes even without `successes` in a row,
+    /// unless a step down comes first; 15 by default (ns-3). `factor` lengthens it when a probe is
+    /// lost, and a step down sets it back.
     pub timer: Count<1, 10_000>,
     /// Number of transmissions in a row that must fail before a step down; 2 by default.
     pub failures: Count<1, 1000>,
@@ -105,7 +111,8 @@ mod tests {
 
     #[test]
     fn probes_that_are_lost_make_the_next_one_later_up_to_a_limit() {
-        // At each row of acknowledgments the length after which the rate rises: 10, 20, 40, 60, 60.
+        // After each row of acknowledgments, its length at which the rate rises: 10, 20, 40, 60,
+        // 60.
         let row = |count: usize| format!("{}s", "a".repeat(count));
         let outcomes: String = [10, 20, 40, 60, 60].map(row).concat();
         let expected: String = [10, 20, 40, 60, 60].map(|count| format!("{}1", "0".repeat(count))).concat();

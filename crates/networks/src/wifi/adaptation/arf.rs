@@ -1,10 +1,13 @@
-//! Automatic rate fallback (ARF): one rate up after ten frames in a row that arrived, one down after two in a row that did not.
+//! Automatic rate fallback (ARF): one rate up after ten frames in a row that arrived, one down
+//! after two in a row that did not.
 //!
-//! The first frame after a step up is a probe: if it is lost, the rate falls back at once. A step up also comes after 15
-//! transmissions since the last step, whatever became of them, unless a step down comes first; the paper has a timer there.
+//! The first frame after a step up is a probe: if it is lost, the rate falls back at once. A step
+//! up also comes after 15 transmissions since the last step, whatever their outcomes, unless a step
+//! down comes first; the paper has a timer there.
 //!
-//! Source: A. Kamerman and L. Monteban, "WaveLAN-II: A high-performance wireless LAN for the unlicensed band", Bell Labs Technical
-//! Journal 2(3), 1997; the timer as a number of transmissions follows ns-3's ArfWifiManager (its documentation and defaults).
+//! Source: A. Kamerman and L. Monteban, "WaveLAN-II: A high-performance wireless LAN for the
+//! unlicensed band", Bell Labs Technical Journal 2(3), 1997; the timer as a number of transmissions
+//! follows ns-3's ArfWifiManager (its documentation and defaults).
 //!
 //! ```toml
 //! adaptation = "arf"
@@ -15,16 +18,20 @@ use bentpipe_core::{Count, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Automatic rate fallback (ARF, Kamerman and Monteban 1997): up after a row of successes, down after two failures in a row.
+/// Automatic rate fallback (ARF, Kamerman and Monteban 1997): up after a row of successes, down
+/// after two failures in a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of frames in a row that must be acknowledged before a step up; 10 by default (Kamerman and Monteban 1997).
+    /// Number of frames in a row that must be acknowledged before a step up; 10 by default
+    /// (Kamerman and Monteban 1997).
     pub successes: Count<1, 10_000>,
-    /// Number of transmissions after which a step up comes even without `successes` in a row, unless a step down comes first;
-    /// 15 by default. It stands for the timer of the paper (Kamerman and Monteban 1997).
+    /// Number of transmissions after which a step up comes even without `successes` in a row,
+    /// unless a step down comes first; 15 by default. It stands for the timer of the paper
+    /// (Kamerman and Monteban 1997).
     pub timer: Count<1, 10_000>,
-    /// Number of transmissions in a row that must fail before a step down; 2 by default (Kamerman and Monteban 1997).
+    /// Number of transmissions in a row that must fail before a step down; 2 by default (Kamerman
+    /// and Monteban 1997).
     pub failures: Count<1, 1000>,
 }
 
@@ -54,7 +61,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// The limits that the keys of a configuration set.
+    /// Returns the limits that the keys of a configuration set.
     pub(super) fn of(
         successes: Count<1, 10_000>,
         timer: Count<1, 10_000>,
@@ -71,11 +78,11 @@ impl Limits {
 pub(super) enum Step {
     Up,
     Down,
-    /// Down because the first frame after a step up was lost.
+    /// Down, because the first frame after a step up was lost.
     Back,
 }
 
-/// The rate and what counts towards its next step: the common part of ARF and AARF.
+/// The rate, and the counts for its next step: the common part of ARF and AARF.
 pub(super) struct Steps {
     pub(super) rate: usize,
     highest: usize,
@@ -83,12 +90,12 @@ pub(super) struct Steps {
     failures: u32,
     /// Transmissions since the last step.
     transmissions: u32,
-    /// Whether the next frame is the first after a step up.
+    /// True if the next frame is the first after a step up.
     probing: bool,
 }
 
 impl Steps {
-    /// At the lowest rate of those up to position `highest`.
+    /// Starts at the lowest of the rates up to position `highest`.
     pub(super) fn new(highest: usize) -> Steps {
         Steps { rate: 0, highest, successes: 0, failures: 0, transmissions: 0, probing: false }
     }
@@ -125,7 +132,8 @@ impl Steps {
 pub(super) struct Arf {
     limits: Limits,
     steps: Steps,
-    /// Whether a transmission counts as a success or as a failure; `None` if it counts as neither.
+    /// Returns true for a transmission that counts as a success, false for a failure, and `None` if
+    /// it counts as neither.
     judge: fn(Outcome) -> Option<bool>,
 }
 

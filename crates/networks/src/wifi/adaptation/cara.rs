@@ -1,11 +1,14 @@
-//! Collision-aware rate adaptation (CARA): a frame that fails is sent again behind an RTS, to find out whether it collided.
+//! Collision-aware rate adaptation (CARA): a failed frame is retransmitted after an RTS, to find
+//! out whether it collided.
 //!
-//! Data is sent without RTS. After `probe` failures in a row an RTS goes first; if the data fails although the CTS came, the channel is the
-//! reason. After `failures` failures in a row, of which those of an RTS do not count, the rate falls, and after `successes` frames in
-//! a row, or `timer` transmissions, it rises.
+//! Data is sent without RTS. After `probe` failures in a row an RTS precedes the frame; if the data
+//! fails although the CTS came, the channel is the reason. After `failures` failures in a row, not
+//! counting those of an RTS, the rate falls, and after `successes` frames in a row, or `timer`
+//! transmissions, it rises.
 //!
-//! Source: J. Kim, S. Kim, S. Choi, D. Qiao, "CARA: Collision-Aware Rate Adaptation for IEEE 802.11 WLANs", INFOCOM 2006: CARA-1,
-//! without the optional detection of collisions by the medium being busy after the end of one's own frame (CARA-2).
+//! Source: J. Kim, S. Kim, S. Choi, D. Qiao, "CARA: Collision-Aware Rate Adaptation for IEEE 802.11
+//! WLANs", INFOCOM 2006: CARA-1, without the optional detection of collisions by a medium that is
+//! busy after the end of one's own frame (CARA-2).
 //!
 //! ```toml
 //! adaptation = "cara"
@@ -16,17 +19,22 @@ use bentpipe_core::{Count, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Collision-aware rate adaptation (CARA, Kim 2006): probes with RTS whether a failure was a collision.
+/// Collision-aware rate adaptation (CARA, Kim 2006): probes with RTS whether a failure was a
+/// collision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of transmissions in a row that must fail before an RTS goes first; 1 by default (Kim 2006).
+    /// Number of transmissions in a row that must fail before an RTS goes first; 1 by default (Kim
+    /// 2006).
     pub probe: Count<1, 1000>,
-    /// Number of transmissions of data in a row that must fail before a step down; 2 by default (Kim 2006).
+    /// Number of transmissions of data in a row that must fail before a step down; 2 by default
+    /// (Kim 2006).
     pub failures: Count<1, 1000>,
-    /// Number of frames in a row that must be acknowledged before a step up; 10 by default (Kim 2006).
+    /// Number of frames in a row that must be acknowledged before a step up; 10 by default (Kim
+    /// 2006).
     pub successes: Count<1, 10_000>,
-    /// Number of transmissions after which a step up comes even without `successes` in a row, unless a step down comes first; 15 by default (ns-3).
+    /// Number of transmissions after which a step up comes even without `successes` in a row,
+    /// unless a step down comes first; 15 by default (ns-3).
     pub timer: Count<1, 10_000>,
 }
 
@@ -62,9 +70,9 @@ struct Cara {
     config: Config,
     highest: usize,
     rate: usize,
-    /// The number of failed transmissions in a row.
+    /// Number of failed transmissions in a row.
     failures: u64,
-    /// The number of acknowledged transmissions in a row.
+    /// Number of acknowledged transmissions in a row.
     successes: u64,
     /// Transmissions since the last step.
     transmissions: u64,

@@ -9,15 +9,17 @@ use bentpipe_core::{Count, Problems, Rate, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// No adaptation: all data frames are sent at one rate, the fastest of the network if none is given.
+/// No adaptation: all data frames are sent at one rate, the fastest of the network if none is
+/// given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The rate, one of those of the network's standard, such as `"5.5 Mbit/s"`. If unset, that of `mcs`.
+    /// Rate of data frames, one of those of the network's standard, such as `"5.5 Mbit/s"`. If
+    /// unset, that of `mcs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Number of the rate in the standard, from 0: with 802.11n the MCS, such as 7. If neither this nor `rate` is set, the
-    /// fastest rate of the network is used.
+    /// Number of the rate in the standard, from 0: with 802.11n the MCS, such as 7. If neither this
+    /// nor `rate` is set, the fastest rate of the network is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcs: Option<Count<0, 31>>,
 }
@@ -48,7 +50,7 @@ impl Adaptation for Config {
 
     fn check(&self, rates: &[Speed], problems: &mut Problems) {
         if self.rate.is_some() && self.mcs.is_some() {
-            problems.add("mcs", "is given beside `rate`; allowed: one of the two");
+            problems.add("mcs", "cannot be combined with `rate`; allowed: one of the two");
         } else if self.position(rates).is_none() {
             let all: Vec<String> = rates.iter().map(|one| one.rate.to_string()).collect();
             match (self.rate, self.mcs) {

@@ -1,10 +1,12 @@
-//! Minstrel: rates are judged by what arrived, and one frame in ten tries another rate.
+//! Minstrel: rates are judged by the acknowledged frames, and one frame in ten tries another rate.
 //!
-//! For each rate the part P of the transmissions that were acknowledged is averaged over periods of 100 ms,
-//! P = (1 - e) P_period + e P with e = 0.75; a period without transmissions leaves it. The throughput of a rate is P / t, with
-//! t the time that a frame of 1200 bytes takes on the air; below P = 0.1 it counts as 0, and above 0.95 as 0.95.
+//! The share P of a rate's transmissions that were acknowledged is averaged over periods of 100 ms,
+//! P = (1 - e) P_period + e P with e = 0.75; it stays the same in a period without transmissions.
+//! The throughput of a rate is P / t, with t the time that a frame of 1200 bytes takes on the air;
+//! below P = 0.1 it counts as 0, and above 0.95 as 0.95.
 //!
-//! A frame is sent at up to four rates in turn, each as often as fits into 6 ms, at least twice:
+//! A frame is sent at up to four rates in turn, each as often as fits into 6 ms, and at least
+//! twice:
 //!
 //! | | first | second | third | fourth |
 //! | --- | --- | --- | --- | --- |
@@ -12,11 +14,12 @@
 //! | one in ten, if the random rate is faster | random | best throughput | best probability | slowest |
 //! | one in ten, if it is slower | best throughput | random | best probability | slowest |
 //!
-//! Source: the description of the algorithm in the documentation of the MadWifi driver (D. Smithies) and of Linux' mac80211; the default
-//! values are those of `tests/authorities/wifi/rate_adaptation_defaults.csv`.
+//! Source: the description of the algorithm in the documentation of the MadWifi driver (D.
+//! Smithies) and of Linux' mac80211; the default values are those of
+//! `tests/authorities/wifi/rate_adaptation_defaults.csv`.
 //!
-//! Deviations: the random rate is drawn uniformly, not from a table; rates of HT are treated alike, without the groups of
-//! Linux' `minstrel_ht`.
+//! Deviations: the random rate is drawn uniformly, not from a table; rates of HT are treated like
+//! others, without the groups of Linux' `minstrel_ht`.
 //!
 //! ```toml
 //! adaptation = "minstrel"
@@ -27,13 +30,14 @@ use bentpipe_core::{Fraction, Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Minstrel: rates are chosen by the throughput that was observed, and one frame in ten tries another rate.
+/// Minstrel: chooses rates by the observed throughput, and tries another rate with one frame in
+/// ten.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Length of the periods after which rates are judged; 100 ms by default (Linux).
     pub interval: Span,
-    /// Weight of what was known before in the average of a rate's probability; 0.75 by default (Linux).
+    /// Weight of earlier periods in the average of a rate's probability; 0.75 by default (Linux).
     pub ewma: Fraction,
     /// Fraction of the frames that try another rate; 0.1 by default (Linux).
     pub look_around: Fraction,
@@ -87,9 +91,9 @@ struct Judged {
     seconds: f64,
     /// Transmissions of a frame at this rate before the next one is tried.
     attempts: u32,
-    /// Average part of the frames that were acknowledged; `None` before the first.
+    /// Average share of the frames that were acknowledged; `None` before the first.
     probability: Option<f64>,
-    /// In the present period.
+    /// Number of frames sent in the present period.
     sent: u32,
     acknowledged: u32,
 }
@@ -109,9 +113,9 @@ struct Minstrel {
     rates: Vec<Judged>,
     /// End of the present period.
     ends: Time,
-    /// Best throughput, second best, best probability.
+    /// Rates with the best throughput, the second best, and the best probability.
     best: [usize; 3],
-    /// The rates of the frame being sent.
+    /// Rates of the frame being sent.
     chain: [usize; 4],
 }
 
@@ -131,7 +135,7 @@ impl Minstrel {
             } else if second == first || of(index) > of(second) {
                 second = index;
             }
-            // Among rates that hardly lose anything the fastest is the surest.
+            // Among rates that lose hardly anything, the fastest counts as the surest.
             let certain = |index: usize| self.rates[index].probability.unwrap_or(0.0);
             let better = match certain(index) >= 0.95 && certain(surest) >= 0.95 {
                 true => of(index) > of(surest),
@@ -184,8 +188,8 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// How often each rate was used in the last of `seconds`, when each attempt takes 2 ms and succeeds with the rate's
-    /// probability.
+    /// Returns the number of uses of each rate in the last of `seconds`, when each attempt takes 2
+    /// ms and succeeds with the rate's probability.
     fn used(seconds: u64, success: [f64; 4]) -> [u32; 4] {
         let mut adapter = Config::default().build(&rates());
         let mut stream = Streams::new(3, 0).stream("adaptation");
@@ -219,7 +223,8 @@ mod tests {
         ] {
             let used = used(10, success);
             let share = f64::from(used[best]) / 500.0;
-            // One frame in ten looks around; a lost one at a fast rate is repeated up to five times.
+            // One frame in ten looks around; a lost one at a fast rate is repeated up to five
+            // times.
             assert!(share > 0.5, "{success:?}: {used:?}");
         }
     }
@@ -235,8 +240,8 @@ mod tests {
         }
         let chain: Vec<usize> =
             (0..13).map(|attempt| adapter.choose(Time::ZERO, attempt, &mut stream).rate).collect();
-        // Throughputs 1/9.79, 1/4.99, 0.8/1.94, 0.5/1.06: best at 11, second at 5.5 Mbit/s, surest at 2 (5.5 loses 20 %).
-        // 6 ms hold 5, 3, and at least 2 transmissions.
+        // Throughputs 1/9.79, 1/4.99, 0.8/1.94, 0.5/1.06: best at 11, second at 5.5 Mbit/s, surest
+        // at 2 (5.5 loses 20 %). 6 ms hold 5, 3, and at least 2 transmissions.
         assert_eq!(chain, [3, 3, 3, 3, 3, 2, 2, 2, 1, 1, 0, 0, 0]);
     }
 }

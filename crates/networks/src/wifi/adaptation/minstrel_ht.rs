@@ -1,28 +1,37 @@
-//! Minstrel-HT: rates are judged by what arrived, and few frames, at most one in 20 ms, try a rate that could be better.
+//! Minstrel-HT: rates are judged by the acknowledged frames, and few frames, at most one in 20 ms,
+//! try a rate that could be better.
 //!
-//! This is the rate control of Linux (`minstrel_ht`, since 5.12), which serves all standards of 802.11.
+//! This is the rate control of Linux (`minstrel_ht`, since 5.12), which serves all standards of
+//! 802.11.
 //!
-//! **Judging.** Every 50 ms the part p of the transmissions of each rate that were acknowledged passes a low-pass filter with two poles,
-//! P = c1 p + c2 P' + c3 P'', with c3 = -a^2, c2 = 2 a cos(2 sqrt(2) pi / 16), c1 = 1 - c2 - c3 and a = exp(-sqrt(2) pi / 16); P' and P''
-//! are the last two results, P lies in 0 to 1, and a rate without transmissions keeps its own. The throughput of a rate is P / t, with t
-//! the time of a frame of 1200 bytes and of an acknowledgment at the lowest rate; frames of an aggregate share its preamble and its
-//! acknowledgment, and aggregates are reckoned as long as they were on average (each period counts a quarter). Below P = 0.1 it counts as 0, and above 0.9 as 0.9. The *surest* rate is
-//! the one of the highest throughput among those with P above 0.75, or, without such, the one of the highest P.
+//! **Judging.** Every 50 ms the share p of each rate's transmissions that were acknowledged passes
+//! a low-pass filter with two poles, P = c1 p + c2 P' + c3 P'', with c3 = -a^2, c2 = 2 a cos(2
+//! sqrt(2) pi / 16), c1 = 1 - c2 - c3 and a = exp(-sqrt(2) pi / 16); P' and P'' are the last two
+//! results, P lies in 0 to 1, and a rate without transmissions keeps its own. The throughput of a
+//! rate is P / t, with t the time of a frame of 1200 bytes and of an acknowledgment at the lowest
+//! rate. Frames of an aggregate share its preamble and its acknowledgment, and aggregates are
+//! assumed to have their mean length (each period has a weight of a quarter). Below P = 0.1 it
+//! counts as 0, and above 0.9 as 0.9. The *surest* rate is the one with the highest throughput
+//! among those with P above 0.75, or, if there is none, the one with the highest P.
 //!
-//! **A frame's rates.** A frame is tried at the three rates of the highest throughput and at the surest one in turn, at each as often as
-//! fits into 6 ms with the mean back-off of every attempt (at least 2, at most 7 times; twice if P is below 0.2), which of aggregates of
-//! the mean length is twice or three times. A frame that samples a rate tries that one once in place of the first.
+//! **A frame's rates.** A frame is tried at the three rates with the highest throughput and at the
+//! surest one in turn, at each as often as fits into 6 ms with the mean back-off of every attempt
+//! (at least 2, at most 7 times; twice if P is below 0.2). For aggregates of the mean length this
+//! means two or three times. A frame that samples a rate tries that one once in place of the first.
 //!
-//! **Sampling.** At most every 20 ms a frame samples. Of six such frames three test the next faster rate than the best, two test a
-//! random faster one, and one a rate between the fastest and the slowest of the best, second best and surest. Which rates these are is
-//! found out at each judging, up to four of each kind, and each is tested once in a period.
+//! **Sampling.** At most every 20 ms a frame samples. Of six such frames, three test the next
+//! faster rate than the best, two test a random faster one, and one tests a rate between the
+//! fastest and the slowest of the best, second best and surest. These rates are chosen at each
+//! judging, up to four of each kind, and each is tested once in a period.
 //!
-//! Source: F. Fietkau's descriptions of the changes to Linux, "significantly redesign the rate probing strategy" (80d55154b2f8) and
-//! "replace rate stats ewma with a better moving average" (b1103d256704); the rates of frames that a kernel 6.12 gave to our medium
+//! Source: F. Fietkau's descriptions of the changes to Linux, "significantly redesign the rate
+//! probing strategy" (80d55154b2f8) and "replace rate stats ewma with a better moving average"
+//! (b1103d256704); the rates of frames that a kernel 6.12 gave to our medium
 //! (docs/notes/linux-wifi.md). Periods: `tests/authorities/wifi/rate_adaptation_defaults.csv`.
 //!
-//! Deviations: rates of HT form one list by their speed, where Linux has a group for each number of streams, width and guard interval and
-//! searches group after group; it also leaves the rates of more streams sooner if they suddenly fail.
+//! Deviations: rates of HT form one list by their speed, where Linux has a group for each number of
+//! streams, width and guard interval and searches group after group; it also leaves the rates of
+//! more streams sooner if they suddenly fail.
 //!
 //! ```toml
 //! adaptation = "minstrel-ht"
@@ -34,7 +43,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, SQRT_2};
 
-/// Minstrel-HT: Linux' present rate control, which chooses rates by the throughput that was observed and tests few others.
+/// Minstrel-HT: the present rate control of Linux, which chooses rates by the observed throughput
+/// and tests few others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -91,35 +101,36 @@ impl Adaptation for Config {
     }
 }
 
-/// Time in which a rate may be tried for a frame, and bounds of how often.
+/// Time in which a rate may be tried for a frame, and the fewest and most tries.
 const SEGMENT: Span = Span::from_millis(6);
 const FEWEST: u32 = 2;
 const MOST: u32 = 7;
-/// Back-off that attempts are reckoned with in every standard: the slot and the windows of OFDM.
+/// Back-off that is assumed for attempts in every standard: the slot and the windows of OFDM.
 const SLOT: Span = Span::from_micros(9);
 const WINDOWS: (u64, u64) = (15, 1023);
-/// Period of the filter in judgings.
+/// Period of the filter, in number of judgings.
 const PERIOD: f64 = 16.0;
-/// What earlier periods count in the mean length of aggregates (Linux).
+/// Weight of earlier periods in the mean length of aggregates (Linux).
 const MEMORY: f64 = 0.75;
-/// Rates of a kind that wait to be tested.
+/// Number of rates of a kind that can wait to be tested.
 const CANDIDATES: usize = 4;
 
-/// Why a rate is tested.
+/// The reason for which a rate is tested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// It is the next faster one.
+    /// The rate is the next faster one.
     Next,
-    /// It is faster, drawn at random.
+    /// The rate is faster, drawn at random.
     Jump,
-    /// It lies between the rates in use.
+    /// The rate lies between the rates in use.
     Between,
 }
 
 /// The kinds of samples in their order.
 const ORDER: [Kind; 6] = [Kind::Next, Kind::Jump, Kind::Next, Kind::Jump, Kind::Next, Kind::Between];
 
-/// How often a transmission that takes `airtime` is tried in a segment, with the mean back-off of each attempt.
+/// Returns the number of tries of a transmission that takes `airtime` in a segment, with the mean
+/// back-off of each attempt.
 fn attempts(airtime: Span) -> u32 {
     let (mut window, mut taken, mut count) = (WINDOWS.0, Span::ZERO, 0);
     while count < MOST {
@@ -149,7 +160,7 @@ impl Filter {
         Filter { present: 1.0 - last - before, last, before }
     }
 
-    /// The results after `now`, the latest first; the first value is its own history.
+    /// Returns the results after `now`, the latest first; the first value is its own history.
     fn next(self, known: Option<[f64; 2]>, now: f64) -> [f64; 2] {
         let [last, before] = known.unwrap_or([now; 2]);
         [(self.present * now + self.last * last + self.before * before).clamp(0.0, 1.0), last]
@@ -170,7 +181,7 @@ struct Judged {
 }
 
 impl Judged {
-    /// Sets what depends on the mean number of `frames` in a transmission.
+    /// Sets the values that depend on the mean number of `frames` in a transmission.
     fn reckon_with(&mut self, frames: f64) {
         let Speed { airtime, further, answer, .. } = self.speed;
         let whole = airtime + answer + Span::from_nanos(((frames - 1.0) * further.as_nanos() as f64) as u64);
@@ -203,10 +214,10 @@ struct MinstrelHt {
     config: Config,
     rates: Vec<Judged>,
     filter: Filter,
-    /// When rates are judged next, and when a frame may sample.
+    /// Time of the next judging, and time from which on a frame may sample.
     judging: Time,
     sampling: Time,
-    /// Frames that had a turn to sample.
+    /// Number of frames that had a turn to sample.
     samples: usize,
     /// Mean number of frames in a transmission.
     frames: f64,
@@ -214,11 +225,11 @@ struct MinstrelHt {
     sent: (u32, u32),
     /// Rates that wait to be tested, by kind.
     candidates: [Vec<usize>; 3],
-    /// Best throughput, second and third best, surest.
+    /// Rates with the best, second and third best throughput, and the surest rate.
     best: [usize; 4],
-    /// The rates of the frame being sent.
+    /// Rates of the frame being sent.
     chain: [usize; 4],
-    /// Whether its first rate is a sample.
+    /// The rate that the frame samples, if it does.
     sampled: Option<usize>,
 }
 
@@ -247,7 +258,7 @@ impl MinstrelHt {
         self.find_candidates(stream);
     }
 
-    /// Finds the rates that are tested in the period that begins.
+    /// Chooses the rates to test in the period that begins.
     fn find_candidates(&mut self, stream: &mut Stream) {
         let [first, second, _, surest] = self.best;
         let used = [first, second, surest].map(|index| self.rates[index].seconds);
@@ -272,7 +283,7 @@ impl MinstrelHt {
         self.candidates = [next, draw(&faster, stream), draw(&between, stream)];
     }
 
-    /// The rate that a frame tests now, if it does.
+    /// Returns the rate that a frame tests now, if it does.
     fn sample(&mut self, now: Time) -> Option<usize> {
         if now < self.sampling {
             return None;
@@ -330,12 +341,12 @@ mod tests {
         Outcome::Answered { sent, acknowledged }
     }
 
-    /// Tells of ten frames, each sent alone, of which so many were acknowledged.
+    /// Reports ten frames, each sent alone, of which so many were acknowledged.
     fn learn_ten(adapter: &mut dyn Adapter, now: Time, rate: usize, acknowledged: u32) {
         (0..10).for_each(|frame| adapter.learn(now, rate, 0, answered(1, u32::from(frame < acknowledged))));
     }
 
-    /// The rates of a frame's attempts.
+    /// Returns the rates of a frame's attempts.
     fn chain(adapter: &mut dyn Adapter, now: Time, stream: &mut Stream) -> Vec<usize> {
         (0..16).map(|attempt| adapter.choose(now, attempt, stream).rate).collect()
     }
@@ -355,8 +366,9 @@ mod tests {
 
     #[test]
     fn attempts_fit_into_six_milliseconds_with_their_back_off() {
-        // A frame of 1200 bytes at 54 Mbit/s takes 200 us, SIFS and an ACK at 6 Mbit/s 60 us. Before the attempts are 67.5, 139.5, 283.5,
-        // 571.5, 1147.5 and 2299.5 us of back-off, so that the fifth ends after 3.5 ms and the sixth after 6.07 ms.
+        // A frame of 1200 bytes at 54 Mbit/s takes 200 us, SIFS and an ACK at 6 Mbit/s 60 us.
+        // Before the attempts are 67.5, 139.5, 283.5, 571.5, 1147.5 and 2299.5 us of back-off, so
+        // that the fifth ends after 3.5 ms and the sixth after 6.07 ms.
         assert_eq!(attempts(Span::from_micros(260)), 5);
         // At 6 Mbit/s: three attempts take 5.4 ms.
         assert_eq!(attempts(Span::from_micros(1640 + 60)), 3);
@@ -377,7 +389,8 @@ mod tests {
             let count = if period < 20 { 1 } else { 6 };
             (0..10).for_each(|_| adapter.learn(now, 3, 0, answered(count, count)));
         }
-        // A frame takes 1.38 ms with its acknowledgment and is tried three times; six of them take 5.7 ms.
+        // A frame takes 1.38 ms with its acknowledgment and is tried three times; six of them take
+        // 5.7 ms.
         assert_eq!((attempts[19], attempts[39]), (3, 2));
     }
 
@@ -388,10 +401,11 @@ mod tests {
         for rate in 0..4 {
             learn_ten(&mut *adapter, Time::ZERO, rate, [10, 10, 8, 3][rate]);
         }
-        // Throughputs 0.9/9.79, 0.9/4.99, 0.8/1.94, 0.3/1.06 per ms: best 5.5, then 11, then 2 Mbit/s; the surest is 5.5.
+        // Throughputs 0.9/9.79, 0.9/4.99, 0.8/1.94, 0.3/1.06 per ms: best 5.5, then 11, then 2
+        // Mbit/s; the surest is 5.5.
         let frame = chain(&mut *adapter, Time::ZERO, &mut stream);
-        // The first frame tests the next faster rate than the best once; then come the second best, up to three times, the third, twice,
-        // and the surest, twice.
+        // The first frame tests the next faster rate than the best once; then come the second best,
+        // up to three times, the third, twice, and the surest, twice.
         assert_eq!(frame[..8], [3, 3, 3, 3, 1, 1, 2, 2]);
         let frame = chain(&mut *adapter, Time::ZERO, &mut stream);
         assert_eq!(frame[..5], [2, 2, 3, 3, 3], "20 ms have not passed");
@@ -407,8 +421,8 @@ mod tests {
             .map(|turn| chain(&mut *adapter, now + Span::from_millis(100) * turn, &mut stream))
             .collect();
         for (turn, frame) in samples.iter().enumerate() {
-            // The first frame looked for the next faster rate, so these begin with a jump. The fifth wants a rate between 5.5 and
-            // 2 Mbit/s, the best ones, and there is none.
+            // The first frame looked for the next faster rate, so these begin with a jump. The
+            // fifth wants a rate between 5.5 and 2 Mbit/s, the best ones, and there is none.
             if turn == 4 {
                 assert_eq!(frame[0], 2, "{frame:?}");
             } else {

@@ -1,7 +1,9 @@
-//! Rate adaptation: at which rate a sender transmits its next frame to a receiver.
+//! Rate adaptation: the choice of the rate at which a sender transmits its next frame to a
+//! receiver.
 //!
-//! Each sender has an adapter per receiver. It is asked before every transmission, retransmissions included, and told what became
-//! of it. Rates are positions in the list of the network's rates, the slowest first.
+//! Each sender has an adapter per receiver. The sender asks it before every transmission,
+//! retransmissions included, and reports the outcome. Rates are positions in the list of the
+//! network's rates, the slowest first.
 
 pub mod aarf;
 pub mod arf;
@@ -15,7 +17,8 @@ pub mod onoe;
 use bentpipe_core::{kinds, Problems, Rate, Span, Stream, Time};
 
 kinds! {
-    /// The rate adaptation: at which rate a sender transmits its next frame to a receiver.
+    /// The rate adaptation, which chooses the rate at which a sender transmits its next frame to a
+    /// receiver.
     #[schemars(rename = "RateAdaptation")]
     pub enum Config: Adaptation {
         "fixed" => Fixed(fixed::Config),
@@ -43,12 +46,12 @@ pub trait Adaptation {
     /// If the configuration has not passed [`check`](Adaptation::check).
     fn build(&self, rates: &[Speed]) -> Box<dyn Adapter>;
 
-    /// Whether receivers answer frames that the channel corrupted with a NAK.
+    /// Returns true if receivers answer frames that the channel corrupted with a NAK.
     fn nak(&self) -> bool {
         false
     }
 
-    /// The position of the rate at which it always sends; `None` if it adapts.
+    /// Returns the position of the rate at which it always sends; `None` if it adapts.
     fn constant(&self, _rates: &[Speed]) -> Option<usize> {
         None
     }
@@ -62,51 +65,52 @@ pub trait Adaptation {
 pub struct Speed {
     /// The rate at which data is sent.
     pub rate: Rate,
-    /// Its number in the standard: of HT the MCS.
+    /// Number of the rate in the standard; for HT, the MCS.
     pub index: usize,
     /// Time on the air of a frame of 1200 bytes.
     pub airtime: Span,
-    /// Time on the air that another such frame adds to an aggregate.
+    /// Time on the air by which another such frame extends an aggregate.
     pub further: Span,
     /// Time from a frame's end to that of its acknowledgment at the lowest rate.
     pub answer: Span,
 }
 
-/// What a sender does with its next transmission.
+/// The choice for a sender's next transmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// The position of the rate among those of the standard, from the slowest.
+    /// Position of the rate among those of the standard, from the slowest.
     pub rate: usize,
-    /// Whether an RTS goes first, whatever the size of the frame.
+    /// True if an RTS precedes the frame, whatever its size.
     pub rts: bool,
 }
 
-/// What became of a transmission, as far as its sender knows.
+/// The outcome of a transmission, as far as its sender knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// An acknowledgment arrived for some of the frames.
     Answered {
-        /// Frames that were sent; 1 without aggregation.
+        /// Number of frames that were sent; 1 without aggregation.
         sent: u32,
-        /// The number of frames that were acknowledged.
+        /// Number of frames that were acknowledged.
         acknowledged: u32,
     },
     /// No acknowledgment of the transmission arrived.
     Silent {
-        /// The number of frames that were sent.
+        /// Number of frames that were sent.
         sent: u32,
     },
-    /// No acknowledgment arrived, and the sender knows that the channel is the reason: a NAK arrived, or a CTS before the data.
+    /// No acknowledgment arrived, and the sender knows that the channel is the reason: a NAK
+    /// arrived, or a CTS before the data.
     Spoiled {
-        /// The number of frames that were sent.
+        /// Number of frames that were sent.
         sent: u32,
     },
-    /// The RTS was not answered, so that no data was sent.
+    /// The RTS was not answered, so no data was sent.
     Blocked,
 }
 
 impl Outcome {
-    /// Whether most frames were acknowledged; `None` if no data was sent.
+    /// Returns true if most frames were acknowledged; `None` if no data was sent.
     pub fn success(self) -> Option<bool> {
         match self {
             Outcome::Answered { sent, acknowledged } => Some(2 * acknowledged >= sent),
@@ -115,7 +119,7 @@ impl Outcome {
         }
     }
 
-    /// Frames that were sent, and those that were acknowledged.
+    /// Returns the number of frames that were sent, and of those that were acknowledged.
     pub fn frames(self) -> (u32, u32) {
         match self {
             Outcome::Answered { sent, acknowledged } => (sent, acknowledged),
@@ -127,10 +131,12 @@ impl Outcome {
 
 /// Chooses the rates of one sender for one receiver.
 pub trait Adapter: Send {
-    /// The rate of the transmission that begins at `now`. `attempt` counts the earlier transmissions of the frame.
+    /// Returns the rate of the transmission that begins at `now`. `attempt` counts the earlier
+    /// transmissions of the frame.
     fn choose(&mut self, now: Time, attempt: u32, stream: &mut Stream) -> Choice;
 
-    /// Learns what became of the transmission at position `rate`, of a frame that was sent `attempt` times before.
+    /// Learns the outcome of the transmission at position `rate`, of a frame that was sent
+    /// `attempt` times before.
     fn learn(&mut self, now: Time, rate: usize, attempt: u32, outcome: Outcome);
 }
 
@@ -139,7 +145,7 @@ pub(super) mod testing {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// The four rates of 802.11b.
+    /// Returns the four rates of 802.11b.
     pub(crate) fn rates() -> Vec<Speed> {
         let rate = |index, kbit_s: u64| {
             let rate = Rate::from_bits_per_second(kbit_s * 1000);
@@ -150,8 +156,9 @@ pub(super) mod testing {
         vec![rate(0, 1000), rate(1, 2000), rate(2, 5500), rate(3, 11_000)]
     }
 
-    /// The rates that an adapter chooses for frames of which each is sent once, by a text with a letter each: `s`ilence, an
-    /// `a`cknowledgment, `n` for a NAK, `b` for an RTS without answer. A capital letter stands for a choice with RTS.
+    /// Returns the rates that an adapter chooses for frames, each of which is sent once. The
+    /// outcomes are a text with a letter each: `s`ilence, an `a`cknowledgment, `n` for a NAK, `b`
+    /// for an RTS without answer. A capital letter stands for a choice with RTS.
     pub(crate) fn trajectory(config: &dyn Adaptation, outcomes: &str) -> String {
         let mut adapter = config.build(&rates());
         let mut stream = Streams::new(1, 0).stream("adaptation");

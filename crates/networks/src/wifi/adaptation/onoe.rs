@@ -1,14 +1,17 @@
-//! ONOE: a rate is judged once a second by the retransmissions that it needed, and rises only after ten good seconds.
+//! ONOE: a rate is judged once a second by its retransmissions, and rises only after ten good
+//! seconds.
 //!
 //! At the end of each period, if frames were sent:
 //!
-//! - no frame was acknowledged, or at least 10 frames were sent and needed more than one retransmission on average: one rate down, no
-//!   credits;
-//! - fewer than 10 % of the frames needed a retransmission: one credit more; with ten credits one rate up, no credits;
+//! - no frame was acknowledged, or at least 10 frames were sent and needed more than one
+//!   retransmission on average: one rate down, no credits;
+//! - fewer than 10 % of the frames needed a retransmission: one credit more; with ten credits one
+//!   rate up, no credits;
 //! - otherwise: one credit less.
 //!
-//! Source: the description of the ONOE algorithm in the documentation of the MadWifi driver, and M. Lacage, "Experimentation Tools
-//! for Networking Research", thesis 2010, section on rate control; its default values are ns-3's.
+//! Source: the description of the ONOE algorithm in the documentation of the MadWifi driver, and M.
+//! Lacage, "Experimentation Tools for Networking Research", thesis 2010, section on rate control;
+//! its default values are ns-3's.
 //!
 //! ```toml
 //! adaptation = "onoe"
@@ -70,15 +73,15 @@ struct Onoe {
     credits: u64,
     /// The end of the present period.
     ends: Option<Time>,
-    /// In this period: frames sent for the first time, those that were acknowledged, those that needed a retransmission, and all
-    /// retransmissions.
+    /// Counts of this period: frames sent for the first time, acknowledged ones, those that needed
+    /// a retransmission, and all retransmissions.
     frames: u64,
     acknowledged: u64,
     retried: u64,
     retransmissions: u64,
 }
 
-/// Number of frames from which on an average says something.
+/// Number of frames from which on an average is meaningful.
 const ENOUGH: u64 = 10;
 
 impl Onoe {
@@ -128,7 +131,8 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// The rate in each second, when a frame is sent every 20 ms of which every `n`th needs one retransmission.
+    /// Returns the rate in each second, when a frame is sent every 20 ms of which every `n`th needs
+    /// one retransmission.
     fn course(seconds: u64, lost: impl Fn(u64) -> Option<u64>) -> Vec<usize> {
         let mut adapter = Config::default().build(&rates());
         let mut stream = Streams::new(1, 0).stream("adaptation");
@@ -153,7 +157,7 @@ mod tests {
     fn ten_good_seconds_are_worth_a_step_and_every_fifth_retransmission_a_credit() {
         let good = course(31, |_| None);
         assert_eq!(good, [vec![0; 10], vec![1; 10], vec![2; 10], vec![3]].concat());
-        // Five bad seconds after five good ones take the credits back.
+        // Five bad seconds after five good ones remove the credits.
         let mixed = course(21, |second| (5..10).contains(&second).then_some(5));
         assert_eq!(mixed, [vec![0; 20], vec![1]].concat());
     }

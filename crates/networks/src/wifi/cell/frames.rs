@@ -30,7 +30,7 @@ impl<L> Cell<L> {
                 let clear = phy.control(attempt.rate, CTS);
                 let reserved = match answers {
                     true => now + sifs + clear + delay + sifs + attempt.airtime + delay + answering,
-                    // Those who hear no data after the RTS forget it (10.3.2.4).
+                    // Stations that hear no data after the RTS forget it (10.3.2.4).
                     false => now + sifs + clear + delay + sifs + slot * 2,
                 };
                 self.air.end(&sound, Some(to), reserved, spoiled.then_some(to));
@@ -116,7 +116,8 @@ impl<L> Cell<L> {
         let mode = self.rules.phy.mode(attempt.rate);
         let (mut arrived, mut duplicates, mut passed) = (0, 0, 0);
         for sent in flow.window.iter_mut().filter(|sent| !sent.settled).take(attempt.count as usize) {
-            // The last bit of the whole ends with the frame; earlier ones of an aggregate in between.
+            // The last bit of the whole ends with the frame; earlier ones of an aggregate in
+            // between.
             let at = match attempt.count {
                 1 => sound.end,
                 _ => {
@@ -135,7 +136,7 @@ impl<L> Cell<L> {
         arrived
     }
 
-    /// Ends a frame to all: whoever hears it takes it, and nobody answers.
+    /// Ends a frame to all stations: those that hear it take it, and nobody answers.
     fn end_group(&mut self, sound: &Sound, index: usize, attempt: Attempt, upper: &mut impl Upper<Load = L>) {
         let from = sound.from;
         let mut hearing = Vec::new();
@@ -163,7 +164,8 @@ impl<L> Cell<L> {
     }
 }
 
-/// What a sender knows when no acknowledgment has come: after a CTS it was the channel.
+/// Returns the outcome that a sender knows when no acknowledgment has come: after a CTS the channel
+/// was the reason.
 fn lost(attempt: Attempt) -> Outcome {
     match attempt.rts {
         true => Outcome::Spoiled { sent: attempt.count },

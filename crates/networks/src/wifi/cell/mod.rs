@@ -1,9 +1,11 @@
 //! Frame exchanges on the medium: RTS, CTS, data or an aggregate, and its acknowledgment.
 //!
-//! Here an exchange begins; `frames.rs` ends each of its frames, `outcomes.rs` settles what was sent.
+//! Exchanges begin here; `frames.rs` ends each of their frames, and `outcomes.rs` settles the sent
+//! data.
 //!
-//! A data frame costs three events: when it begins, when it ends and is judged, and when its acknowledgment ends. The cell knows
-//! neither packets nor rate adaptation nor channels: it asks its [`Upper`].
+//! A data frame costs three events: its beginning, its end, at which it is judged, and the end of
+//! its acknowledgment. The cell knows neither packets nor rate adaptation nor channels, and asks
+//! its [`Upper`] for these.
 
 mod frames;
 mod outcomes;
@@ -17,46 +19,52 @@ use super::RTS;
 use bentpipe_core::{Span, Stream, Time};
 use bentpipe_link::channel::Frame;
 
-/// What stands above a cell: it chooses rates, decides which frames the channel corrupts, and takes what arrives.
+/// The layer above a cell, which chooses rates, decides which frames the channel corrupts, and
+/// takes received frames.
 pub trait Upper {
     /// The type of a frame's contents.
     type Load;
 
-    /// The rate of a transmission that begins at `now`, as an index of the physical layer. `attempt` counts the earlier transmissions
-    /// of its first frame.
+    /// Returns the rate of a transmission that begins at `now`, as an index of the physical layer.
+    /// `attempt` counts the earlier transmissions of its first frame.
     fn choose(&mut self, now: Time, link: Link, attempt: u32, load: Option<&Self::Load>) -> Choice;
 
-    /// Whether a frame may travel in an aggregate with an earlier one, both by their places in the order of arrival in `category`.
+    /// Returns true if a frame may be in one aggregate with an earlier one, both by their places in
+    /// the order of arrival in `category`.
     fn joins(&self, _link: Link, _category: usize, _first: u64, _other: u64) -> bool {
         true
     }
 
-    /// What became of a transmission, as far as its sender knows; called before its frames are settled.
+    /// Learns the outcome of a transmission, as far as its sender knows; called before its frames
+    /// are settled.
     fn learn(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome);
 
-    /// Whether the channel corrupts a frame whose last bit arrives at `at`, which may be a `control` frame.
+    /// Returns true if the channel corrupts a frame whose last bit arrives at `at`, which may be a
+    /// `control` frame.
     fn spoils(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool;
 
-    /// Whether the receivers of a sender answer frames that the channel corrupted with a NAK.
+    /// Returns true if the receivers of a sender answer frames that the channel corrupted with a
+    /// NAK.
     fn naks(&self, from: usize) -> bool;
 
     /// Called when a frame has arrived.
     fn deliver(&mut self, now: Time, link: Link, load: Self::Load);
 
-    /// A frame to all has arrived at one of those who hear it.
+    /// Called when a frame to all stations has arrived at one of those that hear it.
     fn deliver_copy(&mut self, now: Time, link: Link, load: &Self::Load);
 
-    /// A frame is given up that has never arrived.
+    /// Called when a frame that has never arrived is given up.
     fn give_up(&mut self, now: Time, link: Link, load: Self::Load);
 
-    /// The sender is done with the frame that came as number `order` into its `category`.
+    /// Called when the sender is done with the frame that came as number `order` into its
+    /// `category`.
     fn settle(&mut self, _now: Time, _link: Link, _category: usize, _order: u64, _end: Settled) {}
 }
 
-/// How a sender was done with a frame.
+/// Outcome of a frame for its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settled {
-    /// Whether it was acknowledged; it was given up otherwise.
+    /// True if it was acknowledged; it was given up otherwise.
     pub acknowledged: bool,
     /// Transmissions that were not acknowledged.
     pub failures: u32,
@@ -65,9 +73,9 @@ pub struct Settled {
 /// A pair of stations: a sender and a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// The number of the sending station.
+    /// Number of the sending station.
     pub from: usize,
-    /// The receiving station; the number of stations stands for all.
+    /// Number of the receiving station; the number of stations stands for all.
     pub to: usize,
 }
 
@@ -78,28 +86,28 @@ impl Link {
     }
 }
 
-/// What the exchanges of a cell follow.
+/// The parameters of a cell's exchanges.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// The physical layer of the stations.
     pub phy: Phy,
     /// The categories of each station, the first of the highest priority.
     pub access: Vec<Access>,
-    /// Frames longer than this are preceded by an RTS.
+    /// Bytes of the longest frame that is not preceded by an RTS.
     pub rts_threshold: u32,
-    /// Failures after which a frame no longer than that is given up.
+    /// Number of failures after which a frame no longer than that is given up.
     pub short_limit: u32,
-    /// Failures after which a longer frame is given up.
+    /// Number of failures after which a longer frame is given up.
     pub long_limit: u32,
     /// Bytes of the longest aggregate; 0 without aggregation.
     pub aggregate: u32,
-    /// The largest number of frames in an aggregate.
+    /// Largest number of frames in an aggregate.
     pub window: usize,
     /// Propagation delay between any two stations.
     pub delay: Span,
-    /// Whether stations wait for EIFS after a frame that they cannot read.
+    /// True if stations wait for EIFS after a frame that they cannot read.
     pub eifs: bool,
-    /// Whether slots are counted as with EDCA.
+    /// True if slots are counted as with EDCA.
     pub edca: bool,
 }
 
@@ -108,18 +116,18 @@ pub struct Rules {
 pub struct Attempt {
     /// Index of the rate in the physical layer.
     pub rate: usize,
-    /// Earlier transmissions of its first frame.
+    /// Number of earlier transmissions of its first frame.
     pub attempt: u32,
-    /// The number of frames in the transmission.
+    /// Number of frames in the transmission.
     pub count: u32,
-    /// Whether it overlapped with another at the receiver.
+    /// True if it overlapped with another at the receiver.
     pub collided: bool,
     flow: usize,
     bytes: u32,
-    /// Whether an RTS precedes the transmission.
+    /// True if an RTS precedes the transmission.
     rts: bool,
     airtime: Span,
-    /// Until when the category may continue without contending.
+    /// Time until which the category may continue without contending.
     txop_ends: Time,
 }
 
@@ -128,7 +136,7 @@ pub struct Attempt {
 enum Kind {
     Rts,
     Cts,
-    /// A CTS that its sender addresses to itself, as protection.
+    /// A CTS that a station sends to itself, as protection.
     Protect,
     Data,
     /// An acknowledgment or a block acknowledgment.
@@ -140,9 +148,9 @@ enum Kind {
 struct OnAir {
     sound: Sound,
     kind: Kind,
-    /// The category whose exchange it belongs to.
+    /// The category to whose exchange it belongs.
     index: usize,
-    /// Whether those who hear it know of it.
+    /// True if the stations that hear it have been informed of it.
     begun: bool,
 }
 
@@ -153,19 +161,20 @@ const LONGEST: Span = Span::from_micros(5484);
 pub struct Cell<L> {
     rules: Rules,
     air: Air,
-    /// Categories: their frames, and the transmission under way.
+    /// Categories: their frames, and the current transmission.
     queues: Vec<Frames<L>>,
     attempts: Vec<Option<Attempt>>,
     on_air: Vec<OnAir>,
     stations: usize,
-    /// Counters of what each station did so far.
+    /// Counters of each station so far.
     pub counters: Vec<Counters>,
     next: Option<Time>,
     due: Vec<usize>,
 }
 
 impl<L> Cell<L> {
-    /// An idle cell. `heard_by` lists the stations that hear each station, itself included; `None` if all hear all.
+    /// Creates an idle cell. `heard_by` lists the stations that hear each station, itself included;
+    /// `None` if all hear all.
     pub fn new(stations: usize, rules: Rules, heard_by: Option<Vec<Vec<u16>>>, stream: Stream) -> Cell<L> {
         let phy = &rules.phy;
         let eifs = if rules.eifs { phy.sifs + phy.lowest_ack() + rules.delay } else { Span::ZERO };
@@ -185,7 +194,7 @@ impl<L> Cell<L> {
         }
     }
 
-    /// Returns when something is due next.
+    /// Returns the time of the next event.
     #[inline]
     pub fn next_wake(&self) -> Option<Time> {
         self.next
@@ -196,7 +205,7 @@ impl<L> Cell<L> {
         &self.rules
     }
 
-    /// Contents that have not been passed on.
+    /// Returns the contents that have not been passed on.
     pub fn loads(&self) -> impl Iterator<Item = &L> {
         self.queues.iter().flat_map(Frames::loads)
     }
@@ -206,7 +215,8 @@ impl<L> Cell<L> {
         self.enqueue_limited(now, link, category, bytes, None, load);
     }
 
-    /// The same for a frame that is given up after `limit` failures; returns its place in the order of arrival in the category.
+    /// Queues a frame that is given up after `limit` failures. Returns its place in the order of
+    /// arrival in the category.
     pub fn enqueue_limited(
         &mut self,
         now: Time,
@@ -231,7 +241,7 @@ impl<L> Cell<L> {
         self.next = events.chain(self.air.next()).min();
     }
 
-    /// Processes what is due at `now`.
+    /// Handles the events that are due at `now`.
     pub fn wake(&mut self, now: Time, upper: &mut impl Upper<Load = L>) {
         while let Some(place) = self.on_air.iter().position(|one| one.begun && one.sound.end <= now) {
             let ended = self.on_air.swap_remove(place);
@@ -242,7 +252,8 @@ impl<L> Cell<L> {
         let mut last = None;
         for &index in &due {
             let station = index / self.rules.access.len();
-            // Categories of one station: the first is of the highest priority, the others collide with it inside.
+            // Among categories of one station, the first has the highest priority, and the others
+            // collide with it internally.
             if last == Some(station) {
                 self.collide_inside(now, index, upper);
             } else {
@@ -283,7 +294,7 @@ impl<L> Cell<L> {
         }
     }
 
-    /// Decides what a category sends next.
+    /// Decides on the next frame of a category.
     fn prepare(
         &mut self,
         now: Time,
@@ -345,7 +356,7 @@ impl<L> Cell<L> {
     fn send(&mut self, begin: Time, airtime: Span, from: usize, kind: Kind, index: usize) {
         let sound = Sound { from, begin, end: begin + airtime + self.rules.delay };
         self.counters[from].airtime += airtime;
-        // Where all hear all, nobody transmits in the space before a response.
+        // If all hear all, nobody transmits in the space before a response.
         let begun = self.air.open();
         if begun {
             self.air.put(sound);
@@ -354,7 +365,8 @@ impl<L> Cell<L> {
     }
 }
 
-/// Bytes of a frame in an aggregate: a delimiter goes before it, and it ends at a multiple of 4.
+/// Returns the bytes of a frame in an aggregate: a delimiter goes before it, and it ends at a
+/// multiple of 4.
 const fn subframe(bytes: u32) -> u32 {
     4 + bytes.div_ceil(4) * 4
 }

@@ -1,4 +1,5 @@
-//! What an exchange leaves behind: frames that are acknowledged, retransmitted or given up, and when the category contends again.
+//! The results of an exchange: frames that are acknowledged, retransmitted or given up, and the
+//! category's next contention.
 
 use super::{Attempt, Cell, Link, Rules, Settled, Upper};
 use crate::wifi::adaptation::Outcome;
@@ -33,7 +34,8 @@ impl<L> Cell<L> {
         self.settle(now, index, attempt, upper);
     }
 
-    /// A transmission has failed as a whole; its station waits for an answer until `resume`.
+    /// Handles a transmission that has failed as a whole; its station waits for an answer until
+    /// `resume`.
     pub(super) fn fail(
         &mut self,
         now: Time,
@@ -56,7 +58,7 @@ impl<L> Cell<L> {
         self.air.back_off(index, ended, resume, ready);
     }
 
-    /// The category has met with one of a higher priority of the same station.
+    /// Handles an internal collision with a category of higher priority of the same station.
     pub(super) fn collide_inside(&mut self, now: Time, index: usize, upper: &mut impl Upper<Load = L>) {
         let number = self.queues[index].first().expect("a category that transmits has a frame");
         let flow = self.queues[index].flow(number);
@@ -78,11 +80,12 @@ impl<L> Cell<L> {
         };
         let ended = self.give_up(now, index, attempt, link, upper);
         let ready = !self.queues[index].is_empty();
-        // Its slots count from the end of the other's frame, which begins now.
+        // Its slots count from the end of the other category's frame, which begins now.
         self.air.back_off(index, ended, now + self.rules.phy.sifs, ready);
     }
 
-    /// Gives up the frames that have failed as often as is allowed; returns whether the first was among them.
+    /// Gives up the frames that have reached the limit of failures. Returns true if the first was
+    /// among them.
     fn give_up(
         &mut self,
         now: Time,
@@ -111,13 +114,13 @@ impl<L> Cell<L> {
                 }
             }
         }
-        // What the receiver has kept behind a frame that does not come any more.
+        // Passes on frames that the receiver has kept behind one that will not come.
         flow.release(|load| upper.deliver(now, link, load));
         flow.forget();
         first
     }
 
-    /// After a success: continues in its transmission opportunity, or contends again.
+    /// Continues after a success in the transmission opportunity, or contends again.
     fn settle(&mut self, now: Time, index: usize, attempt: Attempt, upper: &mut impl Upper<Load = L>) {
         self.attempts[index] = None;
         let ready = !self.queues[index].is_empty();
@@ -128,7 +131,7 @@ impl<L> Cell<L> {
         self.air.back_off(index, true, Time::ZERO, ready);
     }
 
-    /// Whether another exchange like the last one ends within the transmission opportunity.
+    /// Returns true if another exchange like the last one ends within the transmission opportunity.
     fn fits(&mut self, index: usize, attempt: Attempt, begin: Time) -> bool {
         let queue = &mut self.queues[index];
         let Some(first) = queue.first() else { return false };

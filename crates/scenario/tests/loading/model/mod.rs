@@ -1,4 +1,5 @@
-//! A small scenario type that has what real ones have: quantities, kinds, named lists, defaults, cross checks.
+//! A small scenario type with the elements of real ones: quantities, kinds, named lists, defaults,
+//! cross checks.
 
 // Each test program uses a part of it.
 #![allow(dead_code)]
@@ -189,7 +190,7 @@ impl Check for Scenario {
         let mut names = BTreeSet::new();
         problems.within("flow", |problems| {
             for (index, flow) in self.flow.iter().enumerate() {
-                // A repeated name does not tell elements apart, so this one goes by its position.
+                // A repeated name does not identify an element, so the position is used.
                 let unique = names.insert(&flow.name);
                 problems.within(if unique { flow.name.clone() } else { index.to_string() }, |problems| {
                     if !unique {

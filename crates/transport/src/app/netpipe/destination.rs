@@ -1,16 +1,16 @@
-//! The destination: answers messages and blocks.
+//! The destination of NetPIPE, which answers messages and blocks.
 
 use super::schedule::{Schedule, TRIALS};
 use super::{message, Config, Mode, LATENCY_REPEATS, RECEIPT, SYNC};
 use crate::app::{Actions, App, Event};
 use bentpipe_core::{Stream, Time};
 
-/// What the destination waits for.
+/// The message or block that the destination expects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     /// The first synchronisation message, which starts the measurement.
     Start,
-    /// Blocks of the first size, by which the source estimates the time of a block.
+    /// Blocks of the first size, from which the source estimates the time of a block.
     Latency,
     /// Blocks of this trial of the schedule's block.
     Trial(u32),
@@ -25,12 +25,12 @@ pub struct Destination {
     first: u64,
     phase: Phase,
     answered: u32,
-    /// Bytes of the message or block that is arriving.
+    /// Bytes of the present message or block that have not arrived.
     pending: u64,
 }
 
 impl Destination {
-    /// Creates the destination in its state before the connection.
+    /// Creates the destination before the connection is established.
     pub fn new(config: &Config) -> Destination {
         Destination {
             mode: config.mode,
@@ -42,7 +42,7 @@ impl Destination {
         }
     }
 
-    /// The answer to what has arrived, if it is complete.
+    /// Returns the answer to the received bytes, if they are complete.
     fn answer(&mut self) -> Option<u64> {
         let block = match self.phase {
             Phase::Latency => self.first,

@@ -1,6 +1,6 @@
-//! NetPIPE: how long a block takes, by its size (Q. Snell, A. Mikler and J. Gustafson, "NetPIPE: A Network Protocol
-//! Independent Performance Evaluator", 1996), with the sizes, the repeats, the trials and the end of version 3.7.2
-//! ([`schedule`]).
+//! NetPIPE: transfer times of blocks by size (Q. Snell, A. Mikler and J. Gustafson, "NetPIPE: A
+//! Network Protocol Independent Performance Evaluator", 1996), with the sizes, repeats, trials and
+//! end of version 3.7.2 ([`schedule`]).
 //!
 //! | `mode` | a repeat | time of a block |
 //! | --- | --- | --- |
@@ -8,18 +8,22 @@
 //! | `one-way` | the block goes to the destination, one byte comes back | all of it |
 //! | `stream` | all blocks of a trial follow each other | time until all are acknowledged, per block |
 //!
-//! A connection begins with a message of 6 bytes each way and 100 repeats of the first size, whose time gives the number of repeats
-//! of the first block. Each trial begins with a message of 6 bytes each way, the first of a block with 16 bytes (synchronisation, number of
-//! repeats, synchronisation). A block has three trials; its time is that of the shortest. NetPIPE ends after the last size, or at the next
-//! unperturbed size once a block has taken `stop` or more.
+//! A connection begins with a message of 6 bytes each way and 100 repeats of the first size, whose
+//! time determines the number of repeats of the first block. Each trial begins with a message of 6
+//! bytes each way, the first of a block with 16 bytes (synchronisation, number of repeats,
+//! synchronisation). A block has three trials; its time is that of the shortest. NetPIPE ends after
+//! the last size, or at the next unperturbed size once a block has taken `stop` or more.
 //!
-//! Results: the table `netpipe`, a row for each block, from which `bentpipe netpipe` makes the program's own file `np.out`, and a
-//! row of the trace `transaction` for each trial. If the run ends first, the flow's column `netpipe_pending` names the size.
+//! Results: the table `netpipe`, with a row per block, from which `bentpipe netpipe` makes the
+//! program's own file `np.out`, and a row of the trace `transaction` per trial. If the run ends
+//! first, the flow's column `netpipe_pending` contains the size.
 //!
-//! Deviations: bytes have no content, so the destination recognises messages by their length, answers the synchronisation instead
-//! of sending its own (a trial begins a round trip later, which no time includes), and one of a block's own size is a byte longer; the
-//! real program's stream opens a connection for each trial and takes the time until its writes have returned; one-way is ours.
-//! NetPIPE switches Nagle's algorithm off: with `nagle = true` in the flow's transport it is on nevertheless.
+//! Deviations: bytes have no content, so the destination recognises messages by their length. It
+//! answers the synchronisation instead of sending its own, so a trial begins a round trip later,
+//! which no time includes. A message of the size of a block is a byte longer. The real program's
+//! stream opens a connection for each trial and measures the time until its writes have returned.
+//! The mode one-way is ours. NetPIPE disables Nagle's algorithm; `nagle = true` in the flow's
+//! transport enables it nevertheless.
 //!
 //! ```toml
 //! app = { kind = "netpipe", last = "64 KiB", repeats = 7 }
@@ -39,26 +43,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use source::Source;
 
-/// NetPIPE: measures how long blocks of growing size take, with the schedule of the real program.
+/// NetPIPE: measures transfer times of blocks of growing size, with the schedule of the real
+/// program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// What is measured: `"ping-pong"` (the default, half of a round trip), `"one-way"` (a block and one byte
-    /// back) or `"stream"` (blocks in one direction).
+    /// Measured exchange: `"ping-pong"` (the default, half of a round trip), `"one-way"` (a block
+    /// and one byte back) or `"stream"` (blocks in one direction).
     pub mode: Mode,
-    /// First block size, at least 1 B (the default); the option -l of NPtcp.
+    /// First block size, at least 1 B. Default 1 B; option -l of NPtcp.
     pub first: Size,
-    /// Greatest unperturbed block size; the option -u. If unset, sizes grow until a block takes `stop`.
+    /// Maximum unperturbed block size; option -u of NPtcp. If unset, sizes grow until a block takes
+    /// `stop`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<Size>,
-    /// Number of bytes by which blocks are also smaller and larger than the sizes, 3 by default; 0 for none.
-    /// The option -p.
+    /// Perturbation: number of bytes by which additional blocks are smaller and larger than the
+    /// sizes; 0 for none, at most 1000. Default 3; option -p of NPtcp.
     pub perturbation: Count<0, 1000>,
-    /// Number of repeats in each trial; the option -n. If unset, as many as take a tenth of a second, at
-    /// least 3.
+    /// Number of repeats in each trial; option -n of NPtcp. If unset, as many as take a tenth of a
+    /// second, at least 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Count<1, 1_000_000>>,
-    /// Time of a block after which no greater size is measured, 1 s by default, as in the real program.
+    /// Block time at which the sizes stop growing. Default 1 s, as in the real program.
     pub stop: Span,
 }
 
@@ -72,7 +78,7 @@ pub enum Mode {
     PingPong,
     /// A block to the destination and one byte back.
     OneWay,
-    /// Blocks to the destination, one after the other.
+    /// Blocks to the destination, without answers.
     Stream,
 }
 
@@ -89,7 +95,7 @@ impl Default for Config {
     }
 }
 
-/// What was measured of each block.
+/// Report of the measured blocks.
 pub static BLOCKS: Table = Table {
     name: "netpipe",
     entity: "block",
@@ -176,15 +182,15 @@ impl Workload for Config {
     }
 }
 
-/// Bytes of a synchronisation, and of what precedes the first trial of a block.
+/// Size of a synchronisation in bytes, and of the message before the first trial of a block.
 const SYNC: u64 = 6;
 const FIRST_TRIAL: u64 = 16;
-/// Repeats before the first block.
+/// Number of repeats before the first block.
 const LATENCY_REPEATS: u32 = 100;
-/// Bytes that answer a block in mode one-way.
+/// Size of the answer to a block in mode one-way, in bytes.
 const RECEIPT: u64 = 1;
 
-/// Bytes of the message before a trial, while blocks have `block` bytes.
+/// Returns the size of the message before a trial, while blocks have `block` bytes.
 fn message(first_trial: bool, block: u64) -> u64 {
     let bytes = if first_trial { FIRST_TRIAL } else { SYNC };
     bytes + u64::from(bytes == block)

@@ -1,16 +1,17 @@
-//! The block sizes of NetPIPE and how often each is repeated, as version 3.7.2 chooses them.
+//! The block sizes of NetPIPE and their numbers of repeats, as chosen by version 3.7.2.
 //!
-//! From the first size on the sizes double in two steps, 2^k and 1.5 x 2^k; each of them is also measured with a perturbation
-//! less and a perturbation more, once the step exceeds the perturbation by more than one byte. A size is repeated for about a
-//! tenth of a second, by the time of the size before: n = max(0.1 s / (b / (b - s + 1) x t), 3), where b is the size before, t its
+//! From the first size on, the sizes double in two steps, 2^k and 1.5 x 2^k. Once the step exceeds
+//! the perturbation by more than one byte, each size is also measured minus and plus the
+//! perturbation. A size is repeated for about a tenth of a second, estimated from the time of the
+//! previous size: n = max(0.1 s / (b / (b - s + 1) x t), 3), where b is the previous size, t its
 //! time and s the step.
 
-/// Time for which a trial of a block is to last, in seconds.
+/// Target duration of a trial of a block, in seconds.
 const TRIAL: f64 = 0.1;
-/// Least number of repeats, and the number of trials of a block.
+/// Minimum number of repeats, and number of trials of a block.
 pub const TRIALS: u32 = 3;
 
-/// The sizes in order.
+/// The block sizes, in order.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     perturbation: u64,
@@ -19,14 +20,14 @@ pub struct Schedule {
     length: u64,
     step: u64,
     turn: u64,
-    /// What is added to the next block, less the perturbation: 0, one or two perturbations.
+    /// Offset of the next block, plus the perturbation: 0, one or two perturbations.
     shift: u64,
     /// Size in bytes of the previous block.
     before: u64,
 }
 
 impl Schedule {
-    /// Sizes from `first`, at least 1, to the last that is at most `last`.
+    /// Creates the schedule of sizes from `first`, at least 1, to the last that is at most `last`.
     pub fn new(first: u64, last: u64, perturbation: u64) -> Schedule {
         let (step, turn) = if first > 1 { (first / 2, 1) } else { (1, 0) };
         let mut schedule =
@@ -47,18 +48,19 @@ impl Schedule {
         }
     }
 
-    /// The block to be measured next, unless all have been.
+    /// Returns the next block size; `None` after the last.
     pub fn block(&self) -> Option<u64> {
         (self.length <= self.last).then(|| self.length + self.shift - self.perturbation)
     }
 
-    /// Number of repeats of the block, if the one before took `seconds`.
+    /// Returns the number of repeats of the block, if the previous one took `seconds`.
     pub fn repeats(&self, seconds: f64) -> u32 {
         let ratio = self.before as f64 / (self.before as f64 - self.step as f64 + 1.0);
         ((TRIAL / (ratio * seconds)).min(1e9) as u32).max(TRIALS)
     }
 
-    /// Goes on to the next block. Returns whether it has another unperturbed size, before which NetPIPE asks whether to stop.
+    /// Advances to the next block. Returns true if its unperturbed size differs, which is when
+    /// NetPIPE checks for its end.
     pub fn advance(&mut self) -> bool {
         self.before = self.length + self.shift - self.perturbation;
         if self.perturbs() && self.shift < 2 * self.perturbation {
@@ -105,7 +107,8 @@ mod tests {
         assert_eq!(sizes(64, 96, 3), [61, 64, 67, 93, 96, 99]);
     }
 
-    /// `  3:       4 bytes   2041 times -->      0.91 Mbps in      33.38 usec`: the repeats follow from the line before.
+    /// Output `  3:       4 bytes   2041 times -->      0.91 Mbps in      33.38 usec`: the repeats
+    /// follow from the previous line.
     #[test]
     fn repeats_are_those_of_the_real_program() {
         let screen = include_str!("../../../../../tests/authorities/atm/netpipe_screen_sample.txt");

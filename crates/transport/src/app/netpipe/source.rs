@@ -1,14 +1,14 @@
-//! The source: sends blocks and measures.
+//! The source of NetPIPE, which sends blocks and measures their times.
 
 use super::schedule::{Schedule, TRIALS};
 use super::{message, Config, Mode, BLOCKS, LATENCY_REPEATS, PROGRESS, RECEIPT, SYNC};
 use crate::app::{Actions, App, Event, Transaction};
 use bentpipe_core::{Report, Span, Stream, Time};
 
-/// What the source waits for.
+/// The answer that the source expects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// The answer to the first synchronisation.
+    /// The answer to the first synchronisation message.
     Start,
     /// The answers to blocks of the first size.
     Latency,
@@ -16,11 +16,11 @@ enum Phase {
     Sync,
     /// The answers to the blocks of a trial.
     Trial,
-    /// Nothing: it has finished.
+    /// No answer: the source has finished.
     Over,
 }
 
-/// What was measured of a block.
+/// The measurements of a block.
 struct Row {
     block: u64,
     repeats: u32,
@@ -44,7 +44,7 @@ impl Singles {
         self.squares += time * time;
     }
 
-    /// Mean and standard deviation; NaN if there are none.
+    /// Returns mean and standard deviation; NaN without values.
     fn moments(&self) -> (f64, f64) {
         let count = f64::from(self.count);
         let mean = self.sum / count;
@@ -66,24 +66,24 @@ pub struct Source {
     first: u64,
     schedule: Schedule,
     phase: Phase,
-    /// The trial, and how many of its repeats are left.
+    /// The present trial, and the number of its remaining repeats.
     trial: u32,
     repeats: u32,
     left: u32,
     began: Time,
-    /// Bytes of the answer that are still to come.
+    /// Bytes of the present answer that have not arrived.
     pending: u64,
-    /// Time of the block before, in seconds.
+    /// Time of the previous block, in seconds.
     last_time: f64,
     times: [f64; TRIALS as usize],
-    /// When the repeat before was complete, and the times of the block's repeats.
+    /// Time at which the previous repeat was complete, and the times of the block's repeats.
     previous: Time,
     singles: Singles,
     rows: Vec<Row>,
 }
 
 impl Source {
-    /// Creates the source in its state before the connection.
+    /// Creates the source before the connection is established.
     pub fn new(config: &Config) -> Source {
         Source {
             mode: config.mode,
@@ -105,7 +105,7 @@ impl Source {
         }
     }
 
-    /// Bytes of a block and of the answer to it.
+    /// Returns the bytes of a block and of the answer to it.
     fn exchange(&self) -> (u64, u64) {
         let block = match self.phase {
             Phase::Latency => self.first,
@@ -124,7 +124,7 @@ impl Source {
         self.pending = answer;
     }
 
-    /// The answer is complete: goes on.
+    /// Continues after a complete answer.
     fn answered(&mut self, now: Time, actions: &mut Actions) {
         if self.phase == Phase::Trial && self.mode != Mode::Stream {
             self.singles.add(now.since(self.previous).as_secs_f64() / self.divisor());
@@ -149,13 +149,13 @@ impl Source {
         }
     }
 
-    /// Time of a block in seconds, if `repeats` of them were sent since the beginning.
+    /// Returns the time of a block in seconds, if `repeats` of them were sent since the beginning.
     fn per_block(&self, now: Time, repeats: u32) -> f64 {
         let round = now.since(self.began).as_secs_f64() / f64::from(repeats);
         round / self.divisor()
     }
 
-    /// How many times a repeat passes the path with a block.
+    /// Returns the number of times that a repeat crosses the path with a block.
     fn divisor(&self) -> f64 {
         let halves =
             self.mode == Mode::PingPong || (self.mode == Mode::Stream && self.phase == Phase::Latency);
@@ -181,7 +181,8 @@ impl Source {
     fn synchronise(&mut self, bytes: u64, actions: &mut Actions) {
         self.phase = Phase::Sync;
         actions.send = bytes;
-        // The destination of a stream answers nothing: that all is acknowledged is the answer.
+        // The destination of a stream sends no answers; the acknowledgment of all data is the
+        // answer.
         self.pending = if self.mode == Mode::Stream { 0 } else { SYNC };
     }
 
@@ -232,7 +233,7 @@ impl App for Source {
                     self.answered(now, actions);
                 }
             }
-            // An acknowledgment takes time: one at the time of sending is of what was sent before.
+            // An acknowledgment takes time: one at the time of sending belongs to earlier data.
             Event::MaySend if self.pending == 0 && now > self.began => {
                 let streams = self.mode == Mode::Stream && matches!(self.phase, Phase::Sync | Phase::Trial);
                 if streams {

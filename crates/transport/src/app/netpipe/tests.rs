@@ -1,11 +1,11 @@
-//! Both ends against each other, over a path that delivers each message as a whole after a time of its own.
+//! Tests of both ends over a path that delivers each message as a whole after a given time.
 
 use super::{Config, End, Workload};
 use crate::app::{Actions, App, Event};
 use bentpipe_core::{Problems, Report, Span, Streams, Time};
 
-/// Runs NetPIPE over a path on which `bytes` take `time(bytes)` one way. Returns the rows: bytes, repeats, time; the bytes of
-/// the block that was under way; and the messages of the source.
+/// Runs NetPIPE over a path on which `bytes` take `time(bytes)` one way. Returns the rows (bytes,
+/// repeats, time), the size of the unfinished block, and the messages of the source.
 fn run(config: &str, time: impl Fn(u64) -> Span) -> (Vec<(u64, u64, f64)>, u64, Vec<u64>) {
     let config: Config = serde_json::from_str(config).unwrap();
     let streams = Streams::new(1, 0);

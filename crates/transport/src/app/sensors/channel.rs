@@ -1,4 +1,4 @@
-//! The errors of the motes' channel.
+//! Errors of the motes' radio channel.
 
 use bentpipe_core::{Stream, Streams, Time};
 use bentpipe_link::channel::{Config, Errors};
@@ -12,7 +12,7 @@ pub struct RadioErrors {
 }
 
 impl RadioErrors {
-    /// Those of `count` nodes.
+    /// Creates the error processes of `count` nodes.
     pub(super) fn new(config: &Config, count: usize, streams: &Streams) -> RadioErrors {
         let link = |place: usize| {
             let stream = streams.stream(&format!("errors {} {}", place / count, place % count));

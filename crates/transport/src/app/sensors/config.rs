@@ -1,4 +1,4 @@
-//! The configuration of a sensor network.
+//! Configuration of a sensor network, with its checks.
 
 use super::RadioErrors;
 use bentpipe_core::{Count, Problems, Size, Span, Stream, Streams, Time};
@@ -11,55 +11,64 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A sensor network: motes on an IEEE 802.15.4 channel, and a sink, the flow's destination, that sends the results of a query to the flow's source.
+/// A sensor network: motes on an IEEE 802.15.4 channel, and a sink, the flow's destination, that
+/// sends the results of a query to the flow's source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SensorsApp")]
 pub struct Config {
-    /// Names of the motes, 1 to 100. They are no nodes of the scenario.
+    /// Names of the motes, 1 to 100. They are not nodes of the scenario.
     pub motes: Vec<String>,
-    /// The query, a subset of SQL over the streams `motes` (all of them) and that of each mote by its name, with the columns `node`, `time`, `light`,
-    /// `temperature`, `acceleration`, `magnetism` and `audio`.
+    /// The query, a subset of SQL over the streams `motes` (all motes) and that of each mote by its
+    /// name, with the columns `node`, `time`, `light`, `temperature`, `acceleration`, `magnetism`
+    /// and `audio`.
     pub query: String,
-    /// Time between two samples of a mote, 1 s by default; 10 ms at least. The platform study has 100 ms to 2 s.
+    /// Time between two samples of a mote, at least 10 ms. Default 1 s; the platform study has 100
+    /// ms to 2 s.
     #[serde(default = "period")]
     pub period: Span,
-    /// Where the query's operators run: `"nodes"` (the default) places each where the fewest bytes travel, `"sink"` ships every measure to the
-    /// sink.
+    /// Placement of the query's operators: `"nodes"` (the default) places each where the fewest
+    /// bytes are sent, `"sink"` ships every measure to the sink.
     #[serde(default)]
     pub placement: Placement,
-    /// The mote to which a mote sends what is for the sink, by names; a mote that is not listed sends to the sink itself.
+    /// Parent of each mote in the tree towards the sink, by names. A mote that is not listed sends
+    /// to the sink itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parents: BTreeMap<String, String>,
-    /// Which motes each mote hears, by names (the sink is `"sink"`); a mote that is not listed hears all. Motes that do not hear each other are
-    /// hidden from each other: their transmissions collide at others.
+    /// Motes that each mote hears, by names (the sink is `"sink"`). A mote that is not listed hears
+    /// all. Motes that do not hear each other are hidden from each other: their transmissions
+    /// collide at others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hears: BTreeMap<String, Vec<String>>,
-    /// Errors of frames on the air, in each direction between two motes separately; none by default.
+    /// Errors of frames on the air, independent for each direction between two motes. Default none.
     #[serde(default)]
     pub error: channel::Config,
-    /// Time for which a window waits after its end for partial aggregates, for each hop below its node; 1 s by default.
+    /// Time for which a window waits for partial aggregates after its end, per hop below its node.
+    /// Default 1 s.
     #[serde(default = "wait")]
     pub wait: Span,
-    /// Bytes of a row of results on their way to the client, 25 B by default, as of a measure in the platform study.
+    /// Size of a row of results on the path to the client. Default 25 B, as for a measure in the
+    /// platform study.
     #[serde(default = "measure")]
     pub measure: Size,
-    /// Whether motes acknowledge frames and retransmit them without; true by default.
+    /// True if motes acknowledge frames, and retransmit unacknowledged ones. Default true.
     #[serde(default = "acknowledged")]
     pub acknowledged: bool,
-    /// Retransmissions of a frame at most (macMaxFrameRetries), 3 by default.
+    /// Maximum number of retransmissions of a frame (macMaxFrameRetries). Default 3.
     #[serde(default = "retries")]
     pub retries: Count<0, 7>,
-    /// Further attempts at a busy channel before a frame is given up (macMaxCSMABackoffs), 4 by default.
+    /// Number of further attempts at a busy channel before a frame is given up
+    /// (macMaxCSMABackoffs). Default 4.
     #[serde(default = "backoffs")]
     pub backoffs: Count<0, 5>,
-    /// Exponent of the first backoff (macMinBE), 3 by default: up to 2^3 - 1 periods of 320 us.
+    /// Exponent of the first backoff (macMinBE): up to 2^3 - 1 periods of 320 us for the default,
+    /// 3.
     #[serde(default = "min_be")]
     pub min_be: Count<0, 8>,
-    /// Largest exponent of backoffs (macMaxBE), 5 by default.
+    /// Maximum exponent of backoffs (macMaxBE). Default 5.
     #[serde(default = "max_be")]
     pub max_be: Count<3, 8>,
-    /// Frames that a mote holds at most, 64 by default.
+    /// Maximum number of frames in a mote's queue. Default 64.
     #[serde(default = "queue")]
     pub queue: Count<1, 10_000>,
 }
@@ -100,16 +109,16 @@ fn queue() -> Count<1, 10_000> {
     Count::new(Rules::default().queue as u64)
 }
 
-/// The name of the sink among those of motes.
+/// The name of the sink in lists of motes.
 const SINK: &str = "sink";
-/// The most motes, which share one channel.
+/// Maximum number of motes on the shared channel.
 const MOST: usize = 100;
 
 impl Config {
-    /// The motes and their tree.
+    /// Returns the motes and their tree.
     ///
     /// # Panics
-    /// If the configuration has not passed its check.
+    /// Panics if the configuration has not passed its check.
     pub fn network(&self) -> Network {
         let index = |name: &str| self.motes.iter().position(|mote| mote == name).unwrap_or(self.motes.len());
         let parents = self
@@ -124,7 +133,7 @@ impl Config {
         }
     }
 
-    /// The plan of a query, or what is wrong with it.
+    /// Returns the plan of a query, or the fault of the query.
     pub fn plan(&self, query: &str) -> Result<Plan, String> {
         let parsed = query::parse(query, &self.motes)?;
         let plan = place(&parsed, &self.network(), self.placement);
@@ -132,7 +141,8 @@ impl Config {
         Ok(plan)
     }
 
-    /// The field that runs a query from `begin`, and the errors of its channel, or what is wrong with the query.
+    /// Creates the field that runs a query from `begin`, and the errors of its channel. Returns the
+    /// fault of the query if it is invalid.
     pub fn field(
         &self,
         query: &str,
@@ -158,7 +168,7 @@ impl Config {
         }
     }
 
-    /// Which node hears which, the sink last.
+    /// Returns the audibility between nodes, the sink last.
     fn audible(&self) -> Vec<Vec<bool>> {
         let names: Vec<&str> = self.motes.iter().map(String::as_str).chain([SINK]).collect();
         let hears = |a: &&str, b: &&str| {

@@ -1,9 +1,11 @@
 //! A sensor network whose sink serves the results of a query over TCP.
 //!
-//! The flow's destination is the sink of a field of motes, its source the client. The client connects and sends the text of the query; the
-//! sink begins the query and sends each row of the results as `measure` bytes, until the run ends. Between motes and sink, messages cross an IEEE 802.15.4
-//! channel: contention by unslotted CSMA-CA, collisions, acknowledgments, retransmissions, and errors of the channel. The operators of the
-//! query run on the motes or at the sink ([`bentpipe_sensors`]).
+//! The flow's destination is the sink of a field of motes, its source the client. The client
+//! connects and sends the text of the query. The sink starts the query and sends each row of the
+//! results as `measure` bytes until the run ends. Between motes and sink, messages cross an IEEE
+//! 802.15.4 channel: contention by unslotted CSMA-CA, collisions, acknowledgments, retransmissions,
+//! and channel errors. The operators of the query run on the motes or at the sink
+//! ([`bentpipe_sensors`]).
 //!
 //! ```toml
 //! [[flow]]
@@ -16,12 +18,14 @@
 //! transport = "tcp"
 //! ```
 //!
-//! The motes are no nodes of the scenario: nothing else of it crosses their channel. So the same field runs behind a simulated TCP, behind a kernel's
-//! TCP in an emulation, and behind `bentpipe sensors serve`.
+//! The motes are not nodes of the scenario, and no other traffic of the scenario crosses their
+//! channel. The same field therefore runs with a simulated TCP, with a kernel's TCP in an
+//! emulation, and with `bentpipe sensors serve`.
 //!
-//! Source: the platform study of satellites and terrestrial networks (EGGS) for the sampled quantities, the sampling period of 100 ms to 2 s, and
-//! some 25 bytes a measure; IEEE 802.15.4-2006. Deviations: what the motes sense is invented ([`bentpipe_sensors::world`]); the text
-//! of the query reaches the motes without messages.
+//! Source: the platform study of satellites and terrestrial networks (EGGS) for the sampled
+//! quantities, the sampling period of 100 ms to 2 s, and about 25 bytes per measure; IEEE
+//! 802.15.4-2006. Deviations: the measured values are synthetic ([`bentpipe_sensors::world`]); the
+//! text of the query reaches the motes without messages.
 
 mod channel;
 mod config;
@@ -64,7 +68,7 @@ impl Workload for Config {
         false
     }
 
-    /// In the flow's direction the query alone is sent.
+    /// In the flow's direction, only the query is sent.
     fn demand(&self) -> Option<Demand> {
         Some(Demand { rate_bit_s: 0.0, datagram: self.query.len() as u32 })
     }
@@ -94,7 +98,7 @@ impl App for Client {
     }
 }
 
-/// The sink, with the field behind it.
+/// The sink, with its field of motes.
 struct Sink {
     config: Config,
     plan: Stream,
@@ -105,7 +109,7 @@ struct Sink {
     delays: Delays,
 }
 
-/// Times from sampling to the delivery at the sink.
+/// Delays from sampling to the delivery at the sink.
 #[derive(Clone, Copy, Default)]
 struct Delays {
     rows: u64,
@@ -123,7 +127,7 @@ impl App for Sink {
                     self.running = Some(field.expect("the scenario has been checked"));
                 }
             }
-            // Nobody is there any more.
+            // The client has closed the connection.
             Event::PeerClosed | Event::Failed => {
                 if let Some((field, _)) = &mut self.running {
                     field.end();

@@ -1,4 +1,4 @@
-//! What results say of a sensor network.
+//! The result tables of a sensor network.
 
 use super::Delays;
 use bentpipe_core::{Column, Report, Table};
@@ -39,7 +39,7 @@ pub static FLOW: Table = Table {
     ],
 };
 
-/// What each mote did.
+/// The totals of each mote.
 pub static MOTES: Table = Table {
     name: "motes",
     entity: "mote",

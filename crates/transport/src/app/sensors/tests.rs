@@ -13,7 +13,7 @@ fn stream() -> Stream {
     Streams::new(1, 0).stream("test")
 }
 
-/// What the sink sends until then, and its report.
+/// Returns the bytes that the sink sends up to `until`, and its report.
 fn served(config: &Config, until: Time) -> (u64, Report) {
     let mut app = config.build(End::Destination, stream());
     let (mut stream, mut sent) = (stream(), 0);
@@ -42,11 +42,12 @@ fn the_sink_sends_25_bytes_for_each_measure() {
     assert_eq!(report.value("flow_sensors", "f", "sensor_rows"), Some(60.0));
     assert_eq!(report.value("motes", "f.m2", "samples"), Some(20.0));
     let most = report.value("flow_sensors", "f", "sensor_delay_max").unwrap();
-    // Backoff, assessment, turnaround and frame at least; contention among three at most.
+    // At least backoff, assessment, turnaround and frame; contention among at most three.
     assert!((0.001_664..0.1).contains(&most), "{most}");
 }
 
-/// A filter and an average on the motes cost a small part of what shipping costs, in frames, bytes and energy.
+/// A filter and an average on the motes cost a small part of the cost of shipping, in frames, bytes
+/// and energy.
 #[test]
 fn a_placed_average_costs_less_than_shipping() {
     let query =
@@ -66,8 +67,9 @@ fn a_placed_average_costs_less_than_shipping() {
     }
 }
 
-/// A mote alone has no collisions. A try arrives with 0.7, and its acknowledgment with 0.7, so that a message takes (1 - 0.51^4) / 0.49 = 1.9027 of up to
-/// four tries on average; none arrives with 0.3^4 = 0.0081.
+/// A single mote has no collisions. An attempt arrives with probability 0.7, and its acknowledgment
+/// with 0.7, so a message takes (1 - 0.51^4) / 0.49 = 1.9027 of up to four attempts on average;
+/// none arrives with 0.3^4 = 0.0081.
 #[test]
 fn a_lossy_channel_costs_retransmissions_and_rows() {
     let text = r#"{"motes": ["m1"], "query": "SELECT * FROM m1", "period": "100 ms", "error": {"packet": {"probability": 0.3}}}"#;
@@ -75,7 +77,7 @@ fn a_lossy_channel_costs_retransmissions_and_rows() {
     let (sent, report) = served(&config, Time::ZERO + Span::from_millis(199_950));
     let value = |column| report.value("flow_sensors", "f", column).unwrap();
     assert_eq!(value("sensor_messages"), 2000.0);
-    // Standard deviations of 0.023 frames a message, and of 4 lost messages.
+    // Standard deviations: 0.023 frames per message, and 4 lost messages.
     let frames = value("sensor_frames") / 2000.0;
     assert!((frames - 1.9027).abs() < 0.1, "{frames}");
     assert_eq!(sent, 25 * value("sensor_rows") as u64);

@@ -216,7 +216,7 @@ mod tests {
         let tahoe = r#"{"profile": "classic", "recovery": "tahoe", "proportional_reduction": true}"#;
         assert_eq!(problems(tahoe), ["proportional_reduction"]);
         assert_eq!(problems(r#"{"profile": "classic", "sack": true, "recovery": "newreno"}"#), ["sack"]);
-        // The same where the profile has the key on: it was asked for.
+        // A key that the profile enables counts as requested.
         for key in ["dsack", "frto", "tail_loss_probe"] {
             assert_eq!(problems(&format!(r#"{{"recovery": "newreno", "{key}": true}}"#)), [key]);
         }
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(given(r#"{"receive_window_start": "64 KiB"}"#).quick_window.bytes(), 0);
         let classic = given(r#"{"profile": "classic", "delayed_ack_timeout": "100 ms"}"#);
         assert_eq!(classic.delayed_ack_min, Span::from_millis(100));
-        // Resolved and read again it is the same, and nothing is wrong with it.
+        // The resolved scenario reads back unchanged and without problems.
         for json in ["{}", r#"{"recovery": "tahoe", "timestamps": false}"#, r#"{"window_scaling": false}"#] {
             let resolved = serde_json::to_string(&given(json)).unwrap();
             assert_eq!(given(&resolved), given(json));

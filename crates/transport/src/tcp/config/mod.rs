@@ -1,5 +1,5 @@
-//! The configuration of a TCP flow: a [`Profile`], and the values that differ from it. Both ends take the
-//! same values.
+//! The configuration of a TCP flow: a [`Profile`], and values that differ from it. Both ends use
+//! the same values.
 
 mod check;
 mod profile;
@@ -14,19 +14,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Declares [`Config`], which holds a value for each key, and [`Draft`], what a scenario gives.
+/// Declares [`Config`], with a value for each key, and [`Draft`], the keys that a scenario gives.
 macro_rules! keys {
     ($(
         $(#[doc = $doc:expr])+
         $(#[serde($serde:meta)])?
         $key:ident: $type:ty
     ),+ $(,)?) => {
-        /// TCP with the values of a profile and what differs from it.
+        /// TCP with the values of a profile, and values that differ from it.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(from = "Draft")]
         #[schemars(rename = "Tcp")]
         pub struct Config {
-            /// The named set of values that applies to all keys that are not set; `linux` by default.
+            /// Profile: the named set of values that applies to all unset keys. Default `linux`.
             pub profile: Profile,
             $(
                 $(#[doc = $doc])+
@@ -35,7 +35,7 @@ macro_rules! keys {
             )+
         }
 
-        /// TCP with the values of a profile and what differs from it. Keys that are not set have the
+        /// TCP with the values of a profile, and values that differ from it. Unset keys have the
         /// profile's value.
         ///
         /// ```toml
@@ -45,7 +45,7 @@ macro_rules! keys {
         #[serde(deny_unknown_fields, default)]
         #[schemars(rename = "Tcp")]
         struct Draft {
-            /// The named set of values that applies to all keys that are not set; `linux` by default.
+            /// Profile: the named set of values that applies to all unset keys. Default `linux`.
             profile: Profile,
             $(
                 $(#[doc = $doc])+
@@ -66,207 +66,225 @@ macro_rules! keys {
 }
 
 keys! {
-    /// Name of the congestion control, one of bentpipe's C files, or, for real endpoints, `linux-NAME` for
-    /// the kernel's own; or `{ file = "./mine.c" }`, C source that is compiled if `bentpipe --allow-code` says
-    /// so (docs/congestion-recipe.md). Default: reno, vegas in profile scps.
+    /// Name of the congestion control: one of bentpipe's C files, or, for real endpoints,
+    /// `linux-NAME` for the kernel's own; or `{ file = "./mine.c" }`, C source that is compiled if
+    /// `bentpipe --allow-code` permits it (docs/congestion-recipe.md). Default: reno; vegas in
+    /// profile scps.
     congestion: String,
-    /// Parameters of the congestion control, by the names that it declares.
+    /// Parameters of the congestion control, by their names in its source.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     parameters: BTreeMap<String, i64>,
-    /// Payload bytes of a full segment, 1460 by default. Packets are 40 bytes longer (IPv4 and TCP headers),
-    /// or 52 with timestamps.
+    /// Payload of a full segment in bytes. Packets are 40 bytes longer (IPv4 and TCP headers), or
+    /// 52 with timestamps. Default 1460.
     segment_size: Count<1, 65_000>,
-    /// Congestion window at the start, in segments. Default: 10 (RFC 6928) in the profiles of Linux except
-    /// linux-2.6.32, 3 (2 to 4 by RFC 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and
-    /// nineties.
+    /// Congestion window at the start, in segments. Default: 10 (RFC 6928) in the profiles of Linux
+    /// except linux-2.6.32, 3 (2 to 4 by RFC 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001)
+    /// in freebsd and nineties.
     initial_window: Count<1, 1_000_000>,
-    /// Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is infinite.
+    /// Slow-start threshold at the start, in segments (RFC 5681, section 3.1). If unset, it is
+    /// infinite.
     #[serde(skip_serializing_if = "Option::is_none")]
     initial_ssthresh: Option<Count<2, 1_000_000_000>>,
-    /// Whether every second segment is acknowledged, or the first after `delayed_ack_timeout` (RFC 1122,
-    /// section 4.2.3.2), instead of every segment at once. On in all profiles.
+    /// True for delayed acknowledgments: every second segment is acknowledged, or the first after
+    /// `delayed_ack_timeout` (RFC 1122, section 4.2.3.2). False: every segment is acknowledged at
+    /// once. Default: true in all profiles.
     delayed_ack: bool,
-    /// Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
-    /// standard reduces the frequency of acknowledgments and leaves the number open.
+    /// Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile
+    /// scps, whose standard reduces the frequency of acknowledgments and leaves the number open.
     ack_every: Count<2, 1000>,
-    /// Maximum delay of an acknowledgment, 200 ms by default; less than 500 ms (RFC 1122).
+    /// Maximum delay of an acknowledgment, less than 500 ms (RFC 1122). Default 200 ms.
     delayed_ack_timeout: Span,
-    /// Minimum delay of an acknowledgment, from which the delay adapts to the time between segments. Default:
-    /// 40 ms in the profiles of Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the delay
-    /// is constant.
+    /// Minimum delay of an acknowledgment, from which the delay adapts to the time between
+    /// segments. Default: 40 ms in the profiles of Linux. If it equals `delayed_ack_timeout`, as in
+    /// the other profiles, the delay is constant.
     delayed_ack_min: Span,
-    /// Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
-    /// sees retransmissions. Default: 16 in the profiles of Linux, 0 in the others.
+    /// Quick acknowledgments: number of segments that a receiver acknowledges one by one at the
+    /// start, after idle time and when it sees retransmissions. Default: 16 in the profiles of
+    /// Linux, 0 in the others.
     quick_acks: Count<0, 65_535>,
-    /// Whether a segment with PSH is acknowledged at once, as by Linux since 6.7. Linux marks with PSH the end of what an
-    /// application has written and of each burst of several segments, so its acknowledgments follow the sender's bursts. A segment that
-    /// is shorter than the full ones counts as one with PSH. Default: on in the profiles linux and linux-6.12, off in the others.
+    /// True if a segment with PSH is acknowledged at once, as in Linux since 6.7. Linux sets PSH at
+    /// the end of the data that an application has written and of each burst of several segments,
+    /// so its acknowledgments follow the sender's bursts. A segment shorter than the full ones
+    /// counts as one with PSH. Default: true in the profiles linux and linux-6.12, false in the
+    /// others.
     ack_pushed: bool,
-    /// Part of the receive window by which it grows, and 64 KiB: the window starts at 64 KiB and what it exceeds this part by, and
-    /// grows to the whole by two segments for each segment that arrives, which is then acknowledged at once. Default: 4416 KiB in
-    /// profile linux and 880 KiB in linux-6.12, whose window grows by 4352 and 816 KiB from half the memory of emulated hosts to the part
-    /// of it that holds payload; 16 MiB in linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which means
-    /// the whole window from the start.
+    /// Growth of the receive window at the start, plus 64 KiB. The window starts below its full
+    /// size by this value minus 64 KiB, but with at least 64 KiB. It grows to its full size by two
+    /// segments for each arriving segment, which is then acknowledged at once. Default: 4416 KiB in
+    /// profile linux and 880 KiB in linux-6.12, whose window grows by 4352 and 816 KiB from half
+    /// the memory of emulated hosts to the fraction that holds payload; 16 MiB in linux-6.1 and
+    /// linux-2.6.32, so the whole window grows; 0 B in the others, which means the full window from
+    /// the start.
     quick_window: Size,
-    /// Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if SACK
-    /// is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in the profiles of Linux
-    /// except linux-2.6.32, 0 s (never) in the others.
+    /// Maximum time for which acknowledgments of a hole are compressed into one, after the first
+    /// three, if SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms
+    /// in the profiles of Linux except linux-2.6.32, 0 s (no compression) in the others.
     ack_compression: Span,
-    /// How losses are detected and repaired. Default: rack in the profiles of Linux except linux-2.6.32, snack
-    /// in scps, reno in nineties, sack in the others.
+    /// Loss detection and recovery. Default: rack in the profiles of Linux except linux-2.6.32,
+    /// snack in scps, reno in nineties, sack in the others.
     recovery: Recovery,
-    /// Selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs them.
+    /// True for selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs
+    /// them.
     #[serde(skip_serializing_if = "Option::is_none")]
     sack: Option<bool>,
-    /// Duplicate selective acknowledgments (RFC 2883). Default: on in the profiles of Linux, off in the others.
+    /// True for duplicate selective acknowledgments (RFC 2883). Default: true in the profiles of
+    /// Linux, false in the others.
     dsack: bool,
-    /// Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
-    /// needs `recovery = "rack"`. Default: on in the profiles of Linux except linux-2.6.32, off in the others.
+    /// True if a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985,
+    /// section 7); needs `recovery = "rack"`. Default: on in the profiles of Linux except
+    /// linux-2.6.32, off in the others.
     tail_loss_probe: bool,
-    /// Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once. Default:
-    /// on in the profiles of Linux except linux-2.6.32, off in the others.
+    /// True if the window is reduced in proportion to the delivered data (PRR, RFC 9937) instead of
+    /// at once. Default: true in the profiles of Linux except linux-2.6.32, false in the others.
     proportional_reduction: bool,
-    /// Whether the window is reduced by one segment for every second acknowledgment, and to one segment above
-    /// what is in flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends
-    /// far below the slow-start threshold. A time-out that `frto` finds spurious halves it too. Not with
-    /// `proportional_reduction`. Default: on in profile linux-2.6.32, off in the others.
+    /// True if the window is reduced by one segment for every second acknowledgment, down to one
+    /// segment above the data in flight, as in Linux before 3.2 (rate halving), instead of at once.
+    /// After heavy losses it ends far below the slow-start threshold. A time-out that `frto` finds
+    /// spurious also halves it. Not with `proportional_reduction`. Default: true in profile
+    /// linux-2.6.32, false in the others.
     rate_halving: bool,
-    /// Whether the window grows by the segments that an acknowledgment covers (appropriate byte counting, RFC 3465,
-    /// without its limit), instead of once per acknowledgment (RFC 5681, section 3.1), which makes delayed
-    /// acknowledgments slow it down. Default: off in profile linux-2.6.32 (tcp_abc is 0), on in the others.
+    /// True if the window grows by the segments that an acknowledgment covers (appropriate byte
+    /// counting, RFC 3465, without its limit), instead of once per acknowledgment (RFC 5681,
+    /// section 3.1), which slows it down with delayed acknowledgments. Default: false in profile
+    /// linux-2.6.32 (tcp_abc is 0), true in the others.
     byte_counting: bool,
-    /// Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have been
-    /// spurious. Default: on in the profiles of Linux, off in the others.
+    /// True if reductions are undone when timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show
+    /// that they were spurious. Default: true in the profiles of Linux, false in the others.
     undo: bool,
-    /// Whether spurious time-outs are detected before everything is retransmitted (F-RTO, RFC 5682); needs
-    /// SACK. Default: on in the profiles of Linux, off in the others.
+    /// True if spurious time-outs are detected before everything is retransmitted (F-RTO, RFC
+    /// 5682); needs SACK. Default: true in the profiles of Linux, false in the others.
     frto: bool,
-    /// Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
-    /// Linux by halving the window for each time-out that has passed. Default: on in the profiles of Linux, off
-    /// in the others.
+    /// True if sending restarts with the initial window after idle time (RFC 5681, section 4.1),
+    /// reached as in Linux by halving the window for each time-out that has passed. Default: true
+    /// in the profiles of Linux, false in the others.
     restart_after_idle: bool,
-    /// Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
-    /// on in the profiles of Linux, off in the others.
+    /// True if a window that the application does not use decays (RFC 7661 as implemented in
+    /// Linux). Default: true in the profiles of Linux, false in the others.
     window_validation: bool,
-    /// Explicit congestion notification (RFC 3168), if both ends request it. Off in all profiles, as Linux
-    /// only uses it when asked to.
+    /// True for explicit congestion notification (RFC 3168), if both ends request it. Default:
+    /// false in all profiles, as in Linux, which only uses it on request.
     ecn: bool,
-    /// Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293,
-    /// section 3.7.4). Default: on in profile nineties, off in the others.
+    /// True if small segments are held back while data is unacknowledged (Nagle's algorithm, RFC
+    /// 9293, section 3.7.4). Default: true in profile nineties, false in the others.
     nagle: bool,
-    /// Whether `nagle` holds back a small segment only while another small one is unacknowledged
-    /// (draft-minshall-nagle-01), as Linux does, instead of while anything is. Without `nagle` it does nothing. Default:
-    /// on in the profiles of Linux, off in the others.
+    /// True if `nagle` holds back a small segment only while another small segment is
+    /// unacknowledged (draft-minshall-nagle-01), as in Linux, instead of while any data is. No
+    /// effect without `nagle`. Default: true in the profiles of Linux, false in the others.
     minshall: bool,
-    /// Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in
-    /// the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
-    /// linux-6.1 and linux-2.6.32; in nineties 8192 B; in the others it never limits (1 GiB). A larger value
-    /// raises it.
+    /// Receive buffer in bytes of payload, advertised as the window. Default: Linux' own maximum in
+    /// the profiles of Linux, the payload part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in
+    /// linux-6.12, 3 MiB in linux-6.1 and linux-2.6.32; 8192 B in nineties; in the others it never
+    /// limits (1 GiB). A larger value raises the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
-    /// Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
-    /// right-sizing). In the profiles of Linux it grows as by Linux' auto-tuning, which starts with 64 KiB on
-    /// hosts with Linux' own tcp_rmem, and segments by which it grows are acknowledged at once. If unset, the
-    /// window is `receive_window` from the start, and `quick_window` says how many segments are acknowledged
-    /// so.
+    /// Receive window at the start, which grows with the arriving data up to `receive_window`
+    /// (dynamic right-sizing). In the profiles of Linux it grows like Linux' auto-tuning, which
+    /// starts with 64 KiB on hosts with Linux' own tcp_rmem, and segments by which it grows are
+    /// acknowledged at once. If unset, the window is `receive_window` from the start, and
+    /// `quick_window` determines the segments that are acknowledged at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window_start: Option<Size>,
-    /// Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it never
-    /// limits. In the profiles of Linux it replaces `send_memory`.
+    /// Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the
+    /// others it never limits. In the profiles of Linux it replaces `send_memory`.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_buffer: Option<Size>,
-    /// Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is one burst once
-    /// it has been sent. A program that has filled the buffer writes again when a third of it is free. Default:
-    /// 4 MiB in the profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the others
-    /// it never limits. A larger value raises it. Minimum: two segments, each in a packet of its own.
+    /// Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is
+    /// one burst once it has been sent. A program that has filled the buffer writes again when a
+    /// third of it is free. Minimum: two segments, each in its own packet. Default: 4 MiB in the
+    /// profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the others it
+    /// never limits. A larger value raises the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_memory: Option<Size>,
-    /// Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it
-    /// the window is at most 65535 bytes.
+    /// True for window scaling (RFC 7323, section 2); without it the window is at most 65535 bytes.
+    /// Default: false in profile nineties, true in the others.
     window_scaling: bool,
-    /// Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in the profiles of
-    /// Linux and in scps, off in the others.
+    /// True for timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default:
+    /// true in the profiles of Linux and in scps, false in the others.
     timestamps: bool,
-    /// How the variation of the round-trip time is smoothed. Default: linux in the profiles of Linux, rfc6298
-    /// in the others.
+    /// Estimator of the round-trip time's variation. Default: linux in the profiles of Linux,
+    /// rfc6298 in the others.
     rto_estimator: RtoEstimator,
-    /// Minimum retransmission time-out. Default: 200 ms in the profiles of Linux; 1 s (RFC 6298, 2.4) in the
-    /// others.
+    /// Minimum retransmission time-out. Default: 200 ms in the profiles of Linux; 1 s (RFC 6298,
+    /// 2.4) in the others.
     rto_min: Span,
-    /// Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
-    /// profiles nineties and linux-2.6.32, 1 s (RFC 6298, 2.1) in the others.
+    /// Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122,
+    /// 4.2.3.1) in profiles nineties and linux-2.6.32, 1 s (RFC 6298, 2.1) in the others.
     rto_initial: Span,
-    /// Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120 s, as in
-    /// Linux, in the others; RFC 6298 (2.5) requires at least 60 s.
+    /// Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120
+    /// s, as in Linux, in the others; RFC 6298 (2.5) requires at least 60 s.
     rto_max: Span,
-    /// Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G of RFC
-    /// 6298 (2.3). 200 ms by default, as in Linux.
+    /// Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G
+    /// of RFC 6298 (2.3). Default 200 ms, as in Linux.
     rto_variance_min: Span,
-    /// Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s. Default: 500
-    /// ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock.
+    /// Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s.
+    /// Default: 500 ms in profile nineties, as in BSD's stacks (RFC 6298, section 4); 0 s, an exact
+    /// clock, in the others.
     timer_tick: Span,
-    /// Length of a jiffy, the period of Linux' clock (1 / CONFIG_HZ), at most 10 ms. Time-outs, probes and delayed
-    /// acknowledgments are counted in jiffies and expire on steps of the timer wheel: up to one jiffy late below 63
-    /// jiffies, up to eight below 504. They are counted from 10 s before the run, as in guests of the clock
-    /// `kernel`. A `timer_tick` replaces them for time-outs. Default: 4 ms, as in Debian's kernels, in profiles
-    /// linux, linux-6.12 and linux-6.1; 0 s in the others: an exact clock.
+    /// Length of a jiffy, the period of Linux' clock (1 / CONFIG_HZ), at most 10 ms. Time-outs,
+    /// probes and delayed acknowledgments are counted in jiffies and expire on steps of the timer
+    /// wheel: up to one jiffy late below 63 jiffies, up to eight below 504. They are counted from
+    /// 10 s before the run, as in guests of the clock `kernel`. For time-outs, `timer_tick` takes
+    /// precedence. Default: 4 ms, as in Debian's kernels, in profiles linux, linux-6.12 and
+    /// linux-6.1; 0 s, an exact clock, in the others.
     jiffy: Span,
     /// Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the
     /// connection fails. Default: 5 in profile linux-2.6.32, 6 in the others.
     syn_retries: Count<0, 255>,
-    /// Number of retransmissions of a SYN before those, without doubling. Default: 4 in profiles linux and
-    /// linux-6.12, as in Linux since 6.5; 0 in the others.
+    /// Number of retransmissions of a SYN before those, without doubling. Default: 4 in profiles
+    /// linux and linux-6.12, as in Linux since 6.5; 0 in the others.
     syn_linear_timeouts: Count<0, 127>,
-    /// Number of retransmissions of the same data, or of unanswered window probes, after which the connection
-    /// fails. Default: 12 in profile nineties, 15 in the others.
+    /// Number of retransmissions of the same data, or of unanswered window probes, after which the
+    /// connection fails. Default: 12 in profile nineties, 15 in the others.
     retries: Count<0, 255>,
-    /// Whether `retries` stands for a time: data is given up at the first retransmission after the time that so
-    /// many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
-    /// Default: on in the profiles of Linux, off in the others.
+    /// True if `retries` represents a time: data is given up at the first retransmission after the
+    /// time that this many retries would take if the time-out had started at `rto_min`, 924.6 s by
+    /// default (Linux' tcp_retries2). Default: true in the profiles of Linux, false in the others.
     retries_as_time: bool,
-    /// Whether segments are always paced, as with Linux' fq queue discipline. Otherwise, the default, they
-    /// are paced only if the congestion control asks for it, as bbr does.
+    /// True if segments are always paced, as with Linux' fq queue discipline. False: they are paced
+    /// only if the congestion control requests it, as bbr does. Default false.
     pacing: bool,
-    /// Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT; 200 by default (Linux'
+    /// Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT. Default 200 (Linux'
     /// tcp_pacing_ss_ratio).
     pacing_ss_ratio: Count<1, 1000>,
-    /// Pacing rate otherwise, in percent of cwnd / SRTT; 120 by default (Linux' tcp_pacing_ca_ratio).
+    /// Pacing rate otherwise, in percent of cwnd / SRTT. Default 120 (Linux' tcp_pacing_ca_ratio).
     pacing_ca_ratio: Count<1, 1000>,
-    /// Disconnections before which receivers close their window, to open it afterwards (Freeze-TCP): a list
-    /// of `{ at, until }`.
+    /// Freeze-TCP: disconnections before which receivers close their window, and after which they
+    /// open it; a list of `{ at, until }`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     freeze: Vec<Freeze>,
-    /// Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
-    /// at, rate, round_trip }`.
+    /// Fast adaptation: times at which senders set window and time-out for a new link at once; a
+    /// list of `{ at, rate, round_trip }`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     adapt: Vec<Adapt>,
-    /// What the ends do at the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at those that
-    /// interrupt or lose, `adapt` (fast adaptation) at those to another link. If unset, nothing.
+    /// Reactions of the ends to the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP)
+    /// at those that interrupt or lose packets, `adapt` (fast adaptation) at those to another link.
+    /// Default none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     on_handover: Vec<OnHandover>,
-    /// Time before such a handover at which the ends are warned of it. If unset, the round-trip time of a
+    /// Time before such a handover at which the ends are warned. If unset, the round-trip time of a
     /// full segment over the path without queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     freeze_warning: Option<Span>,
-    /// Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
-    /// Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too.
+    /// Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to
+    /// 1.31072 Gbit/s. Links and networks grant it if they have the key `quick_start`. If unset, no
+    /// request.
     #[serde(skip_serializing_if = "Option::is_none")]
     quick_start: Option<Rate>,
-    /// Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what
-    /// the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly
-    /// waits for the next acknowledgment. Default: on in the profiles of Linux except linux-2.6.32, off in the
-    /// others.
+    /// True if segments leave in bursts, as Linux prepares packets for segmentation offload (TSO,
+    /// GSO): the data that the pacing rate carries in 1/1024 s, at least two segments and at most
+    /// 64 KB. An incomplete burst usually waits for the next acknowledgment. Default: true in the
+    /// profiles of Linux except linux-2.6.32, false in the others.
     bursts: bool,
-    /// Whether a burst travels as one packet, as with TSO and GSO where no interface splits it. Such a packet is
-    /// queued, lost and acknowledged as one. Implies `bursts`. Off in all profiles; packets of real hosts are
-    /// split before the models see them.
+    /// True if a burst travels as one packet, as with TSO and GSO where no interface splits it.
+    /// Such a packet is queued, lost and acknowledged as one. Implies `bursts`. Packets of real
+    /// hosts are split before the models see them. Default: false in all profiles.
     segmentation_offload: bool,
     /// Initial sequence number of both ends. If unset, it is random.
     #[serde(skip_serializing_if = "Option::is_none")]
     initial_sequence: Option<Count<0, 4_294_967_295>>,
 }
 
-/// Which of the keys that can become meaningless through other keys the scenario gives.
+/// Flags of the keys that the scenario gives and that other keys can make meaningless.
 struct Said {
     ack_every: bool,
     delayed_ack_min: bool,
@@ -299,43 +317,43 @@ impl Said {
     }
 }
 
-/// How losses are detected and repaired.
+/// Loss detection and recovery of TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
     /// Fast retransmit, followed by slow start from one segment (Jacobson 1988).
     Tahoe,
-    /// Fast retransmit and fast recovery of a single loss; further losses of the same window wait for the
-    /// time-out or for duplicate acknowledgments of their own (RFC 5681, section 3.2).
+    /// Fast retransmit and fast recovery of a single loss; further losses of the same window wait
+    /// for the time-out or for duplicate acknowledgments of their own (RFC 5681, section 3.2).
     Reno,
     /// Fast recovery of one loss per round trip by partial acknowledgments (RFC 6582).
     Newreno,
     /// Conservative loss recovery based on selective acknowledgments (RFC 6675, RFC 2018).
     Sack,
-    /// Selective negative acknowledgments, which name missing data that is then retransmitted at once
-    /// (SCPS-TP, CCSDS 714.0-B-2); newreno if the other end does not support them.
+    /// Selective negative acknowledgments, which name missing data that is then retransmitted at
+    /// once (SCPS-TP, CCSDS 714.0-B-2); newreno if the other end does not support them.
     Snack,
-    /// Loss detection by transmission times, with selective acknowledgments (RACK, RFC 8985); newreno if the
-    /// other end does not support them.
+    /// Loss detection by transmission times, with selective acknowledgments (RACK, RFC 8985);
+    /// newreno if the other end does not support them.
     #[default]
     Rack,
 }
 
 impl Recovery {
-    /// Whether it needs selective acknowledgments.
+    /// Returns true if this recovery needs selective acknowledgments.
     pub fn needs_sack(self) -> bool {
         matches!(self, Recovery::Sack | Recovery::Rack | Recovery::Snack)
     }
 }
 
-/// How the variation of the round-trip time is smoothed.
+/// The estimator of the round-trip time's variation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RtoEstimator {
-    /// As in RFC 6298, section 2.
+    /// The estimator of RFC 6298, section 2.
     Rfc6298,
-    /// As in Linux: the greatest deviation of each round trip counts, at once if it rises, and a falling
-    /// round-trip time hardly raises it.
+    /// The estimator of Linux: the greatest deviation of each round trip counts, a rise at once; a
+    /// falling round-trip time hardly raises it.
     #[default]
     Linux,
 }
@@ -350,21 +368,20 @@ impl Default for Config {
     }
 }
 
-/// Largest window that can be expressed by a 16-bit field and the largest shift count of RFC 7323 (section
-/// 2.3).
+/// Maximum window, with a 16-bit field and the largest shift count of RFC 7323 (section 2.3).
 pub(in crate::tcp) const LARGEST_WINDOW: u64 = 65_535 << 14;
 
-/// Largest window without scaling.
+/// Maximum window without scaling.
 pub(in crate::tcp) const UNSCALED_WINDOW: u64 = 65_535;
 
 impl Config {
-    /// Whether selective acknowledgments are offered to the other end.
+    /// Returns true if selective acknowledgments are offered to the other end.
     pub fn offers_sack(&self) -> bool {
         self.sack.unwrap_or(self.recovery.needs_sack()) && self.recovery != Recovery::Snack
     }
 
-    /// Switches off, or adapts, what only the profile sets and other keys make meaningless, so that a
-    /// resolved scenario shows what happens.
+    /// Switches off, or adapts, keys that only the profile sets and that other keys make
+    /// meaningless, so that a resolved scenario shows the actual behaviour.
     fn without_ground(mut self, said: &Said) -> Config {
         let sack = self.offers_sack();
         self.dsack &= said.dsack || sack;
@@ -394,12 +411,13 @@ impl Config {
         self
     }
 
-    /// Whether the receive window is that of the profile, which emulated hosts have without being told.
+    /// Returns true if the receive window is that of the profile, which emulated hosts have without
+    /// a setting.
     pub fn has_own_window(&self) -> bool {
         self.profile != Profile::Nineties && self.receive_window == self.profile.config().receive_window
     }
 
-    /// How long data is retransmitted, if `retries` stands for a time
+    /// Returns the time for which data is retransmitted, if `retries` represents a time
     /// (Documentation/networking/ip-sysctl.rst, tcp_retries2).
     pub(super) fn patience(&self) -> Option<Span> {
         let doubled = |step: u64| (self.rto_min * (1 << step.min(32))).min(self.rto_max);
@@ -407,14 +425,14 @@ impl Config {
             .then(|| (0..=self.retries.value()).map(doubled).fold(Span::ZERO, |sum, span| sum + span))
     }
 
-    /// Maximum receive window to advertise.
+    /// Returns the maximum receive window to advertise.
     pub(super) fn window(&self) -> u64 {
         let largest = if self.window_scaling { LARGEST_WINDOW } else { UNSCALED_WINDOW };
         self.receive_window.map_or(largest, |window| window.bytes().min(largest))
     }
 
-    /// Smallest shift count with which the window fits into 16 bits; with which the buffer's memory does, where that is
-    /// Linux' own.
+    /// Returns the smallest shift count with which the window fits into 16 bits; for Linux' own
+    /// buffer, the one with which the buffer's memory fits.
     pub(super) fn window_scale(&self) -> u8 {
         let space = if self.has_own_window() { 2 * self.window() } else { self.window() };
         (0..14).find(|shift| space >> shift <= UNSCALED_WINDOW).unwrap_or(14)
@@ -434,7 +452,8 @@ mod tests {
         assert_eq!(whole, classic);
     }
 
-    /// ip-sysctl.rst, tcp_retries2: "The default value of 15 yields a hypothetical timeout of 924.6 seconds".
+    /// ip-sysctl.rst, tcp_retries2: "The default value of 15 yields a hypothetical timeout of 924.6
+    /// seconds".
     #[test]
     fn linux_gives_up_after_the_time_that_its_documentation_says() {
         assert_eq!(Config::default().patience(), Some(Span::from_millis(924_600)));
@@ -447,7 +466,7 @@ mod tests {
             Config { receive_window: Some(Size::from_bytes(bytes)), ..Config::default() }.window_scale()
         };
         assert_eq!([65_535, 65_536, 131_071, 131_072, 1 << 30].map(scale), [0, 1, 1, 2, 14]);
-        // As Linux has it for 32 and for 6 MiB of tcp_rmem, and without a limit.
+        // The shift counts of Linux for 32 and for 6 MiB of tcp_rmem, and without a limit.
         let own = [Profile::Linux, Profile::Linux612, Profile::Linux61, Profile::Linux2632, Profile::Classic];
         assert_eq!(own.map(|profile| profile.config().window_scale()), [10, 7, 7, 7, 14]);
     }

@@ -10,47 +10,50 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// Linux as of version 6.18, whose receive buffer grows to 32 MiB and whose send buffer to 4 MiB (tcp_rmem and
-    /// tcp_wmem of a machine with 4 GiB of memory or more).
+    /// Linux as of version 6.18, whose receive buffer grows to 32 MiB and whose send buffer to 4
+    /// MiB (tcp_rmem and tcp_wmem of a machine with 4 GiB of memory or more).
     #[default]
     Linux,
-    /// Like `linux`, but with the receive buffer of version 6.12: 6 MiB of memory, of which 3.98 MB were window over
-    /// packets of 1512 bytes in a TUN device. How much it is depends on the memory that a device takes for a packet.
+    /// Like `linux`, but with the receive buffer of version 6.12: 6 MiB of memory, of which 3.98 MB
+    /// were window over packets of 1512 bytes in a TUN device. The fraction depends on the memory
+    /// that a device takes for a packet.
     #[serde(rename = "linux-6.12")]
     Linux612,
-    /// Like `linux`, but with the receive buffer of versions before 6.6, 6 MiB of memory, of which half is window, and
-    /// without the linear time-outs of SYNs.
+    /// Like `linux`, but with the receive buffer of versions before 6.6, 6 MiB of memory, half of
+    /// it window, and without the linear time-outs of SYNs.
     #[serde(rename = "linux-6.1")]
     Linux61,
-    /// Linux 2.6.32 of 2009, which the distributions of 2010 to 2012 had, to reproduce measurements of that time
-    /// (docs/notes/linux-2.6.32.md gives the source of each value): losses by selective acknowledgments alone, rate halving, growth by
-    /// acknowledgments, an initial window of 3 segments and time-out of 3 s, buffers of 4 MiB; no bursts, no probes for
-    /// tail losses. The initial window is 10 from version 2.6.39 on, the initial time-out 1 s from 3.1 on.
-    /// Not modelled: segmentation offload of that time, the adaptation to reordering, and FACK.
+    /// Linux 2.6.32 of 2009, used by the distributions of 2010 to 2012, to reproduce measurements
+    /// of that time (docs/notes/linux-2.6.32.md gives the source of each value): losses by
+    /// selective acknowledgments alone, rate halving, growth by acknowledgments, an initial window
+    /// of 3 segments and time-out of 3 s, buffers of 4 MiB; no bursts, no probes for tail losses.
+    /// The initial window is 10 from version 2.6.39 on, the initial time-out 1 s from 3.1 on. Not
+    /// modelled: segmentation offload of that time, the adaptation to reordering, and FACK.
     #[serde(rename = "linux-2.6.32")]
     Linux2632,
     /// A stack of the early 2000s, as simulated in most published studies.
     Classic,
     /// Like `classic`, but with the initial window of FreeBSD at that time: one segment.
     Freebsd,
-    /// SCPS-TP (CCSDS 714.0-B-2) as used by the interoperable PEP of DVB-RCS (I-PEP, ETSI TS 102 463):
-    /// selective negative acknowledgments, Vegas, timestamps, few acknowledgments, no header compression.
-    /// With `congestion = "fixed_rate"` and its parameter `rate` it has pure rate control.
+    /// SCPS-TP (CCSDS 714.0-B-2) as used by the interoperable PEP of DVB-RCS (I-PEP, ETSI TS 102
+    /// 463): selective negative acknowledgments, Vegas, timestamps, few acknowledgments, no header
+    /// compression. With `congestion = "fixed_rate"` and its parameter `rate` it has pure rate
+    /// control.
     Scps,
-    /// A stack of the late 1990s with the socket buffers of 4.4BSD, 8192 bytes in each direction: Reno without
-    /// selective acknowledgments, a clock of 500 ms, Nagle's algorithm, neither window scaling nor timestamps
-    /// (W. R. Stevens, TCP/IP Illustrated, volume 1, 1994, sections 19.3, 19.4, 20.4 and 21.3; volume 2, 1995,
-    /// chapter 25).
+    /// A stack of the late 1990s with the socket buffers of 4.4BSD, 8192 bytes in each direction:
+    /// Reno without selective acknowledgments, a clock of 500 ms, Nagle's algorithm, neither window
+    /// scaling nor timestamps (W. R. Stevens, TCP/IP Illustrated, volume 1, 1994, sections 19.3,
+    /// 19.4, 20.4 and 21.3; volume 2, 1995, chapter 25).
     Nineties,
 }
 
 impl Profile {
-    /// Whether it is a version of Linux.
+    /// Returns true for the profiles of Linux.
     pub fn is_linux(self) -> bool {
         matches!(self, Profile::Linux | Profile::Linux612 | Profile::Linux61 | Profile::Linux2632)
     }
 
-    /// All values of the profile.
+    /// Returns all values of the profile.
     pub fn config(self) -> Config {
         let linux = Config {
             profile: self,

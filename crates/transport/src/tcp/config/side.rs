@@ -1,4 +1,5 @@
-//! TCP on a side of a proxy, whose congestion control is that of the flow unless the scenario gives another.
+//! TCP on a side of a proxy. Its congestion control is that of the flow, unless the scenario gives
+//! another.
 
 use super::{Config, Draft, Profile};
 use bentpipe_core::Problems;
@@ -11,20 +12,20 @@ use std::borrow::Cow;
 #[serde(from = "Draft")]
 pub struct Side {
     config: Config,
-    /// True if the side uses the congestion control of each flow and its parameters.
+    /// True if the side uses each flow's congestion control and parameters.
     inherits: bool,
 }
 
 impl From<Draft> for Side {
     fn from(draft: Draft) -> Side {
-        // Profile scps consists in its congestion control, among others.
+        // The congestion control is an essential part of profile scps.
         let common = draft.profile.config().congestion == Profile::default().config().congestion;
         Side { inherits: draft.congestion.is_none() && common, config: draft.into() }
     }
 }
 
 impl From<Config> for Side {
-    /// A side with the congestion control of `config`.
+    /// Creates a side with the congestion control of `config`.
     fn from(config: Config) -> Side {
         Side { config, inherits: false }
     }
@@ -60,17 +61,18 @@ impl JsonSchema for Side {
 }
 
 impl Side {
-    /// The values of this side. A side that inherits ignores `congestion` and `parameters` here: those of the flow apply.
+    /// Returns the values of this side. If the side inherits, its `congestion` and `parameters` are
+    /// ignored: those of the flow apply.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The name of the side's own congestion control, if it does not use that of each flow.
+    /// Returns the name of the side's own congestion control; `None` if it uses that of each flow.
     pub fn own_congestion(&self) -> Option<&str> {
         (!self.inherits).then_some(self.config.congestion.as_str())
     }
 
-    /// The TCP of this side for a flow whose ends use `flow`.
+    /// Returns the TCP of this side for a flow whose ends use `flow`.
     pub fn serving(&self, flow: Option<&Config>) -> Config {
         match flow.filter(|_| self.inherits) {
             None => self.config.clone(),
@@ -85,7 +87,10 @@ impl Side {
     /// Adds the problems of the side itself, beyond those of its values.
     pub fn check(&self, problems: &mut Problems) {
         if self.inherits && !self.config.parameters.is_empty() {
-            problems.add("parameters", "belong to a congestion control; allowed: beside the key congestion");
+            problems.add(
+                "parameters",
+                "belong to a congestion control; allowed: together with the key congestion",
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How a connection handles arriving segments (RFC 9293, section 3.10.7).
+//! Handling of arriving segments (RFC 9293, section 3.10.7).
 
 use super::{is_syn, Connection, Event, Failure, Pending, Phase, TIME_WAIT};
 use crate::tcp::handshake::Agreement;
@@ -11,7 +11,8 @@ use bentpipe_stage::packet::quick_start::QuickStart;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 
 impl Connection {
-    /// Handles a segment from a packet whose ECN field is `experienced` congestion (RFC 3168, section 5).
+    /// Handles a segment from a packet whose ECN field is `experienced` congestion (RFC 3168,
+    /// section 5).
     #[inline]
     pub fn receive_marked(&mut self, now: Time, segment: &Segment, experienced: bool) {
         let reduced = self.ecn.in_use && segment.flags.contains(SegmentFlags::CWR);
@@ -55,7 +56,7 @@ impl Connection {
                 self.time_wait_end = now + TIME_WAIT;
             }
             if occupies > 0 && flags.0 & (SegmentFlags::RST.0 | SegmentFlags::SYN.0) == 0 {
-                // Linux keeps no more of the connection than this, so the acknowledgment has no SACK block.
+                // Linux keeps only this of the connection, so the acknowledgment has no SACK block.
                 self.receiver.acknowledge_now();
                 return;
             }
@@ -74,8 +75,9 @@ impl Connection {
         if flags.contains(SegmentFlags::RST) {
             match self.phase {
                 Phase::TimeWait => {}
-                // Both ends have said everything, so nobody is told (RFC 9293, section 3.10.7.4): it is the
-                // other end's answer to a repeated FIN after it has forgotten the connection.
+                // Both ends have sent everything, so the application is not informed (RFC 9293,
+                // section 3.10.7.4): this is the other end's answer to a repeated FIN after it has
+                // discarded the connection.
                 Phase::Closing | Phase::LastAck if start == self.receiver.next() => self.end(),
                 _ if start == self.receiver.next() => self.fail(Failure::Reset),
                 _ => self.receiver.acknowledge_now(),
@@ -229,7 +231,7 @@ impl Connection {
         self.events.add(Event::Connected);
     }
 
-    /// Answers a segment for a connection that does not exist with a reset.
+    /// Answers a segment for a nonexistent connection with a reset.
     fn reset_in_answer(&mut self, segment: &Segment) {
         if let Some(reset) = Reset::answering(segment) {
             self.pending = Pending::Reset(reset);

@@ -1,22 +1,22 @@
-//! The state machine of a connection (RFC 9293, section 3.3.2), sans-I/O: segments, timers and the
-//! application's requests go in; [`Connection::next_segment`] returns the segments to send, one at a time,
-//! and [`Connection::next_event`] the events for the application.
+//! The state machine of a connection (RFC 9293, section 3.3.2), without I/O: segments, timers and
+//! the application's requests go in; [`Connection::next_segment`] returns the segments to send, one
+//! at a time, and [`Connection::next_event`] the events for the application.
 //!
-//! - Set-up: [`super::handshake`]. The window of a SYN and a SYN-ACK is not scaled, so the first flight
-//!   towards the end that opened is at most 65535 bytes, as in reality. A lost SYN, SYN-ACK or last ACK is
-//!   repaired by the retransmission of the SYN or SYN-ACK or by the first data.
-//! - Either end or both may close; TIME-WAIT lasts 60 s after the last segment, as in Linux
-//!   (`tcp_timewait_state_process`), and needs no timer, since it only answers.
-//! - A reset is valid if its sequence number is exactly the next expected; one elsewhere in the window, or a
-//!   SYN, is answered by an acknowledgment (RFC 5961, sections 3.2 and 4.2). TIME-WAIT ignores resets (RFC
-//!   1337); in CLOSING and LAST-ACK the connection is over and has not failed.
-//! - Explicit congestion notification (RFC 3168): agreed on by the flags of the SYNs; new data may be marked;
-//!   acknowledgments echo a mark until the sender has reduced its window, once per round trip, and reports
-//!   it.
+//! - Set-up: [`super::handshake`]. The window of a SYN and a SYN-ACK is not scaled, so the first
+//!   flight towards the opening end is at most 65535 bytes, as in reality. A lost SYN, SYN-ACK or
+//!   last ACK is repaired by the retransmission of the SYN or SYN-ACK or by the first data.
+//! - Either end or both may close. TIME-WAIT lasts 60 s after the last segment, as in Linux
+//!   (`tcp_timewait_state_process`), and needs no timer, because it only answers.
+//! - A reset is valid if its sequence number is exactly the next expected. A reset elsewhere in the
+//!   window, or a SYN, is answered by an acknowledgment (RFC 5961, sections 3.2 and 4.2). TIME-WAIT
+//!   ignores resets (RFC 1337); in CLOSING and LAST-ACK the connection is over and has not failed.
+//! - Explicit congestion notification (RFC 3168) is negotiated by the flags of the SYNs. New data
+//!   may be marked. Acknowledgments echo a mark until the sender has reduced its window, once per
+//!   round trip, and reports it.
 //! - A connection that fails reports the reason: [`Failure`].
 //!
-//! Limits: no simultaneous open (only the source of a flow opens), no data on a SYN, no urgent data, no
-//! keep-alive.
+//! Limits: no simultaneous open (only the source of a flow opens), no data on a SYN, no urgent
+//! data, no keep-alive.
 
 mod arrival;
 mod segments;
@@ -39,17 +39,17 @@ pub use super::events::{Event, Failure};
 /// States of RFC 9293, section 3.3.2.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Phase {
-    /// There is no connection: it has not been opened, or has ended.
+    /// No connection: not opened yet, or ended.
     Closed,
-    /// Waiting for a SYN.
+    /// Waits for a SYN.
     Listen,
     /// Has sent a SYN.
     SynSent,
     /// Has received a SYN and sent a SYN-ACK.
     SynReceived,
-    /// The connection is open.
+    /// The connection is open in both directions.
     Established,
-    /// Has sent a FIN.
+    /// Has sent a FIN that is not acknowledged.
     FinWait1,
     /// Its FIN is acknowledged.
     FinWait2,
@@ -79,9 +79,9 @@ enum Pending {
 #[derive(Clone, Copy, Debug, Default)]
 struct Ecn {
     in_use: bool,
-    /// Whether acknowledgments echo congestion, until the other end reports that it has reduced its window.
+    /// True if acknowledgments echo congestion, until the other end reports a reduced window.
     echoes: bool,
-    /// Whether the segment that was last returned may be marked.
+    /// True if the last returned segment may be marked.
     capable: bool,
 }
 
@@ -94,15 +94,15 @@ pub struct Connection {
     receiver: Receiver,
     pending: Pending,
     handshake: Handshake,
-    /// Whether timestamps are in use.
+    /// True if timestamps are in use.
     timestamps: bool,
-    /// Whether acknowledgments name what is missing.
+    /// True if acknowledgments name missing data.
     snack: bool,
-    /// Explicit congestion notification, if in use.
+    /// State of explicit congestion notification, if in use.
     ecn: Ecn,
-    /// Window that a SYN can express.
+    /// Receive window that a SYN can express.
     syn_window: u32,
-    /// Whether the application knows that everything handed over was acknowledged.
+    /// True if the application knows that all data was acknowledged.
     told_all_acknowledged: bool,
     close_wanted: bool,
     time_wait_end: Time,
@@ -172,7 +172,8 @@ impl Connection {
         }
     }
 
-    /// Closes this direction once everything has been sent that is in the send buffer now, and discards the rest.
+    /// Closes this direction once the present contents of the send buffer have been sent, and
+    /// discards the rest.
     pub fn stop(&mut self) {
         if !self.close_wanted {
             self.sender.forget_unwritten();
@@ -180,8 +181,8 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once; the other end is informed by a reset (RFC 9293, section 3.10.5), if it
-    /// knows of the connection.
+    /// Ends the connection at once. The other end is informed by a reset (RFC 9293, section
+    /// 3.10.5), if it knows the connection.
     pub fn abort(&mut self) {
         let phase = self.phase;
         self.end();
@@ -193,18 +194,19 @@ impl Connection {
         }
     }
 
-    /// The application does not run before [`Connection::read`], since more arrives at this instant.
+    /// Delays the application until [`Connection::read`], because more packets arrive at this
+    /// instant.
     pub fn hold_reading(&mut self) {
         self.receiver.hold_reading();
     }
 
-    /// The application reads what has arrived.
+    /// Lets the application read the received data.
     pub fn read(&mut self) {
         self.receiver.read();
     }
 
-    /// Sets the total number of bytes of the stream for which the reader has room; it never decreases.
-    /// Without this call, data is taken as it arrives.
+    /// Sets the total number of bytes of the stream for which the reader has room; it never
+    /// decreases. Without this call, data is accepted as it arrives.
     pub fn allow(&mut self, bytes: u64) {
         self.receiver.allow(bytes);
     }
@@ -221,7 +223,7 @@ impl Connection {
         &self.sender
     }
 
-    /// Counters for the report of the flow's source.
+    /// Returns the counters for the report of the flow's source.
     pub fn counters_mut(&mut self) -> &mut SourceCounters {
         &mut self.sender.counters
     }
@@ -232,13 +234,13 @@ impl Connection {
         &self.receiver
     }
 
-    /// When to call [`Connection::wake`]; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Connection::wake`]; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.sender.next_wake().min(self.receiver.next_wake()).min(self.handshake.next_wake())
     }
 
-    /// Checks the timers. Returns whether a retransmission time-out for data occurred.
+    /// Checks the timers. Returns true if a retransmission time-out for data occurred.
     pub fn wake(&mut self, now: Time) -> bool {
         self.receiver.wake(now, self.sender.estimator());
         match self.handshake.wake(now) {
@@ -258,13 +260,13 @@ impl Connection {
         }
     }
 
-    /// Whether there are events for the application.
+    /// Returns true if there are events for the application.
     #[inline]
     pub fn has_events(&self) -> bool {
         self.events.are_waiting()
     }
 
-    /// The next event for the application.
+    /// Returns the next event for the application.
     #[inline]
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.next()
@@ -320,7 +322,8 @@ impl Connection {
     }
 }
 
-/// Whether a segment opens a connection, with or without a request for explicit congestion notification.
+/// Returns true if a segment opens a connection, with or without a request for explicit congestion
+/// notification.
 #[inline]
 pub fn is_syn(segment: &Segment) -> bool {
     segment.flags.contains(SegmentFlags::SYN)

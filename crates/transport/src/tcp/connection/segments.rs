@@ -7,21 +7,22 @@ use bentpipe_core::Time;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 
 impl Connection {
-    /// Whether the segment that was last returned may be marked instead of dropped: new data only (RFC 3168,
-    /// sections 6.1.4 and 6.1.5).
+    /// Returns true if the last returned segment may be marked instead of dropped: new data only
+    /// (RFC 3168, sections 6.1.4 and 6.1.5).
     #[inline]
     pub fn may_be_marked(&self) -> bool {
         self.ecn.capable
     }
 
-    /// Whether [`next_segment`](Self::next_segment) would return nothing and change nothing.
+    /// Returns true if [`next_segment`](Self::next_segment) would return nothing and change
+    /// nothing.
     #[inline]
     pub fn is_silent(&self) -> bool {
         self.pending == Pending::Nothing && !self.receiver.must_acknowledge() && self.sender.is_silent()
     }
 
-    /// The next segment to send now, to be called until it returns `None`. Always inlined, so that the
-    /// segment stays in registers.
+    /// Returns the next segment to send now; the caller repeats the call until it returns `None`.
+    /// Always inlined, so that the segment stays in registers.
     #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         self.ecn.capable = false;
@@ -140,8 +141,9 @@ impl Connection {
     }
 }
 
-/// The same segment, field by field, so that the rare segments that are built in memory do not force the
-/// others, which stay in registers until they are part of a packet, through memory too.
+/// Returns an equal segment, built field by field. Rare segments are built in memory; without this
+/// copy they would force the others, which stay in registers until they are part of a packet,
+/// through memory too.
 #[inline(always)]
 fn taken_apart(segment: Segment) -> Segment {
     let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;

@@ -1,4 +1,4 @@
-//! Out-of-order data: how it is held, and how the sender is informed.
+//! Out-of-order data: its storage, and its reports to the sender.
 
 use super::{Due, Receiver};
 use crate::tcp::rtt::Estimator;
@@ -6,31 +6,33 @@ use crate::tcp::{header, snack};
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::packet::segment::{SackBlocks, Snack};
 
-/// Number of acknowledgments of one hole that are sent at once: what fast retransmit needs.
+/// Number of acknowledgments of one hole that are sent at once, as needed by fast retransmit.
 const ALIKE: u32 = 3;
 
-/// By how much later the timer may end, as it does where nothing else wakes the processor (Linux' tcp_comp_sack_slack_ns).
+/// Slack by which the timer may end later, as it does when nothing else wakes the processor (Linux'
+/// tcp_comp_sack_slack_ns).
 const SLACK: Span = Span::from_micros(100);
 
 /// Maximum number of segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
 const MOST_COMPRESSED: u32 = 44;
 
-/// Blocks that an acknowledgment has room for in any case. Those in further places have been in one of these in an earlier acknowledgment,
-/// so that none is lost (Linux' tcp_sack_new_ofo_skb, since 5.10).
+/// Number of blocks for which an acknowledgment always has room. Blocks in further places have been
+/// in one of these in an earlier acknowledgment, so none is lost (Linux' tcp_sack_new_ofo_skb,
+/// since 5.10).
 const SURE_BLOCKS: usize = 2;
 
 impl Receiver {
-    /// The negative acknowledgment to send, if something is missing: the next in turn.
+    /// Returns the next negative acknowledgment in turn, if data is missing.
     pub fn snack(&mut self, unit: u64) -> Option<Snack> {
         let (snack, on) = snack::say(self.next, &self.held, unit, self.named)?;
         self.named = on;
         Some(snack)
     }
 
-    /// The SACK blocks to send, if any, in sequence numbers.
+    /// Returns the SACK blocks to send, if any, in sequence numbers.
     #[inline]
     pub fn sack_blocks(&mut self, numbering: header::Numbering) -> Option<SackBlocks> {
-        // What a segment adds that is not reported yet comes with the next acknowledgment.
+        // Unreported data of a segment is reported with the next acknowledgment.
         let (listed, twice) = match self.before.take() {
             Some(before) => (before, None),
             None => ((self.recent, self.recent_count), self.twice.take().filter(|_| self.dsack)),
@@ -54,7 +56,7 @@ impl Receiver {
         if empty {
             return;
         }
-        // Of several parts received before, the first is reported (RFC 2883, section 4.2).
+        // Of several parts received twice, the first is reported (RFC 2883, section 4.2).
         let (mut known, mut twice) = (start, None);
         let whole = self.held.insert(start, end, |from, to, _| {
             twice = twice.or((from > known).then_some((known, from)));
@@ -76,8 +78,9 @@ impl Receiver {
         self.recent_count = kept + 1;
     }
 
-    /// Has the segments that share the next acknowledgment reported before a segment `[start, end)` moves a block to a place where an
-    /// acknowledgment may have no room for it. The segment itself then makes none due. Returns whether that is so.
+    /// Reports the segments that share the next acknowledgment before a segment `[start, end)`
+    /// moves a block to a place for which an acknowledgment may have no room. The segment itself
+    /// then makes no acknowledgment due. Returns true if that happened.
     fn report_before(&mut self, start: u64, end: u64) -> bool {
         if self.due != Due::Compressed {
             return false;
@@ -96,8 +99,8 @@ impl Receiver {
         true
     }
 
-    /// The block of a segment and of those listed ones that it touches. What is held beside it and is no longer listed is not reported
-    /// with it, against RFC 2018, section 4.
+    /// Returns the block of a segment joined with the adjacent listed blocks. Adjacent data that is
+    /// no longer listed is not included, contrary to RFC 2018, section 4.
     fn join_listed(&self, start: u64, end: u64) -> (u64, u64) {
         let mut block = (start, end);
         loop {

@@ -1,38 +1,46 @@
-//! The receiving half of a connection: reassembly, and when to send which acknowledgment.
+//! The receiving half of a connection: reassembly and acknowledgments.
 //!
-//! - In-order data is delivered at once; out-of-order data is held as ranges and delivered when the hole is
-//!   filled. The FIN counts as one position after the last byte, so it may arrive out of order too.
-//! - Delayed acknowledgments (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2): one for every two full
-//!   segments, counted as in Linux (more than the bytes of one [full segment](segments) not acknowledged), or after a
-//!   time-out ([`super::delayed_ack`]); at once for data that is out of order, duplicate, or fills a hole,
-//!   and for a FIN.
-//! - An acknowledgment that data makes due at once leaves before the application learns of the data, so it does not travel with the
-//!   application's answer. That of a FIN does.
-//! - In the profiles of Linux an application runs after all packets that arrive at one instant ([`Receiver::hold_reading`]). Until it reads, more
-//!   than a full segment is acknowledged only if the window that would be offered is not smaller than the last one, and windows are what unread
-//!   data leaves of the buffer. What waits, PSH included, shares one acknowledgment, which leaves when the application has read
-//!   (docs/notes/linux-tcp.md).
-//! - SACK blocks (RFC 2018, section 4): the first contains the segment that caused the acknowledgment, the
-//!   others are the most recently changed. Linux joins that segment with the blocks that it still lists, and not with what else it
-//!   holds (seen in 6.12). A duplicate acknowledgment carries no data, by which senders
-//!   recognise it. Before these blocks, once, what has arrived twice (RFC 2883).
-//! - `ack_compression`: after three acknowledgments of one hole (one that fills a part of the hole before is the first, unless it is due
-//!   anyway), up to 44 segments share one, which waits for a twentieth of the round-trip time, limited to `ack_compression`, as in Linux
-//!   (1 ms). It leaves earlier, and without the segment that arrives, when that would move a block beyond the second place. Quick acknowledgments
+//! - In-order data is delivered at once; out-of-order data is stored as ranges and delivered when
+//!   the hole is filled. The FIN counts as one position after the last byte, so it may also arrive
+//!   out of order.
+//! - Delayed acknowledgments (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2): one for every two
+//!   full segments, counted as in Linux (more than the bytes of one [full segment](segments)
+//!   unacknowledged), or after a time-out ([`super::delayed_ack`]). At once for data that is out of
+//!   order, duplicate, or fills a hole, and for a FIN.
+//! - An acknowledgment that data makes due at once leaves before the application is informed of the
+//!   data, so it does not travel with the application's answer. That of a FIN does.
+//! - In the profiles of Linux, an application runs after all packets that arrive at one instant
+//!   ([`Receiver::hold_reading`]). Until it reads, more than a full segment is acknowledged only if
+//!   the new window is not smaller than the last one, where windows are the part of the buffer that
+//!   unread data leaves. Everything that waits, PSH included, shares one acknowledgment, which
+//!   leaves when the application has read (docs/notes/linux-tcp.md).
+//! - SACK blocks (RFC 2018, section 4): the first contains the segment that caused the
+//!   acknowledgment, the others are the most recently changed. Linux joins that segment with the
+//!   blocks that it still lists, but not with other data that it has (observed in 6.12). A
+//!   duplicate acknowledgment carries no data, by which senders recognise it. Before these blocks,
+//!   data that has arrived twice is reported once (RFC 2883).
+//! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one, which
+//!   waits for a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1
+//!   ms). An acknowledgment that fills a part of the previous hole counts as the first of the
+//!   three, unless it is due anyway. The shared acknowledgment leaves earlier, and without the
+//!   arriving segment, if that would move a block beyond the second place. Quick acknowledgments
 //!   are not compressed.
-//! - Timestamps (RFC 7323): the echo is that of the earliest segment that has not been acknowledged (section
-//!   4.3); segments with data and an old timestamp are discarded (PAWS, section 5), those without data are
-//!   not, since they may merely be reordered.
+//! - Timestamps (RFC 7323): the echo is that of the earliest unacknowledged segment (section 4.3).
+//!   Segments with data and an old timestamp are discarded (PAWS, section 5); those without data
+//!   are not, because they may merely be reordered.
 //!
-//! The application takes what it is given, so the window is the whole buffer. Its right edge never moves
-//! back. In Linux it grows at first by two segments for each full one that arrives, and meanwhile each segment is acknowledged at once:
-//! from 64 KiB to half of the buffer's memory in 6.1; in 6.12 and 6.18 from that half by 4352 KiB to the part of 32 MiB that holds payload.
-//! Here it starts at 64 KiB and what the whole exceeds `quick_window` by, and grows to the whole. Alternatively it follows
-//! what arrives in a round trip ([`super::right_sizing`]), as with Linux' own settings.
+//! The application reads everything, so the window is the whole buffer. Its right edge never moves
+//! back. In Linux it grows at first by two segments for each full arriving segment, and each
+//! segment is then acknowledged at once: from 64 KiB to half of the buffer's memory in 6.1; in 6.12
+//! and 6.18 from that half by 4352 KiB to the part of 32 MiB that holds payload. Here it starts at
+//! the size minus `quick_window` plus 64 KiB, at least at 64 KiB, and grows to the whole size.
+//! Alternatively it follows the data of a round trip ([`super::right_sizing`]), as with Linux' own
+//! settings.
 //!
-//! A reader with limited room ([`Receiver::allow`]) limits the window further. The right edge then does not
-//! move forward in small steps (RFC 9293, section 3.8.6.2.2), and the sender is informed at once of a window
-//! that has reopened if it was at most half of the whole and has at least doubled, as in Linux.
+//! A reader with limited room ([`Receiver::allow`]) limits the window further. The right edge then
+//! does not advance in small steps (RFC 9293, section 3.8.6.2.2). The sender is informed at once of
+//! a window that has reopened, if it was at most half of the whole and has at least doubled, as in
+//! Linux.
 
 mod holes;
 mod segments;
@@ -53,26 +61,27 @@ use segments::Segments;
 enum Due {
     #[default]
     Nothing,
-    /// When the timer expires, or with the next segment.
+    /// Due when the timer expires, or with the next segment.
     Later,
-    /// When the timer expires, without data.
+    /// Due when the timer expires, without data.
     Compressed,
-    /// Once the application has read.
+    /// Due once the application has read.
     Read,
-    /// Now, with data or without.
+    /// Due now, with data or without.
     Now,
-    /// Now, with data that waits or without, before the application is told of what has arrived.
+    /// Due now, with waiting data or without, before the application is informed of the received
+    /// data.
     First,
-    /// Now, without data, so that the sender sees a duplicate or the holes.
+    /// Due now, without data, so that the sender sees a duplicate or the holes.
     Alone,
 }
 
-/// The effect of a segment.
+/// The effect of an arriving segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Arrival {
     /// Number of bytes now delivered in order.
     pub delivered: u64,
-    /// Whether everything up to the FIN has now been delivered.
+    /// True if everything up to the FIN has now been delivered.
     pub finished: bool,
 }
 
@@ -85,13 +94,13 @@ pub struct Receiver {
     acknowledged: u64,
     /// Data held out of order.
     held: Ranges,
-    /// Where the next negative acknowledgment starts.
+    /// Position at which the next negative acknowledgment starts.
     named: u64,
     /// SACK blocks, most recent first.
     recent: [(u64, u64); 4],
     recent_count: usize,
     most_blocks: usize,
-    /// Whether a block is joined with those that are listed only, as in Linux.
+    /// True if a block is joined only with listed blocks, as in Linux.
     joins_listed: bool,
     sack: bool,
     /// Position of the FIN, once seen.
@@ -99,40 +108,43 @@ pub struct Receiver {
     /// Right edge of the window as advertised.
     edge: u64,
     window: u64,
-    /// Bytes by which the window still grows before it is as large as `quick_window`, and its size then.
+    /// Number of bytes by which the window has yet to grow from its initial size, and its full
+    /// size.
     closed: u64,
     whole: u64,
-    /// First position for which the reader has no room.
+    /// Position from which on the reader has no room.
     limit: u64,
     sizing: Option<RightSizing>,
     /// Unit of the window field, as a shift.
     shift: u8,
-    /// Round-trip time by the latest segment's timestamp, for the window's growth.
+    /// Round-trip time from the latest segment's timestamp, for the growth of the window.
     echoed: Option<Span>,
-    /// How long full segments are.
+    /// Estimate of the length of full segments.
     segments: Segments,
     /// Maximum payload that counts as one segment: a packet may hold several.
     segment_size: u64,
-    /// Full segments that need no acknowledgment while the delay lasts.
+    /// Number of full segments that need no acknowledgment while the delay lasts.
     unacknowledged: u64,
     due: Due,
     delayed: DelayedAck,
     compression: Span,
-    /// Number of acknowledgments of the present hole, and of segments that share the next one.
+    /// Number of acknowledgments of the present hole, and number of segments that share the next
+    /// one.
     alike: u32,
     compressed: u32,
-    /// The blocks to report now, and their number, instead of the present ones.
+    /// Blocks to report now, and their number, instead of the present ones.
     before: Option<([(u64, u64); 4], usize)>,
-    /// What has arrived twice and has not been reported.
+    /// Range that has arrived twice and has not been reported.
     twice: Option<(u64, u64)>,
     dsack: bool,
-    /// Whether the window is closed before a disconnection ([`super::handover`]).
+    /// True if the window is closed before a disconnection ([`super::handover`]).
     frozen: bool,
     /// Copies of the acknowledgment that remain to be sent.
     copies: u32,
     /// Timestamp to echo (RFC 7323's TS.Recent).
     recent_timestamp: u32,
-    /// Position up to which the application had read when it [stopped](Receiver::hold_reading); `None` while it reads at once.
+    /// Position up to which the application had read when it [stopped](Receiver::hold_reading);
+    /// `None` while it reads at once.
     read: Option<u64>,
 }
 
@@ -181,8 +193,8 @@ impl Receiver {
         }
     }
 
-    /// Handles the other end's SYN. Until the handshake is over the window is limited to what a SYN can
-    /// express.
+    /// Handles the other end's SYN. Until the handshake is over, the window is limited to the range
+    /// of a SYN's field.
     pub fn begin(&mut self, sack: bool, scale: Option<u8>, timestamp: Option<u32>) {
         self.next = 1;
         self.acknowledged = 1;
@@ -193,7 +205,7 @@ impl Receiver {
         // From now on the window field counts multiples of 2^scale, or bytes.
         self.shift = scale.unwrap_or(0);
         self.window = match scale {
-            // Not zero, as the window is to grow.
+            // Not zero, because the window must grow.
             Some(shift) => (self.window >> shift).max(1) << shift,
             None => self.window.min(UNSCALED_WINDOW),
         };
@@ -201,7 +213,8 @@ impl Receiver {
             self.closed = 0;
         }
         if self.closed > 0 {
-            // To the whole less what it grows by, which in Linux is half of the memory, or to 64 KiB.
+            // The whole size minus the growth, which in Linux is half of the memory, or at least 64
+            // KiB.
             let start = (self.whole.saturating_sub(self.closed)).max(UNSCALED_WINDOW + 1);
             self.window = start >> self.shift << self.shift;
         }
@@ -216,17 +229,18 @@ impl Receiver {
         self.next
     }
 
-    /// Whether `[start, start + length)` is acceptable: not entirely before what was last acknowledged, not
-    /// beyond the window (RFC 9293, section 3.10.7.4, with Linux' tolerance for reordered segments without
-    /// data).
+    /// Returns true if `[start, start + length)` is acceptable: not entirely before the last
+    /// acknowledgment, not beyond the window (RFC 9293, section 3.10.7.4, with Linux' tolerance for
+    /// reordered segments without data).
     #[inline]
     pub fn is_acceptable(&self, start: u64, length: u64) -> bool {
         start + length >= self.acknowledged && start <= self.edge
     }
 
-    /// Whether a segment's timestamp shows that it is old (PAWS); otherwise stores it if it is to be echoed.
-    /// A segment that lies entirely before the window tells nothing about later ones (RFC 7323, section 5.3:
-    /// R2 comes before R3): it may have overtaken them.
+    /// Returns true if a segment's timestamp shows that the segment is old (PAWS); otherwise stores
+    /// the timestamp if it must be echoed. A segment that lies entirely before the window says
+    /// nothing about later ones (RFC 7323, section 5.3: R2 comes before R3), because it may have
+    /// overtaken them.
     #[inline]
     pub fn is_old(&mut self, timestamp: u32, start: u64, length: u64) -> bool {
         if (timestamp.wrapping_sub(self.recent_timestamp) as i32) < 0 {
@@ -238,7 +252,7 @@ impl Receiver {
         false
     }
 
-    /// Takes the payload of a segment that starts at `start`, and whether it has FIN and PSH.
+    /// Takes the payload of a segment that starts at `start`, with its FIN and PSH flags.
     #[inline]
     pub fn take(
         &mut self,
@@ -294,7 +308,8 @@ impl Receiver {
             if self.held.is_empty() {
                 self.due = Due::First;
             } else {
-                // It is the first of the acknowledgments of the next hole that are sent at once, unless it is due anyway.
+                // It is the first of the acknowledgments of the next hole that are sent at once,
+                // unless it is due anyway.
                 let room = self.sizing.as_ref().map_or(self.closed > 0, |sizing| sizing.grows(self.window));
                 let due = self.delayed.is_quick() || (room && self.is_second());
                 self.alike = u32::from(!due);
@@ -316,17 +331,19 @@ impl Receiver {
         self.delayed.repair(self.window / self.segments.size(), u32::MAX);
     }
 
-    /// Makes the next two acknowledgments quick, as the sender's window may become as small as that (Linux since 4.18).
+    /// Makes the next two acknowledgments quick, because the sender's window may become as small as
+    /// two segments (Linux since 4.18).
     pub fn hurry_for_congestion(&mut self) {
         self.delayed.repair(self.window / self.segments.size(), 2);
     }
 
-    /// Makes an acknowledgment due before anything else is done, as for a segment whose sender has reduced its window (Linux).
+    /// Makes an acknowledgment due before anything else, as for a segment whose sender has reduced
+    /// its window (Linux).
     pub fn acknowledge_first(&mut self) {
         self.due = self.due.max(Due::First);
     }
 
-    /// Answers a segment of which nothing is new; it may be a spurious retransmission.
+    /// Answers a segment without new data, which may be a spurious retransmission.
     pub fn acknowledge_old(&mut self, start: u64, payload: u64) {
         if payload > 0 && start + payload <= self.next {
             self.twice = Some((start, start + payload));
@@ -340,26 +357,27 @@ impl Receiver {
         self.due = Due::Alone;
     }
 
-    /// Whether an acknowledgment is due that must not carry data.
+    /// Returns true if an acknowledgment is due that must not carry data.
     #[inline]
     pub fn must_acknowledge_alone(&self) -> bool {
         self.due == Due::Alone
     }
 
-    /// Whether an acknowledgment is due before the application is told of what has arrived.
+    /// Returns true if an acknowledgment is due before the application is informed of the received
+    /// data.
     #[inline]
     pub fn must_acknowledge_first(&self) -> bool {
         self.due as u8 >= Due::First as u8
     }
 
-    /// Whether an acknowledgment is due now.
+    /// Returns true if an acknowledgment is due now.
     #[inline]
     pub fn must_acknowledge(&self) -> bool {
         self.due as u8 >= Due::Now as u8
     }
 
-    /// Records that a segment with an acknowledgment leaves. Returns the position to acknowledge and the
-    /// window in bytes.
+    /// Records that a segment with an acknowledgment leaves. Returns the position to acknowledge
+    /// and the window in bytes.
     #[inline]
     pub fn acknowledgment(&mut self, now: Time, with_data: bool) -> (u64, u32) {
         self.due = Due::Nothing;
@@ -381,13 +399,13 @@ impl Receiver {
         (self.next, window as u32)
     }
 
-    /// The timestamp to echo.
+    /// Returns the timestamp to echo.
     #[inline]
     pub fn echo(&self) -> u32 {
         self.recent_timestamp
     }
 
-    /// When to call [`Receiver::wake`].
+    /// Returns the time of the next call of [`Receiver::wake`].
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.delayed.next_wake()
@@ -408,7 +426,7 @@ impl Receiver {
         }
     }
 
-    /// Whether more than a full segment is not acknowledged.
+    /// Returns true if more than a full segment is unacknowledged.
     #[inline]
     fn is_second(&self) -> bool {
         self.next - self.acknowledged > self.segments.size() * self.unacknowledged
@@ -422,7 +440,7 @@ impl Receiver {
 
     #[inline]
     fn acknowledge_in_order(&mut self, now: Time, path: &Estimator, pushed: bool, fin: bool) {
-        // With a FIN the application is expected to answer, by its own.
+        // After a FIN the application is expected to answer with its own.
         let quick = !fin && self.delayed.is_quick();
         let pushed = !fin && pushed && self.delayed.hears_push();
         let second = self.is_second();
@@ -436,7 +454,7 @@ impl Receiver {
     }
 }
 
-/// Bytes by which a window grows. Linux reserves a segment at the start.
+/// Returns the number of bytes by which a window grows. Linux reserves a segment at the start.
 fn growth(config: &Config) -> u64 {
     match config.quick_window.bytes().min(config.window()).saturating_sub(UNSCALED_WINDOW) {
         0 => 0,

@@ -1,17 +1,21 @@
-//! How long the other end's full segments are, of which two are acknowledged together.
+//! Estimate of the length of the other end's full segments, two of which are acknowledged together.
 //!
-//! RFC 5681, section 4.2, leaves the estimate open. It is the longest payload so far, or with `ack_pushed` what Linux holds for it (seen
-//! in 6.12, with an application that writes 1000 bytes at a time):
+//! RFC 5681, section 4.2, leaves the estimate open. It is the longest payload so far, or with
+//! `ack_pushed` the estimate of Linux (observed in 6.12, with an application that writes 1000 bytes
+//! at a time):
 //!
 //! - A segment that is at least as long as the estimate becomes the estimate.
-//! - Two shorter segments in succession that are equally long do, too, if they have as much payload as the smallest maximum that every
-//!   host must accept (536 bytes with the TCP options), or are longer than the smallest segment and without PSH and FIN.
-//! - Since 6.6 Linux measures by the last segment by which the estimate grew how much payload its memory holds, and a window of
-//!   at least half the memory grows only by segments that are as long, up to what is held in such segments.
-//! - A segment is taken as the end of what an application has written if it has PSH, or is shorter than the estimate, but not when it
-//!   has just made the estimate smaller.
+//! - Two consecutive shorter segments of equal length also become the estimate, if they have as
+//!   much payload as the smallest maximum that every host must accept (536 bytes with the TCP
+//!   options), or are longer than the smallest segment and without PSH and FIN.
+//! - Since 6.6, Linux measures with the last segment by which the estimate grew how much payload
+//!   its memory holds. A window of at least half the memory grows only by segments of at least that
+//!   length, up to the amount that the memory holds in such segments.
+//! - A segment counts as the end of an application's write if it has PSH, or is shorter than the
+//!   estimate, but not if it has just reduced the estimate.
 
-/// Linux' TCP_MSS_DEFAULT, RFC 9293's default of the option (section 3.7.1), and the smallest maximum that Linux accepts.
+/// Linux' TCP_MSS_DEFAULT, RFC 9293's default of the option (section 3.7.1), and the smallest
+/// maximum that Linux accepts.
 const DEFAULT: u64 = 536;
 const SMALLEST: u64 = 88;
 /// TCP options of 12 bytes (timestamps), which count as payload in both.
@@ -21,7 +25,7 @@ const OPTIONS: u64 = 12;
 #[derive(Debug)]
 pub(super) struct Segments {
     size: u64,
-    /// Payload of the segment before if the estimate may follow it; otherwise 0.
+    /// Payload of the previous segment if the estimate may follow it; otherwise 0.
     before: u64,
     /// Payload from which a segment lets the window grow.
     efficient: u64,
@@ -29,19 +33,20 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// `longest`: maximum payload of a segment.
+    /// Creates the estimate; `longest` is the maximum payload of a segment.
     pub fn new(adapts: bool, longest: u64) -> Segments {
         let size = if adapts { DEFAULT.min(longest) } else { 1 };
         Segments { size, before: 0, efficient: size, adapts }
     }
 
-    /// Bytes of payload in a full segment.
+    /// Returns the payload of a full segment in bytes.
     #[inline]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Up to where a segment lets a window grow whose memory holds `whole` in segments of `longest` bytes.
+    /// Returns the limit up to which a segment lets a window grow whose memory holds `whole` in
+    /// segments of `longest` bytes.
     #[inline]
     pub fn widest(&self, payload: u64, whole: u64, longest: u64) -> u64 {
         match self.adapts {
@@ -51,7 +56,8 @@ impl Segments {
         }
     }
 
-    /// Handles a segment in order, and whether it has PSH. Returns whether it is taken as the end of what an application has written.
+    /// Handles a segment in order; `pushed` if it has PSH. Returns true if it counts as the end of
+    /// an application's write.
     #[inline]
     pub fn take(&mut self, payload: u64, pushed: bool) -> bool {
         let before = std::mem::take(&mut self.before);
@@ -86,10 +92,10 @@ mod tests {
         assert!(!segments.take(1448, false) && segments.take(1448, true));
         let ends = [180, 1000, 1000, 1000, 1000].map(|payload| segments.take(payload, true));
         assert_eq!((ends, segments.size()), ([true, true, false, true, true], 1000));
-        // Others between them, and short ones with PSH, are no sign of another size.
+        // Longer ones between them, and short ones with PSH, do not indicate another size.
         let ends = [600, 700, 600, 100, 100, 100].map(|payload| segments.take(payload, true));
         assert_eq!((ends, segments.size()), ([true; 6], 1000));
-        // Short ones without PSH are.
+        // Short ones without PSH do.
         let ends = [100, 100, 100].map(|payload| segments.take(payload, false));
         assert_eq!((ends, segments.size()), ([true, false, false], 100));
         assert_eq!(

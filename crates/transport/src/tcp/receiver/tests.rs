@@ -38,8 +38,8 @@ fn every_second_full_segment_or_a_time_out_brings_an_acknowledgment() {
     assert!(receiver.must_acknowledge() && !receiver.must_acknowledge_alone());
 }
 
-/// The cases of RFC 2018, section 4: the left window edge is 5000 and eight segments of 500 bytes are
-/// sent.
+/// The cases of RFC 2018, section 4: the left window edge is 5000 and eight segments of 500 bytes
+/// are sent.
 #[test]
 fn sack_blocks_are_those_of_the_examples_of_rfc_2018() {
     let arrive = |numbers: &[u64]| {
@@ -58,7 +58,7 @@ fn sack_blocks_are_those_of_the_examples_of_rfc_2018() {
     // Case 2: the first segment is dropped.
     let case = arrive(&[2, 3, 4]);
     assert_eq!(case, [(5000, vec![(5500, 6000)]), (5000, vec![(5500, 6500)]), (5000, vec![(5500, 7000)])]);
-    // Case 3: the 2nd, 4th, 6th and 8th are dropped; then the 4th and the 2nd come.
+    // Case 3: the 2nd, 4th, 6th and 8th are dropped; then the 4th and the 2nd arrive.
     let case = arrive(&[1, 3, 5, 7, 4, 2]);
     assert_eq!(
         case,
@@ -106,8 +106,8 @@ fn old_timestamps_betray_old_data_but_not_old_acknowledgments() {
     assert_eq!(receiver.echo(), 10);
 }
 
-/// By windows of Linux 6.12: in order and with nothing held the last growth ends a segment below the limit; behind a hole it pauses; what has
-/// arrived before lets nothing grow.
+/// From windows of Linux 6.12: in order and without stored data, the last growth ends a segment
+/// below the limit. It pauses after a hole, and data that has arrived before causes no growth.
 #[test]
 fn what_is_held_takes_its_part_of_the_room_for_growth() {
     let config = Config {
@@ -130,8 +130,8 @@ fn what_is_held_takes_its_part_of_the_room_for_growth() {
     assert_eq!(receiver.closed, 0);
 }
 
-/// A block is reported in the first or second place before it stands further back (the rule of Linux 5.10's tcp_sack_new_ofo_skb); by a
-/// capture of Linux 7.3, segments in units of 100 bytes.
+/// A block is reported in the first or second place before it moves further back (the rule of Linux
+/// 5.10's tcp_sack_new_ofo_skb); from a capture of Linux 7.3, segments in units of 100 bytes.
 #[test]
 fn what_shares_an_acknowledgment_is_reported_before_a_block_moves_back() {
     let config = Config { quick_acks: bentpipe_core::Count::new(0), ..Profile::Linux612.config() };
@@ -150,22 +150,24 @@ fn what_shares_an_acknowledgment_is_reported_before_a_block_moves_back() {
     assert_eq!(arrive(1), Some(vec![(1, 2)]));
     assert_eq!(arrive(2), Some(vec![(1, 3)]));
     assert_eq!(arrive(5), Some(vec![(5, 6), (1, 3)]));
-    // From now on segments share them. What extends the first two blocks, or is the first to wait, waits.
+    // From now on segments share acknowledgments. Segments that extend the first two blocks, or the
+    // first one to wait, wait.
     assert_eq!(arrive(6), None);
     assert_eq!(arrive(3), None);
     // A third block: the others are reported without it, and it waits for the next segment.
     assert_eq!(arrive(9), Some(vec![(1, 4), (5, 7)]));
     assert_eq!(arrive(10), None);
     assert_eq!(arrive(13), Some(vec![(9, 11), (1, 4), (5, 7)]));
-    // The segment of before makes none due, and nor does one that is the first to wait.
+    // The previous segment makes none due, and neither does the first one to wait.
     assert_eq!(arrive(16), None);
     assert_eq!(arrive(17), None);
-    // One that extends a block in the third place is reported there.
+    // A segment that extends a block in the third place is reported there.
     assert_eq!(arrive(11), Some(vec![(16, 18), (13, 14), (9, 12), (1, 4)]));
 }
 
-/// By captures of Linux 6.12 and 7.3: the timer of the last data in order is left running by its acknowledgment. When it ends, a jiffy
-/// after its 40 ms, what shares an acknowledgment by then is sent.
+/// From captures of Linux 6.12 and 7.3: the acknowledgment of the last data in order leaves its
+/// timer running. When it ends, a jiffy after its 40 ms, the shared acknowledgment of that time is
+/// sent.
 #[test]
 fn the_timer_of_data_in_order_ends_the_delay_behind_a_hole() {
     let config = Config {

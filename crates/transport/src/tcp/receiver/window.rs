@@ -1,4 +1,5 @@
-//! The receive window: how it grows, what a reader's room leaves of it, and how it is closed around a disconnection.
+//! The receive window: its growth, its limit by a reader's room, and its closing around a
+//! disconnection.
 
 use super::{Due, Receiver};
 use crate::tcp::right_sizing::RightSizing;
@@ -8,18 +9,18 @@ use bentpipe_core::Time;
 /// Payload from which a segment lets the window grow, as in Linux.
 const GROWS: u64 = 128;
 
-/// Acknowledgments that tell of a link that is there again (Freeze-TCP, section 3).
+/// Number of acknowledgments that announce a reconnected link (Freeze-TCP, section 3).
 const RECONNECTED: u32 = 3;
 
 impl Receiver {
-    /// Lets the window grow by a segment of which something is new. Returns whether it grows.
+    /// Lets the window grow by a segment with new data. Returns true if it grows.
     ///
-    /// What is held of the stream takes its part of the memory. So growth pauses behind a hole, and ends one segment below the limit, or
-    /// at the limit with a segment that is out of order.
+    /// Stored data takes its part of the memory. So growth pauses after a hole, and ends one
+    /// segment below the limit, or at the limit with an out-of-order segment.
     #[inline]
     pub(super) fn widen(&mut self, payload: u64, in_order: bool) -> bool {
-        // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681, section
-        // 2), so Linux does not let it grow.
+        // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681,
+        // section 2), so Linux does not let it grow.
         if (self.closed == 0 && self.sizing.is_none()) || payload < GROWS || !(in_order || self.sack) {
             return false;
         }
@@ -42,12 +43,12 @@ impl Receiver {
         growth > 0
     }
 
-    /// A data segment echoes a timestamp of ours that was sent at `sent`.
+    /// Records that a data segment echoes a timestamp of ours that was sent at `sent`.
     pub fn note_echo(&mut self, now: Time, sent: Option<Time>) {
         self.echoed = sent.map(|sent| now.since(sent));
     }
 
-    /// Whether the window grows by what arrives.
+    /// Returns true if the window grows with the arriving data.
     #[inline]
     pub fn right_sizes(&self) -> bool {
         self.sizing.is_some()
@@ -63,13 +64,14 @@ impl Receiver {
         }
     }
 
-    /// The application reads nothing until [`Receiver::read`], because further segments arrive before it runs.
+    /// Delays the application's reading until [`Receiver::read`], because further segments arrive
+    /// before it runs.
     #[cold]
     pub fn hold_reading(&mut self) {
         self.read = self.read.or(Some(self.next));
     }
 
-    /// The application reads everything, which sends the acknowledgment that has waited for it.
+    /// Lets the application read everything, which sends the acknowledgment that has waited for it.
     #[cold]
     pub fn read(&mut self) {
         if self.read.take().is_none() {
@@ -88,13 +90,14 @@ impl Receiver {
         self.read.is_some()
     }
 
-    /// Bytes in order that the application has not read.
+    /// Returns the number of bytes in order that the application has not read.
     #[inline]
     fn unread(&self) -> u64 {
         self.read.map_or(0, |read| self.next - read)
     }
 
-    /// The window that unread data and data behind holes leave of the buffer. Linux reserves one segment, which unread data takes first.
+    /// Returns the window that unread data and data after holes leave of the buffer. Linux reserves
+    /// one segment, which unread data takes first.
     fn free_window(&self) -> u64 {
         let limit =
             self.sizing.as_ref().map_or(self.whole >> self.shift << self.shift, RightSizing::most_now);
@@ -108,7 +111,8 @@ impl Receiver {
         self.free_window() < self.edge - self.acknowledged
     }
 
-    /// The window of an acknowledgment that leaves before the application reads. Its right edge does not move back.
+    /// Returns the window of an acknowledgment that leaves before the application reads. Its right
+    /// edge does not move back.
     #[cold]
     pub(super) fn shrunk_window(&mut self) -> u32 {
         let offered = self.edge.saturating_sub(self.next).next_multiple_of(1 << self.shift);
@@ -117,7 +121,7 @@ impl Receiver {
         window as u32
     }
 
-    /// Closes the window, or opens it again, and says so at once if there is a sender to hear it.
+    /// Closes the window, or reopens it, and announces it at once if there is a sender.
     pub fn freeze(&mut self, frozen: bool) {
         if self.frozen == frozen || self.next <= 1 {
             return;
@@ -127,7 +131,7 @@ impl Receiver {
         self.acknowledge_now();
     }
 
-    /// The window of an acknowledgment around a disconnection.
+    /// Returns the window of an acknowledgment around a disconnection.
     #[cold]
     pub(super) fn exceptional_window(&mut self) -> u32 {
         if self.frozen {
@@ -138,14 +142,15 @@ impl Receiver {
         self.rounded() as u32
     }
 
-    /// The window as the field says it. One that still grows is rounded up, as Linux does it, since there is room for
-    /// more; any other is a multiple of the field's unit.
+    /// Returns the window as expressed by its field. A window that still grows is rounded up, as in
+    /// Linux, because there is room for more; any other is a multiple of the field's unit.
     #[inline]
     pub(super) fn rounded(&self) -> u64 {
         self.window.next_multiple_of(1 << self.shift)
     }
 
-    /// The reader has room for so many bytes of the stream in all; never for fewer than it once had.
+    /// Sets the total number of bytes of the stream for which the reader has room; it never
+    /// decreases.
     pub fn allow(&mut self, bytes: u64) {
         let limit = bytes.saturating_add(1);
         debug_assert!(self.limit == u64::MAX || limit >= self.limit, "room that was promised is gone");
@@ -157,17 +162,17 @@ impl Receiver {
         }
     }
 
-    /// The right edge that buffer and reader allow.
+    /// Returns the right edge that buffer and reader permit.
     fn reachable(&self) -> u64 {
         (self.next + self.window).min(self.limit)
     }
 
-    /// Whether the right edge may move by as much as is worth a segment.
+    /// Returns true if the right edge may advance by at least a worthwhile part of a segment.
     fn opens(&self) -> bool {
         self.reachable().saturating_sub(self.edge) >= self.segments.size().min(self.window / 2).max(1)
     }
 
-    /// The window of a reader whose room has a limit, a multiple of the unit that the field has.
+    /// Returns the window of a reader with limited room, a multiple of the field's unit.
     #[cold]
     pub(super) fn limited_window(&mut self) -> u32 {
         if self.opens() {

@@ -1,42 +1,41 @@
-//! Loss recovery: turns what acknowledgments and time-outs tell into congestion states, reductions of the
-//! window and permission to retransmit. The states and their order are those of Linux'
-//! `tcp_fastretrans_alert`, `tcp_process_loss` and `tcp_enter_loss`, so that the congestion control's
-//! operations are called when Linux calls them; the algorithms are those of the RFCs:
+//! Loss recovery: converts the information of acknowledgments and time-outs into congestion states,
+//! reductions of the window and permission to retransmit. The states and their order are those of
+//! Linux' `tcp_fastretrans_alert`, `tcp_process_loss` and `tcp_enter_loss`, so that the congestion
+//! control's operations are called as in Linux; the algorithms are those of the RFCs:
 //!
 //! - **RACK** (RFC 8985). Recovery starts when a segment, possibly a retransmission, is lost by
 //!   [`super::rack`]'s rule; lost segments are sent before new data.
-//! - **SNACK** (CCSDS 714.0-B-2, [`super::snack`]). What the receiver names as missing is lost at once; a
-//!   retransmission is lost again if it is still named a smoothed round-trip time and a quarter later.
-//!   Round-trip times are those of acknowledgments of new data only, since a negative one may report segments
-//!   long after they arrived.
-//!   A SNACK reports the first 128 segments above a hole. Of those beyond, each duplicate acknowledgment that
-//!   reports nothing else says that one has arrived (RFC 5681, section 3.2, step 4), so that they do not count
-//!   as in flight.
-//! - **SACK** (RFC 6675). The same with [`super::scoreboard`]'s rule; the first lost segment is retransmitted
-//!   at once.
-//! - **NewReno** (RFC 6582), without SACK. The third duplicate acknowledgment starts recovery and retransmits
-//!   the first segment; each partial acknowledgment retransmits the next. RFC 6582's window, which is
-//!   inflated by duplicate and deflated by partial acknowledgments, is not kept as such: duplicate
-//!   acknowledgments count as `sacked_out`, one segment each, so that sending while `in_flight < cwnd =
-//!   ssthresh` permits exactly what inflation permits. The retransmission timer is restarted by every partial
-//!   acknowledgment (the RFC's Slow-but-Steady variant), and a new recovery starts only above `recover` (its
-//!   section 3.2, step 1; after a time-out, section 4.1). At the end the window is min(ssthresh, flight + 1):
-//!   step 3, option 1, so that no burst leaves.
-//! - **Reno** (RFC 5681, section 3.2): the first acknowledgment of new data ends recovery, whatever it leaves
-//!   unrepaired, and three more duplicates may start the next.
-//! - **Tahoe** (Jacobson, "Congestion Avoidance and Control", 1988): the third duplicate acknowledgment has
-//!   the effect of a time-out without the wait and the back-off.
-//! - **Time-out** (RFC 5681, section 3.1; RFC 6298, section 5). cwnd = 1; everything not SACKed is lost (with
-//!   RACK, what was sent long enough ago, RFC 8985, section 6.3) and retransmitted in order in slow start;
-//!   acknowledgments of what the receiver already holds shorten the repair.
+//! - **SNACK** (CCSDS 714.0-B-2, [`super::snack`]). Data that the receiver names as missing is lost
+//!   at once. A retransmission is lost again if it is still named a smoothed round-trip time and a
+//!   quarter later. Only acknowledgments of new data give round-trip times, because a negative one
+//!   may report segments long after they arrived. A SNACK reports the first 128 segments above a
+//!   hole. For segments beyond, each duplicate acknowledgment without other information reports the
+//!   arrival of one (RFC 5681, section 3.2, step 4), so that they do not count as in flight.
+//! - **SACK** (RFC 6675). As RACK, with the rule of [`super::scoreboard`]; the first lost segment
+//!   is retransmitted at once.
+//! - **NewReno** (RFC 6582), without SACK. The third duplicate acknowledgment starts recovery and
+//!   retransmits the first segment; each partial acknowledgment retransmits the next. RFC 6582's
+//!   window, which is inflated by duplicate and deflated by partial acknowledgments, is not kept as
+//!   such: duplicate acknowledgments count as `sacked_out`, one segment each, so that sending while
+//!   `in_flight < cwnd = ssthresh` permits exactly the same segments. The retransmission timer is
+//!   restarted by every partial acknowledgment (the RFC's Slow-but-Steady variant), and a new
+//!   recovery starts only above `recover` (its section 3.2, step 1; after a time-out, section 4.1).
+//!   At the end the window is min(ssthresh, flight + 1): step 3, option 1, so that no burst leaves.
+//! - **Reno** (RFC 5681, section 3.2): the first acknowledgment of new data ends recovery, even if
+//!   losses remain unrepaired, and three more duplicates may start the next.
+//! - **Tahoe** (Jacobson, "Congestion Avoidance and Control", 1988): the third duplicate
+//!   acknowledgment has the effect of a time-out without the wait and the back-off.
+//! - **Time-out** (RFC 5681, section 3.1; RFC 6298, section 5). cwnd = 1; everything not SACKed is
+//!   lost (with RACK, everything sent long enough ago, RFC 8985, section 6.3) and retransmitted in
+//!   order in slow start. Acknowledgments of data that the receiver already has shorten the repair.
 //!
-//! The window falls to ssthresh at once (RFC 6675, section 5, step 4.2), in proportion ([`super::prr`]), or by halves
-//! ([`super::rate_halving`]).
-//! F-RTO (RFC 5682, section 3) may find a time-out spurious, timestamps or duplicate SACKs any reduction
+//! The window falls to ssthresh at once (RFC 6675, section 5, step 4.2), in proportion
+//! ([`super::prr`]), or by halves ([`super::rate_halving`]). F-RTO (RFC 5682, section 3) may find a
+//! time-out spurious; timestamps or duplicate SACKs may find any reduction spurious
 //! ([`super::undo`]).
 //!
-//! In all states before recovery each duplicate acknowledgment permits one new segment, as in Linux (limited
-//! transmit, RFC 3042, for the first two).
+//! In all states before recovery, each duplicate acknowledgment permits one new segment, as in
+//! Linux (limited transmit, RFC 3042, for the first two).
 
 mod reduction;
 mod states;
@@ -56,7 +55,7 @@ pub use reduction::current_ssthresh;
 
 /// The parts of a sender on which recovery works, borrowed for a call.
 pub struct Parts<'a> {
-    /// The congestion control's view.
+    /// The congestion control's view of the connection.
     pub state: &'a mut State,
     /// The congestion control of the connection.
     pub congestion: &'a mut dyn Congestion,
@@ -70,22 +69,22 @@ pub struct Parts<'a> {
     pub nxt: u64,
 }
 
-/// What an acknowledgment tells.
+/// The information of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
-    /// About the outstanding segments.
+    /// Changes of the outstanding segments.
     pub tally: &'a Tally,
-    /// Whether it acknowledges new data.
+    /// True if it acknowledges new data.
     pub advanced: bool,
     /// Position of the first byte that was unacknowledged before.
     pub from: u64,
-    /// Whether it is a duplicate (RFC 5681, section 2).
+    /// True for a duplicate acknowledgment (RFC 5681, section 2).
     pub duplicate: bool,
-    /// Data that it reports as received twice.
+    /// Data reported as received twice.
     pub dsack: Option<Dsack>,
-    /// When the timestamp that it echoes was sent.
+    /// Time at which the echoed timestamp was sent.
     pub echo: Option<Time>,
-    /// Whether it echoes congestion (RFC 3168).
+    /// True if the acknowledgment echoes congestion (RFC 3168).
     pub ece: bool,
 }
 
@@ -97,38 +96,41 @@ pub struct Recovery {
     undoes: bool,
     detects_spurious: bool,
     probes: bool,
-    /// `nxt` when the state last changed (Linux' `high_seq`): the state ends when this is acknowledged.
+    /// `nxt` when the state last changed (Linux' `high_seq`): the state ends when this is
+    /// acknowledged.
     high: u64,
     /// RFC 6582's `recover`, as the position after it: no NewReno recovery starts before more is
     /// acknowledged.
     recover: u64,
-    /// Whether one lost segment may be sent regardless of the window.
+    /// True if one lost segment may be sent regardless of the window.
     forced: bool,
-    /// Whether lost segments wait for the next acknowledgment or time-out, since what fills holes was late and not
-    /// lost.
+    /// True if lost segments wait for the next acknowledgment or time-out, because the segments
+    /// that fill holes were late, not lost.
     holds_lost: bool,
     /// Number of time-outs since the last acknowledgment of new data.
     timeouts: u32,
-    /// Whether it is still unknown if the latest time-out was spurious.
+    /// True while the latest time-out may be spurious.
     doubtful: bool,
     prr: Prr,
     halving: RateHalving,
     rack: Rack,
     undo: Undo,
     probe: Probe,
-    /// Whether the window was reduced and the other end has not been informed (RFC 3168, section 6.1.2).
+    /// True if the window was reduced and the other end has not been informed (RFC 3168, section
+    /// 6.1.2).
     reduced: bool,
-    /// When the first segment will be lost by its time, if no acknowledgment arrives.
+    /// Time at which the first segment is lost by its age, if no acknowledgment arrives.
     overdue: Option<Time>,
-    /// The border by the latest delivered segment at that time; the reordering window may have changed since.
+    /// Border by the latest delivered segment at that time. The reordering window may have changed
+    /// since.
     border: Border,
-    /// Segments in `sacked_out` that have arrived without a SNACK having reported which they are.
+    /// Number of segments in `sacked_out` that have arrived without being identified by a SNACK.
     unreported: u32,
 }
 
 impl Recovery {
-    /// Creates the state. Without an agreement on selective acknowledgments (`sack`), NewReno replaces what
-    /// needs them.
+    /// Creates the state. Without an agreement on selective acknowledgments (`sack`), NewReno
+    /// replaces the methods that need them.
     pub fn new(config: &Config, sack: bool) -> Recovery {
         let method = if config.recovery.needs_sack() && !sack { Method::Newreno } else { config.recovery };
         Recovery {
@@ -155,36 +157,37 @@ impl Recovery {
         }
     }
 
-    /// Returns and resets whether the window was reduced.
+    /// Returns and resets the flag of a reduced window.
     #[inline]
     pub fn take_reduced(&mut self) -> bool {
         std::mem::take(&mut self.reduced)
     }
 
-    /// Whether selective acknowledgments are in use.
+    /// Returns true if selective acknowledgments are in use.
     #[inline]
     pub fn uses_sack(&self) -> bool {
         self.method.needs_sack()
     }
 
-    /// Whether losses are detected by time.
+    /// Returns true if losses are detected by time.
     pub fn is_timed(&self) -> bool {
         self.method == Method::Rack
     }
 
-    /// Whether arrivals may be reported long after, so that the report gives no round-trip time sample.
+    /// Returns true if arrivals may be reported late, so that the report gives no round-trip time
+    /// sample.
     #[inline]
     pub fn hears_late(&self) -> bool {
         self.method == Method::Snack
     }
 
-    /// Whether the next lost segment may be sent regardless of the window.
+    /// Returns true if the next lost segment may be sent regardless of the window.
     #[inline]
     pub fn forced(&self) -> bool {
         self.forced
     }
 
-    /// Whether lost segments are not to be sent now.
+    /// Returns true if lost segments must not be sent now.
     #[inline]
     pub fn holds_lost(&self) -> bool {
         self.holds_lost
@@ -206,13 +209,13 @@ impl Recovery {
         self.sent(state);
     }
 
-    /// Number of time-outs since the last acknowledgment of new data.
+    /// Returns the number of time-outs since the last acknowledgment of new data.
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }
 
-    /// Whether new data must be sent before lost data, to find out whether the time-out was spurious (RFC
-    /// 5682, section 3.1, step 2b).
+    /// Returns true if new data must be sent before lost data, to find out whether the time-out was
+    /// spurious (RFC 5682, section 3.1, step 2b).
     #[inline]
     pub fn prefers_new(&self) -> bool {
         self.doubtful && self.timeouts == 0
@@ -225,33 +228,34 @@ impl Recovery {
         }
     }
 
-    /// When the first of the segments that wait for their time will be lost, if any does.
+    /// Returns the time at which the first waiting segment will be lost by its age, if any.
     #[inline]
     pub fn overdue(&self) -> Option<Time> {
         self.overdue
     }
 
-    /// When the last of them will be lost, which is when to call [`Recovery::look_again`] (RFC 8985, section 6.2, step 5:
-    /// the timer is set for the longest remaining time). Visits every outstanding segment.
+    /// Returns the time at which the last waiting segment will be lost by its age, which is the
+    /// time of the next call of [`Recovery::look_again`] (RFC 8985, section 6.2, step 5: the timer
+    /// is set for the longest remaining time). Visits every outstanding segment.
     pub fn last_overdue(&self, scoreboard: &Scoreboard) -> Option<Time> {
         self.overdue?;
         scoreboard.last_overdue(&self.border)
     }
 
-    /// Whether a probe may be scheduled.
+    /// Returns true if a probe may be scheduled.
     #[inline]
     pub fn may_probe(&self, state: &State) -> bool {
         self.probes && state.packets_out > 0 && matches!(state.ca_state, CA_OPEN | CA_CWR)
     }
 
-    /// The probe of this connection.
+    /// Returns the probe of this connection.
     pub fn probe_mut(&mut self) -> &mut Probe {
         &mut self.probe
     }
 
-    /// Handles the acknowledgment of `acked` segments of new data. Without SACK, the first filled the hole
-    /// and the others had each caused a duplicate acknowledgment (Linux' `tcp_remove_reno_sacks`). Returns
-    /// the number of newly delivered segments.
+    /// Handles the acknowledgment of `acked` segments of new data. Without SACK, the first filled
+    /// the hole and the others had each caused a duplicate acknowledgment (Linux'
+    /// `tcp_remove_reno_sacks`). Returns the number of newly delivered segments.
     #[inline]
     pub fn advanced(&mut self, state: &mut State, tally: &Tally) -> u32 {
         self.timeouts = 0;
@@ -268,7 +272,7 @@ impl Recovery {
         delivered
     }
 
-    /// Records what an acknowledgment tells about the times of segments, in any state.
+    /// Records the information of an acknowledgment about the times of segments, in any state.
     #[inline]
     pub fn note_times(&mut self, now: Time, facts: &Facts, scoreboard: &Scoreboard, state: &State) {
         self.overdue = None;
@@ -288,14 +292,14 @@ impl Recovery {
         self.method == Method::Rack && self.rack.grows_out_of_order()
     }
 
-    /// Whether a tail loss probe is unanswered.
+    /// Returns true if a tail loss probe is unanswered.
     #[inline]
     pub fn is_probing(&self) -> bool {
         self.probe.is_outstanding()
     }
 
-    /// Records what an acknowledgment of `position` tells about a probe and about segments that arrived
-    /// twice.
+    /// Records the information of an acknowledgment of `position` about a probe and about segments
+    /// that arrived twice.
     pub fn note(&mut self, parts: &mut Parts, facts: &Facts, position: u64) {
         if let Some(dsack) = &facts.dsack {
             self.undo.explained(dsack, dsack.segments(parts.state.mss_cache));
@@ -314,7 +318,7 @@ impl Recovery {
         }
     }
 
-    /// Whether an acknowledgment needs [`Recovery::alert`] (Linux' `tcp_ack_is_dubious`).
+    /// Returns true if an acknowledgment needs [`Recovery::alert`] (Linux' `tcp_ack_is_dubious`).
     #[inline]
     pub fn is_dubious(&self, state: &State, facts: &Facts) -> bool {
         facts.duplicate

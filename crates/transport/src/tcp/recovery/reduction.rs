@@ -1,11 +1,11 @@
-//! Reductions of the window: their start, how the window follows them, their end, and how they are undone.
+//! Reductions of the window: their start, their course, their end, and their undoing.
 
 use super::{Method, Parts, Prr, RateHalving, Recovery};
 use crate::tcp::config::Config;
 use crate::tcp::scoreboard::in_flight;
 use bentpipe_congestion::interface::{Event, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH};
 
-/// How the window falls to ssthresh.
+/// The course of the window's reduction to ssthresh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reduction {
     AtOnce,
@@ -25,8 +25,8 @@ impl Reduction {
 }
 
 impl Recovery {
-    /// In recovery or CWR, lets the window follow an acknowledgment that delivered this many segments (Linux'
-    /// `tcp_cwnd_reduction`). `losses`: it reported new ones.
+    /// In recovery or CWR, adjusts the window to an acknowledgment that delivered this many
+    /// segments (Linux' `tcp_cwnd_reduction`); `losses` if it reported new ones.
     #[inline]
     pub fn follow(&mut self, state: &mut State, delivered: u32, advanced: bool, losses: bool) {
         match self.reduction {
@@ -79,24 +79,24 @@ impl Recovery {
     }
 }
 
-/// Limits `sacked_out`: without SACK there is at least one hole among the outstanding segments (Linux'
-/// `tcp_limit_reno_sacked`).
+/// Limits `sacked_out`: without SACK there is at least one hole among the outstanding segments
+/// (Linux' `tcp_limit_reno_sacked`).
 pub(super) fn limit_reno_sacked(state: &mut State) {
     let holes = state.lost_out.max(1).min(state.packets_out);
     state.sacked_out = state.sacked_out.min(state.packets_out - holes);
 }
 
-/// Asks the congestion control for the new slow-start threshold.
+/// Requests the new slow-start threshold from the congestion control.
 pub(super) fn reduce(parts: &mut Parts) {
     let state = &mut *parts.state;
-    // Linux' tcp_current_ssthresh: the value that an undo would restore.
+    // Linux' tcp_current_ssthresh: the value that an undo restores.
     state.prior_ssthresh = current_ssthresh(state);
     state.prior_cwnd = state.snd_cwnd;
     let ssthresh = parts.congestion.ssthresh(parts.state);
     parts.state.snd_ssthresh = ssthresh;
 }
 
-/// The threshold that corresponds to the present window (Linux' `tcp_current_ssthresh`).
+/// Returns the threshold that corresponds to the present window (Linux' `tcp_current_ssthresh`).
 pub fn current_ssthresh(state: &State) -> u32 {
     match state.ca_state {
         CA_CWR | CA_RECOVERY => state.snd_ssthresh,

@@ -7,9 +7,9 @@ use bentpipe_congestion::interface::{Event, State, CA_CWR, CA_DISORDER, CA_LOSS,
 use bentpipe_core::{Span, Time};
 
 impl Recovery {
-    /// Handles an acknowledgment that is a duplicate, carries new SACK information, or arrives in a state
-    /// other than Open. Returns the number of segments that it reported as delivered and that were not
-    /// counted yet.
+    /// Handles an acknowledgment that is a duplicate, carries new SACK information, or arrives in a
+    /// state other than Open. Returns the number of newly reported deliveries that were not counted
+    /// yet.
     pub fn alert(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
         if self.method != Method::Snack {
             return self.react(parts, facts);
@@ -23,14 +23,15 @@ impl Recovery {
         delivered
     }
 
-    /// Counts segments as arrived of which no SNACK has reported which they are, at most as many as may have.
+    /// Counts unidentified segments as arrived, because no SNACK has identified them, at most as
+    /// many as may have arrived.
     pub(super) fn count_unreported(&mut self, state: &mut State, count: u32) {
         let outstanding = state.packets_out.saturating_sub(state.sacked_out + state.lost_out);
         self.unreported = count.min(outstanding);
         state.sacked_out += self.unreported;
     }
 
-    /// Takes these segments back; returns how many they were.
+    /// Reverts the count of unidentified segments and returns it.
     pub(super) fn forget_unreported(&mut self, state: &mut State) -> u32 {
         state.sacked_out -= self.unreported;
         std::mem::take(&mut self.unreported)
@@ -39,7 +40,7 @@ impl Recovery {
     fn react(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
         self.holds_lost = false;
         match parts.state.ca_state {
-            // Retransmissions of an earlier recovery tell nothing about the next.
+            // Retransmissions of an earlier recovery do not count for the next.
             CA_OPEN => self.undo.forget_retransmissions(),
             CA_CWR if parts.una > self.high => {
                 self.end_reduction(parts);
@@ -91,9 +92,9 @@ impl Recovery {
                 delivered += self.add_reno_sack(parts);
             }
         } else if self.undoes && self.undo.answers_original(facts.echo) {
-            // The hole was filled by what had been late: reordering. Wait until no retransmission is
-            // outstanding; meanwhile nothing more is marked lost or retransmitted (Linux' tcp_try_undo_partial), so
-            // that the next acknowledgment can undo.
+            // A late segment filled the hole: reordering. Wait until no retransmission is
+            // outstanding; meanwhile nothing more is marked lost or retransmitted (Linux'
+            // tcp_try_undo_partial), so that the next acknowledgment can undo.
             self.rack.saw_reordering(parts.scoreboard.forward().saturating_sub(facts.from), parts.state);
             if parts.state.retrans_out > 0 {
                 self.holds_lost = true;
@@ -126,14 +127,15 @@ impl Recovery {
             return self.leave_loss_unhurt(parts, facts);
         }
         if self.doubtful {
-            // RFC 5682, section 3.1: something that was not retransmitted has arrived (3b); what was sent
-            // after the time-out has passed a hole (3a); only retransmissions so far (2b). With RACK the first
-            // acknowledgment already counts for 3b, as in Linux since 3.10; before, as in the RFC, only what follows new data.
+            // RFC 5682, section 3.1: a segment that was not retransmitted has arrived (3b); a
+            // segment sent after the time-out has passed a hole (3a); only retransmissions so far
+            // (2b). With RACK the first acknowledgment already counts for 3b, as in Linux since
+            // 3.10; before, as in the RFC, only segments after new data.
             let counts = self.method == Method::Rack || parts.nxt > self.high;
             if counts && facts.tally.original_end.is_some_and(|end| end <= self.high) {
                 let delivered = self.leave_loss_unhurt(parts, facts);
                 if self.reduction == Reduction::RateHalving {
-                    // Its response to a spurious time-out (ip-sysctl.txt, tcp_frto_response 0).
+                    // Linux' response to a spurious time-out (ip-sysctl.txt, tcp_frto_response 0).
                     self.enter_cwr(parts);
                 }
                 return delivered;
@@ -180,7 +182,7 @@ impl Recovery {
         self.before_recovery(parts, facts)
     }
 
-    /// Examines segments that may have become lost by their time alone.
+    /// Examines segments that may have become lost by their age alone.
     pub fn look_again(&mut self, parts: &mut Parts) {
         self.holds_lost = false;
         let resent = parts.state.retrans_out;
@@ -194,8 +196,8 @@ impl Recovery {
         }
     }
 
-    /// Handles the expiry of the retransmission timer (Linux' `tcp_enter_loss`). The caller backs the timer
-    /// off.
+    /// Handles the expiry of the retransmission timer (Linux' `tcp_enter_loss`). The caller backs
+    /// the timer off.
     pub fn enter_loss(&mut self, parts: &mut Parts) {
         self.holds_lost = false;
         let fresh = parts.state.ca_state < CA_RECOVERY;
@@ -204,7 +206,7 @@ impl Recovery {
         self.timeouts += 1;
     }
 
-    /// Marks everything lost and restarts with one segment.
+    /// Marks everything as lost and restarts with one segment.
     pub(super) fn start_over(&mut self, parts: &mut Parts) {
         self.forget_unreported(parts.state);
         self.reset_reno_sacks(parts.state);
@@ -218,7 +220,7 @@ impl Recovery {
         if ca_state <= CA_DISORDER {
             self.rack.timed_out(parts.state.sacked_out);
         }
-        // Once per window: not for time-outs of what was sent before the last reduction.
+        // Once per window: not for time-outs of segments sent before the last reduction.
         if ca_state <= CA_DISORDER || parts.una >= self.high || (ca_state == CA_LOSS && self.timeouts == 0) {
             reduce(parts);
             parts.congestion.cwnd_event(parts.state, Event::Loss);
@@ -326,7 +328,7 @@ impl Recovery {
         }
     }
 
-    /// Counts a duplicate acknowledgment; returns the segment that it reports as delivered.
+    /// Counts a duplicate acknowledgment. Returns the segment that it reports as delivered.
     pub(super) fn add_reno_sack(&self, parts: &mut Parts) -> u32 {
         let before = parts.state.sacked_out;
         parts.state.sacked_out += 1;

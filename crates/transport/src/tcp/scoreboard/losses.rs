@@ -1,4 +1,4 @@
-//! Which segments are lost: by what is SACKed above them, by their time, or because of a time-out.
+//! Detection of lost segments: by SACKed segments above them, by their age, or by a time-out.
 
 use super::sent::{Sent, EVER_RESENT, EXAMINED, LOST, OF_BURSTS, RESENT, SACKED};
 use super::{locate, Scoreboard, DUP_THRESH};
@@ -8,19 +8,20 @@ use bentpipe_core::{Span, Time};
 /// Maximum number of segments of a hole that are examined without new information.
 const LOOKED_AT: u32 = 128;
 
-/// What the latest delivered segment tells about those before it (RACK, RFC 8985).
+/// The latest delivered segment, as a border for the loss of earlier ones (RACK, RFC 8985).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Border {
     /// Its transmission time (RACK.xmit_ts).
     pub sent: Time,
-    /// Position behind the segment's last byte (RACK.end_seq).
+    /// Position after the segment's last byte (RACK.end_seq).
     pub end: u64,
-    /// Time after transmission at which an earlier segment is lost: RACK.rtt plus the reordering window.
+    /// Time after transmission at which an earlier segment is lost: RACK.rtt plus the reordering
+    /// window.
     pub patience: Span,
 }
 
 impl Scoreboard {
-    /// Marks the segments lost for which RFC 6675's `IsLost()` now holds.
+    /// Marks segments as lost for which RFC 6675's `IsLost()` now holds.
     #[inline]
     pub fn mark_lost(&mut self, state: &mut State) {
         let border = self.highest[DUP_THRESH as usize - 1].saturating_sub(1);
@@ -39,7 +40,8 @@ impl Scoreboard {
         self.scanned = number;
     }
 
-    /// Marks the first segment lost on the evidence of duplicate or partial acknowledgments alone.
+    /// Marks the first segment as lost, on the evidence of duplicate or partial acknowledgments
+    /// alone.
     pub fn mark_first_lost(&mut self, state: &mut State) {
         if let Some(segment) = self.sent.front_mut() {
             if !segment.is(SACKED | LOST) {
@@ -52,8 +54,8 @@ impl Scoreboard {
         }
     }
 
-    /// Marks lost what was sent before the border and not delivered in time (RFC 8985, section 6.2, step 5).
-    /// Returns when the next segment will be lost, if nothing changes.
+    /// Marks segments as lost that were sent before the border and not delivered in time (RFC 8985,
+    /// section 6.2, step 5). Returns the time of the next loss, if nothing changes.
     #[inline]
     pub fn mark_overdue(&mut self, now: Time, border: &Border, state: &mut State) -> Option<Time> {
         while let Some((number, again)) = self.oldest() {
@@ -79,8 +81,8 @@ impl Scoreboard {
         None
     }
 
-    /// Returns when the last of the segments that [`Scoreboard::mark_overdue`] would examine will be lost. Visits every
-    /// outstanding segment.
+    /// Returns the time at which the last of the segments that [`Scoreboard::mark_overdue`] would
+    /// examine will be lost. Visits every outstanding segment.
     pub fn last_overdue(&self, border: &Border) -> Option<Time> {
         let examined = |one: &&Sent| one.is_in_network() && !one.is(EXAMINED);
         let before = |one: &&Sent| (one.at, one.end()) < (border.sent, border.end);
@@ -88,21 +90,21 @@ impl Scoreboard {
         last.map(|at| at + border.patience)
     }
 
-    /// Records stretches that the receiver names as missing.
+    /// Records ranges that the receiver names as missing.
     pub fn name(&mut self, stretches: impl Iterator<Item = (u64, u64)>) {
         self.named.clear();
         self.named.extend(stretches);
     }
 
-    /// Whether the receiver has named something that has not been processed.
+    /// Returns true if the receiver has named ranges that have not been processed.
     #[inline]
     pub fn has_named(&self) -> bool {
         !self.named.is_empty()
     }
 
-    /// Marks lost what the receiver has named as missing: segments sent once, and those retransmitted at
-    /// least `patience` ago. Of segments that wait for retransmission or may still arrive, only the first in
-    /// each hole are examined; the others follow later.
+    /// Marks ranges as lost that the receiver has named as missing: segments sent once, and those
+    /// retransmitted at least `patience` ago. Of segments that wait for retransmission or may still
+    /// arrive, only the first in each hole are examined; the others follow later.
     pub fn mark_named(&mut self, now: Time, patience: Span, state: &mut State) {
         for (from, to) in std::mem::take(&mut self.named) {
             let (mut index, mut looked_at) = (locate(&self.sent, from), 0);
@@ -127,7 +129,7 @@ impl Scoreboard {
         }
     }
 
-    /// Time and segment of the oldest retransmission that may still arrive.
+    /// Returns time and segment of the oldest retransmission that may still arrive.
     #[inline]
     fn oldest_again(&mut self) -> Option<(Time, u64)> {
         let Scoreboard { sent, first: base, transmissions, .. } = self;
@@ -142,8 +144,8 @@ impl Scoreboard {
         None
     }
 
-    /// Of the segments that may still arrive, the one whose last transmission is the oldest, and whether it
-    /// was a retransmission.
+    /// Returns the segment with the oldest last transmission among those that may still arrive, and
+    /// true if that was a retransmission.
     #[inline]
     fn oldest(&mut self) -> Option<(u64, bool)> {
         let Scoreboard { sent, first: base, transmissions, .. } = self;
@@ -165,9 +167,10 @@ impl Scoreboard {
     }
 
     /// After a time-out, marks everything not SACKed as lost and not retransmitted (Linux'
-    /// `tcp_timeout_mark_lost`). A receiver that SACKed the first segment and still does not acknowledge it
-    /// has discarded what it held (RFC 2018, section 8): then nothing counts as SACKed. With `recent`, what
-    /// was sent after that time is not yet lost, except the first segment (RFC 8985, section 6.3).
+    /// `tcp_timeout_mark_lost`). A receiver that SACKed the first segment and still does not
+    /// acknowledge it has discarded its data (RFC 2018, section 8): then nothing counts as SACKed.
+    /// With `recent`, segments sent after that time are not yet lost, except the first one (RFC
+    /// 8985, section 6.3).
     pub fn mark_all_lost(&mut self, recent: Option<Time>, state: &mut State) {
         let reneged = self.sent.front().is_some_and(|first| first.is(SACKED));
         if reneged {
@@ -176,7 +179,7 @@ impl Scoreboard {
             state.sacked_out = 0;
         }
         self.waiting.clear();
-        // Counted here and not in `state`, as every outstanding segment is visited.
+        // Counted locally and not in `state`, because every outstanding segment is visited.
         let (mut lost_out, mut retrans_out, mut newly) = (0, 0, 0);
         let (first, waiting) = (self.first, &mut self.waiting);
         let recent = recent.filter(|_| !reneged).unwrap_or(Time::MAX);
@@ -184,7 +187,7 @@ impl Scoreboard {
         let (front, back) = self.sent.as_mut_slices();
         for (number, segment) in (first..).zip(front.iter_mut().chain(back)) {
             if number >= unmarked && segment.at > recent {
-                // So were all that follow, which bear no mark either.
+                // So were all following segments, which also bear no mark.
                 break;
             }
             let spared = segment.at > recent && number > first && segment.is_in_network();
@@ -204,15 +207,16 @@ impl Scoreboard {
         state.retrans_out = retrans_out;
         let end = self.first + self.sent.len() as u64;
         let (scanned, before) = self.timed_out;
-        // A further time-out of the same flight adds nothing that IsLost() has examined.
+        // A further time-out of the same flight adds nothing for IsLost() to examine.
         self.timed_out = (if self.first < before { scanned } else { self.scanned }, end);
         self.scanned = end;
     }
 
-    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine again what it had found
-    /// lost itself, so that such a genuine loss is found when a retransmission is missing, or by the time-out. What
-    /// the time-out marked it does examine: most of that is on its way, and a hole is to be found by the next SACKs; so does
-    /// `IsLost()`.
+    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine again the
+    /// segments that it had found lost itself, so a genuine loss among them is detected when a
+    /// retransmission is missing, or by the time-out. It does examine the segments that the
+    /// time-out had marked, as does `IsLost()`: most of them are in flight, and the next SACKs must
+    /// reveal a hole.
     pub fn unmark_lost(&mut self, state: &mut State) {
         self.waiting.clear();
         state.lost_out = 0;
@@ -241,7 +245,7 @@ impl Scoreboard {
     }
 }
 
-/// Marks a segment lost whose last transmission, the first or a later one, does not arrive.
+/// Marks a segment as lost whose last transmission, the first or a later one, does not arrive.
 #[inline]
 fn mark_lost_again(segment: &mut Sent, state: &mut State) {
     if segment.is(RESENT) {

@@ -1,29 +1,30 @@
-//! The retransmission queue and the state of each segment in it: RFC 6675's scoreboard (section 3), kept as
-//! in Linux by counters and hints instead of searches.
+//! The retransmission queue and the state of each segment in it: RFC 6675's scoreboard (section 3),
+//! kept as in Linux by counters and hints instead of searches.
 //!
-//! Segments are kept in a ring in the order of their positions and numbered from 0. RFC 6675's functions
-//! become:
+//! Segments are stored in a ring in the order of their positions and numbered from 0. RFC 6675's
+//! functions become:
 //!
-//! - `Update()`: a set of SACKed ranges yields the new part of a block, and only the segments of that part
-//!   are visited. A block repeated by many acknowledgments costs one look-up each time.
-//! - `IsLost()`: a segment is lost if three segments above it are SACKed. Thus everything not SACKed below
-//!   the third highest SACKed segment is lost; that border only rises, and each segment is visited once as
-//!   the border passes it. (The RFC's alternative, more than two full segments' bytes SACKed above, is
-//!   equivalent for full segments.)
+//! - `Update()`: a set of SACKed ranges yields the new part of a block, and only the segments of
+//!   that part are visited. A block repeated by many acknowledgments costs one look-up each time.
+//! - `IsLost()`: a segment is lost if three segments above it are SACKed. So everything not SACKed
+//!   below the third highest SACKed segment is lost. That border only rises, and each segment is
+//!   visited once when the border passes it. (The RFC's alternative, more than two full segments'
+//!   bytes SACKed above, is equivalent for full segments.)
 //! - `SetPipe()`: `packets_out - sacked_out - lost_out + retrans_out` of [`State`], Linux'
 //!   `tcp_packets_in_flight`.
-//! - `NextSeg()`: rule (1) by a heap of segments that wait for retransmission; rule (2) is the sender's.
-//!   Rules (3) and (4), which retransmit what is not yet lost to keep acknowledgments coming, are left out,
-//!   as in Linux.
+//! - `NextSeg()`: rule (1) by a heap of segments that wait for retransmission; rule (2) is the
+//!   sender's. Rules (3) and (4), which retransmit segments that are not yet lost to keep
+//!   acknowledgments coming, are left out, as in Linux.
 //!
-//! RACK (RFC 8985, [`super::rack`]) needs segments in order of transmission time, which [`super::order`]
-//! keeps.
+//! RACK (RFC 8985, [`super::rack`]) needs segments in order of transmission time, which
+//! [`super::order`] keeps.
 //!
-//! Without SACK `sacked_out` counts duplicate acknowledgments ([`super::recovery`]), and no segment is marked
-//! SACKed.
+//! Without SACK `sacked_out` counts duplicate acknowledgments ([`super::recovery`]), and no segment
+//! is marked SACKed.
 //!
-//! Work per acknowledgment does not depend on the window: it grows with what that acknowledgment newly
-//! reports and with the logarithm of the number of holes. A time-out visits what it marks lost and what was marked before.
+//! Work per acknowledgment does not depend on the window: it grows with the newly reported segments
+//! and with the logarithm of the number of holes. A time-out visits the segments that it marks lost
+//! and those marked before.
 
 mod losses;
 mod packets;
@@ -44,8 +45,8 @@ pub use losses::Border;
 pub use packets::Packets;
 pub use tally::{Newest, Tally, Timed};
 
-/// Number of SACKed segments above a segment that make it lost, and of duplicate acknowledgments that start
-/// recovery (DupThresh of RFC 5681 and 6675).
+/// Number of SACKed segments above a segment that make it lost, and of duplicate acknowledgments
+/// that start recovery (DupThresh of RFC 5681 and 6675).
 pub const DUP_THRESH: u32 = 3;
 /// A segment to retransmit: position and length in sequence space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,9 +57,9 @@ pub struct Lost {
     pub start: u64,
     /// Length in positions, FIN included.
     pub length: u32,
-    /// Whether it is the first in the queue.
+    /// True if it is the first in the queue.
     pub first: bool,
-    /// Whether it ends what the application had handed over, so that it has PSH.
+    /// True if the segment ends the data that the application had handed over, so that it has PSH.
     pub pushed: bool,
 }
 
@@ -74,9 +75,9 @@ pub struct Scoreboard {
     highest: [u64; DUP_THRESH as usize],
     /// Segments below this number are SACKed or have been marked lost.
     scanned: u64,
-    /// `scanned` before the last time-out, and the end of the flight that it concerned.
+    /// The value of `scanned` before the last time-out, and the end of the affected flight.
     timed_out: (u64, u64),
-    /// Segments from this number on bear no mark, and were sent in their order.
+    /// Number from which on segments bear no mark and were sent in their order.
     marked: u64,
     /// Segments that wait for retransmission; entries may be outdated.
     waiting: Waiting,
@@ -84,7 +85,7 @@ pub struct Scoreboard {
     transmissions: Option<Transmissions>,
     /// End of the highest segment delivered (RACK.fack).
     forward: u64,
-    /// Stretches that the receiver has named as missing and that have not been processed.
+    /// Ranges that the receiver has named as missing and that have not been processed.
     named: Vec<(u64, u64)>,
 }
 
@@ -95,8 +96,8 @@ impl Scoreboard {
         Scoreboard { transmissions: timed.then(Transmissions::default), ..Scoreboard::default() }
     }
 
-    /// Records that `[start, start + length)` was sent. `begins`: it is the first segment of a burst; `pushed`: it
-    /// ends what the application has handed over.
+    /// Records that `[start, start + length)` was sent; `begins` if it is the first segment of a
+    /// burst, `pushed` if it ends the data that the application has handed over.
     #[inline]
     pub fn push(
         &mut self,
@@ -112,25 +113,25 @@ impl Scoreboard {
         state.packets_out += 1;
     }
 
-    /// Number of the first outstanding segment.
+    /// Returns the number of the first outstanding segment.
     #[inline]
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// Whether nothing is outstanding.
+    /// Returns true if nothing is outstanding.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
 
-    /// Position after the highest segment that has been delivered.
+    /// Returns the position after the highest delivered segment.
     #[inline]
     pub fn forward(&self) -> u64 {
         self.forward
     }
 
-    /// The packets that the outstanding segments are kept in.
+    /// Returns the packets that contain the outstanding segments.
     #[inline]
     pub fn packets(&self) -> Packets {
         self.packets
@@ -189,14 +190,14 @@ impl Scoreboard {
         }
     }
 
-    /// Handles a SACK of `[start, end)`, which must lie within what is outstanding.
+    /// Handles a SACK of `[start, end)`, which must lie within the outstanding data.
     pub fn sack(&mut self, start: u64, end: u64, state: &mut State, tally: &mut Tally) {
         let Scoreboard { sent, first, sacked, highest, forward, marked, packets, .. } = self;
         let before = *tally.forward.get_or_insert(*forward);
         sacked.insert(start, end, |from, to, (left, right)| {
             let mut index = locate(sent, from);
             while let Some(segment) = sent.get_mut(index).filter(|segment| segment.start < to) {
-                // A segment that is only partly held counts as not held.
+                // A segment that is only partly received counts as not received.
                 if segment.start >= left && segment.end() <= right && !segment.is(SACKED) {
                     if segment.is(LOST) {
                         state.lost_out -= 1;
@@ -222,7 +223,7 @@ impl Scoreboard {
         });
     }
 
-    /// The first segment that is lost and has not been retransmitted since.
+    /// Returns the first segment that is lost and has not been retransmitted since.
     #[inline]
     pub fn next_lost(&mut self) -> Option<Lost> {
         while let Some(number) = self.waiting.first() {
@@ -236,13 +237,14 @@ impl Scoreboard {
         None
     }
 
-    /// Whether no segment can be waiting for retransmission.
+    /// Returns true if no segment can be waiting for retransmission.
     #[inline]
     pub fn none_waits(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// The last outstanding segment, which a probe retransmits; `None` if the receiver has it.
+    /// Returns the last outstanding segment, which a probe retransmits; `None` if the receiver has
+    /// it.
     pub fn last(&self) -> Option<Lost> {
         let segment = self.sent.back().filter(|last| !last.is(SACKED))?;
         let number = self.first + self.sent.len() as u64 - 1;
@@ -250,8 +252,9 @@ impl Scoreboard {
         Some(Lost { number, start, length, first: number == self.first, pushed })
     }
 
-    /// Returns the length of the burst in which the lost segment `number` is to be retransmitted: of what is lost behind it in the burst
-    /// that it was sent in, at most `most` segments. Longer bursts are divided for good.
+    /// Returns the length of the burst in which the lost segment `number` must be retransmitted:
+    /// the lost segments after it in its original burst, at most `most` segments. Longer bursts are
+    /// divided permanently.
     pub fn burst_again(&mut self, number: u64, most: u32) -> u64 {
         let mut index = (number - self.first) as usize;
         let mut length = u64::from(self.sent[index].length);
@@ -286,26 +289,27 @@ impl Scoreboard {
         }
     }
 
-    /// Last transmission time of the first segment.
+    /// Returns the last transmission time of the first segment.
     #[inline]
     pub fn first_sent_at(&self) -> Option<Time> {
         self.sent.front().map(|first| first.at)
     }
 
-    /// Whether the first segment has ever been retransmitted.
+    /// Returns true if the first segment has ever been retransmitted.
     pub fn first_was_resent(&self) -> bool {
         self.sent.front().is_some_and(|first| first.is(EVER_RESENT))
     }
 
-    /// Counters recomputed from the marks, for tests: outstanding, SACKed, lost, retransmitted.
+    /// Returns the counters recomputed from the marks, for tests: outstanding, SACKed, lost,
+    /// retransmitted.
     #[cfg(test)]
     pub(super) fn count(&self) -> [u32; 4] {
         let with = |marks| self.sent.iter().filter(|segment| segment.is(marks)).count() as u32;
         [self.sent.len() as u32, with(SACKED), with(LOST), with(RESENT)]
     }
 }
-/// Index of the segment that contains `position`. Segments are mostly of one size, so the first guess is
-/// mostly right.
+/// Returns the index of the segment that contains `position`. Segments are mostly of one size, so
+/// the first guess is usually right.
 fn locate(sent: &VecDeque<Sent>, position: u64) -> usize {
     let Some(first) = sent.front() else { return 0 };
     let holds = |segment: &Sent| segment.start <= position && position < segment.end();
@@ -331,7 +335,8 @@ fn raise(highest: &mut [u64; DUP_THRESH as usize], mut value: u64) {
     }
 }
 
-/// The number of segments in flight (Linux' `tcp_packets_in_flight`, RFC 6675's pipe in segments).
+/// Returns the number of segments in flight (Linux' `tcp_packets_in_flight`, RFC 6675's pipe in
+/// segments).
 #[inline]
 pub fn in_flight(state: &State) -> u32 {
     state.packets_out + state.retrans_out - state.sacked_out - state.lost_out

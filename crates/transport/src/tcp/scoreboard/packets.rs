@@ -1,31 +1,34 @@
-//! The packets that outstanding segments are kept in: the memory of a send buffer is their payload and something for each packet
-//! ([`crate::tcp::writer`]).
+//! The packets that contain outstanding segments: the memory of a send buffer is their payload plus
+//! an overhead for each packet ([`crate::tcp::writer`]).
 //!
-//! - The segments of a burst are one packet, until a SACK begins or ends within it, or a part of it is resent.
-//! - Neighbours that are both SACKed are one packet again, of less than 524280 bytes.
-//! - A packet counts until all of it is acknowledged, though the payload that is acknowledged is free.
+//! - The segments of a burst are one packet, until a SACK begins or ends within it, or a part of it
+//!   is retransmitted.
+//! - Neighbours that are both SACKed become one packet again, if it has less than 524280 bytes.
+//! - A packet counts until all of it is acknowledged, though its acknowledged payload is free.
 //!
 //! Source: memory of a socket of Linux 6.12 (docs/notes/linux-tcp.md).
 
 use super::sent::{Sent, BEGINS, SACKED};
 use std::collections::VecDeque;
 
-/// SACKed neighbours are joined to packets with less payload than this, in bytes.
+/// Maximum payload in bytes of a packet of joined SACKed neighbours, exclusive.
 const JOINED: u64 = 8 * 65_535;
 
-/// The packets of what is outstanding.
+/// The packets of the outstanding data.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Packets {
-    /// Number of packets that the outstanding segments are kept in.
+    /// Number of packets that contain the outstanding segments.
     pub count: u32,
-    /// Where the payload of the first of them begins: a part of that packet may have been acknowledged.
+    /// Position at which the payload of the first packet begins: a part of that packet may have
+    /// been acknowledged.
     pub from: u64,
-    /// Where the packet begins and ends that was the last to be joined, which the next SACK mostly makes grow.
+    /// Beginning and end of the last joined packet, which the next SACK usually extends.
     grown: (u64, u64),
 }
 
 impl Packets {
-    /// Records that a segment from `start` leaves, the `only` one that is outstanding or one that `begins` a burst.
+    /// Records that a segment from `start` leaves: the `only` outstanding one, or one that `begins`
+    /// a burst.
     #[inline]
     pub(super) fn left(&mut self, start: u64, only: bool, begins: bool) {
         if only {
@@ -35,14 +38,16 @@ impl Packets {
         }
     }
 
-    /// Records that a segment that ended at `end` has been acknowledged, which was the first, and `next` is now.
+    /// Records the acknowledgment of the first segment, which ended at `end`; `next` is now the
+    /// first.
     #[inline]
     pub(super) fn acknowledged(&mut self, end: u64, next: Option<&Sent>) {
         self.count -= u32::from(next.is_none_or(|next| next.is(BEGINS)));
         self.from = end;
     }
 
-    /// The segment with this index has been SACKed: it parts from neighbours that are not, and joins those that are.
+    /// Records that the segment with this index has been SACKed: separates it from neighbours that
+    /// are not, and joins it with those that are.
     pub(super) fn sacked(&mut self, sent: &mut VecDeque<Sent>, index: usize) {
         let joins = |other: usize| sent.get(other).is_some_and(|other| other.is(SACKED));
         let (before, behind) = (joins(index.wrapping_sub(1)), joins(index + 1));
@@ -80,7 +85,7 @@ impl Packets {
         }
     }
 
-    /// The segment with this index begins a packet.
+    /// Makes the segment with this index the beginning of a packet.
     pub(super) fn separate(&mut self, sent: &mut VecDeque<Sent>, index: usize) {
         if let Some(segment) = sent.get_mut(index) {
             self.count += u32::from(index > 0 && !segment.is(BEGINS));
@@ -98,7 +103,7 @@ mod tests {
     use bentpipe_congestion::interface::State;
     use bentpipe_core::Time;
 
-    /// A connection with bursts of these lengths, each segment of ten bytes.
+    /// Returns a connection with bursts of these lengths, each segment of ten bytes.
     fn sent(bursts: &[u64]) -> (Scoreboard, State) {
         let (mut board, mut state) = (Scoreboard::new(false), State::default());
         let mut start = 0;
@@ -152,7 +157,8 @@ mod tests {
         board.burst_again(lost.number, 1);
         assert_eq!(board.packets().count, 3, "it is divided already");
     }
-    /// As in Linux 6.12, by the memory of its socket: SACKed segments of 1460 bytes are joined to packets of 359.
+    /// From the memory of a socket of Linux 6.12: SACKed segments of 1460 bytes are joined to
+    /// packets of 359.
     #[test]
     fn sacked_packets_have_less_than_524280_bytes() {
         let (mut board, mut state) = (Scoreboard::new(false), State::default());
@@ -166,10 +172,10 @@ mod tests {
             }
             board.packets().count
         };
-        // The first segment is not SACKed, and the rest after what is SACKed is not.
+        // The first segment is not SACKed, and neither is the rest after the SACKed ones.
         assert_eq!(packets(1, 360), 600 - 180 + 2);
         assert_eq!(packets(360, 729), 600 - 365 + 2 + 3);
-        // 359, 359 and 10 segments, one that is missing, 359 and 47.
+        // 359, 359 and 10 segments, a missing one, 359 and 47.
         assert_eq!(packets(730, 1136), 1 + 3 + 1 + 2 + 32);
         assert_eq!(packets(729, 730), 1 + 5 + 32);
     }

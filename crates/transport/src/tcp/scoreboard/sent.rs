@@ -10,14 +10,16 @@ pub(super) const LOST: u8 = 2;
 pub(super) const RESENT: u8 = 4;
 /// The segment was retransmitted at any time, so that it gives no round-trip time sample (Karn).
 pub(super) const EVER_RESENT: u8 = 8;
-/// RACK has found the last transmission lost by its time, and does not examine it again (Linux takes it out of
-/// `tsorted_sent_queue`).
+/// RACK has found the last transmission lost by its age, and does not examine it again (Linux
+/// removes it from `tsorted_sent_queue`).
 pub(super) const EXAMINED: u8 = 16;
-/// The segment is the first of a packet in the send buffer ([`super::Packets`]): of a burst, or of a part of one.
+/// The segment is the first of a packet in the send buffer ([`super::Packets`]): of a burst, or of
+/// a part of one.
 pub(super) const BEGINS: u8 = 32;
-/// The segment ends what the application has handed over: it and all its retransmissions have PSH.
+/// The segment ends the data that the application has handed over: it and all its retransmissions
+/// have PSH.
 pub(super) const PUSHED: u8 = 64;
-/// Marks that say nothing of losses.
+/// The marks that are unrelated to losses.
 pub(super) const OF_BURSTS: u8 = BEGINS | PUSHED;
 
 /// A segment that was sent and is not cumulatively acknowledged.
@@ -41,13 +43,13 @@ impl Sent {
         self.marks & marks != 0
     }
 
-    /// Whether it is lost and has not been retransmitted since.
+    /// Returns true if the segment is lost and has not been retransmitted since.
     #[inline]
     pub fn waits(&self) -> bool {
         self.marks & (LOST | RESENT) == LOST
     }
 
-    /// Whether its last transmission may still arrive: neither SACKed nor marked lost.
+    /// Returns true if its last transmission may still arrive: neither SACKed nor marked lost.
     #[inline]
     pub fn is_in_network(&self) -> bool {
         !self.is(SACKED) && !self.waits()

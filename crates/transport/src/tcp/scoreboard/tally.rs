@@ -1,11 +1,11 @@
-//! What one acknowledgment told about the segments in the queue.
+//! The information of one acknowledgment about the segments in the queue.
 
 use super::sent::{Sent, EVER_RESENT};
 use crate::tcp::header;
 use bentpipe_congestion::interface::State;
 use bentpipe_core::{Span, Time};
 
-/// What one acknowledgment told about the segments in the queue.
+/// The information of one acknowledgment about the segments in the queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     /// Number of cumulatively acknowledged segments.
@@ -14,34 +14,39 @@ pub struct Tally {
     pub sacked: u32,
     /// Number of cumulatively acknowledged segments that had been SACKed earlier.
     pub sacked_before: u32,
-    /// Whether a cumulatively acknowledged segment had been retransmitted.
+    /// True if a cumulatively acknowledged segment had been retransmitted.
     pub resent: bool,
-    /// Transmission times of the first and the last of the segments cumulatively acknowledged for the first
-    /// time.
+    /// Transmission times of the first and the last of the segments cumulatively acknowledged for
+    /// the first time.
     pub acked_sent: Option<(Time, Time)>,
-    /// The same for newly SACKed segments that were never retransmitted.
+    /// Transmission times of the first and the last of the newly SACKed segments that were never
+    /// retransmitted.
     pub sacked_sent: Option<(Time, Time)>,
-    /// Of all newly delivered segments, the one that was sent last.
+    /// The newly delivered segment that was sent last.
     pub newest: Option<Newest>,
-    /// Lowest start of the segments that were sent once and are delivered after one above them, by an earlier acknowledgment.
+    /// Lowest start of the segments that were sent once and are delivered after one above them,
+    /// which an earlier acknowledgment reported.
     pub reordered: Option<u64>,
-    /// End of the highest segment delivered by earlier acknowledgments, once something has been delivered.
+    /// End of the highest segment delivered by earlier acknowledgments, once something has been
+    /// delivered.
     pub(super) forward: Option<u64>,
     /// Lowest end of the newly delivered segments that were sent once; `None` without any.
     pub original_end: Option<u64>,
-    /// Retransmissions that were sent later than this are too young to be what was delivered.
+    /// Latest transmission time of a retransmission that may be the delivered one; later ones are
+    /// too recent.
     pub(super) believed: Time,
-    /// When what the acknowledgment answers was sent, by the timestamp that it echoes.
+    /// Transmission time of the data that the acknowledgment answers, from the echoed timestamp.
     pub(super) echo: Option<Time>,
-    /// What RACK learns of the newly delivered segments, without such retransmissions.
+    /// The times of newly delivered segments for RACK, without too recent retransmissions.
     pub timed: Option<Timed>,
 }
 
 /// The times of newly delivered segments (RFC 8985, section 6.2, steps 1 and 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timed {
-    /// Of the segment that gives RACK.rtt: whether it was acknowledged cumulatively, its number, and its last transmission
-    /// time. It is the one that is examined last, which in Linux are those acknowledged cumulatively, and the highest of them.
+    /// The segment that gives RACK.rtt: true if it was acknowledged cumulatively, its number, and
+    /// its last transmission time. It is the segment examined last; in Linux those acknowledged
+    /// cumulatively come last, the highest of them at the end.
     pub last: (bool, u64, Time),
     /// Last transmission time and end of the segment that was sent last.
     pub newest: (Time, u64),
@@ -54,7 +59,7 @@ pub struct Newest {
     pub number: u64,
     /// Time of its last transmission.
     pub sent: Time,
-    /// Whether it had been sent before.
+    /// True if it had been sent before.
     pub resent: bool,
     /// Position of its end.
     pub end: u64,
@@ -69,7 +74,8 @@ impl Tally {
         Tally { believed, echo, ..Tally::default() }
     }
 
-    /// Whether the last transmission of a retransmitted segment may be what was delivered, `cumulatively` or by SACK.
+    /// Returns true if the last transmission of a retransmitted segment may be the delivered one,
+    /// `cumulatively` or by SACK.
     #[inline]
     fn believes(&self, segment: &Sent, cumulatively: bool) -> bool {
         let answers = |echo| header::floor_to_tick(segment.at) <= echo;
@@ -90,7 +96,7 @@ impl Tally {
         if !segment.is(EVER_RESENT) || self.believes(segment, cumulatively) {
             let one = Timed { last: (cumulatively, number, segment.at), newest: (segment.at, segment.end()) };
             let before = self.timed.unwrap_or(one);
-            // Those acknowledged cumulatively come last and in the order of their numbers.
+            // Segments acknowledged cumulatively come last, in the order of their numbers.
             let last = if cumulatively { one.last } else { before.last.max(one.last) };
             self.timed = Some(Timed { last, newest: before.newest.max(one.newest) });
         }
@@ -113,7 +119,8 @@ pub(super) fn widen(span: &mut Option<(Time, Time)>, at: Time) {
 mod tests {
     use super::*;
 
-    /// RFC 8985, section 6.2, step 2: a retransmission gives no time if the acknowledgment echoes a timestamp from before it, or is too early.
+    /// RFC 8985, section 6.2, step 2: a retransmission gives no time if the acknowledgment echoes a
+    /// timestamp from before it, or arrives too early.
     #[test]
     fn a_retransmission_counts_only_if_it_may_be_what_is_acknowledged() {
         let at = |millis: u64| Time::from_nanos(1_000_000 * millis);

@@ -16,19 +16,19 @@ impl Sender {
         self.state.rcv_tsecr = echo;
     }
 
-    /// Records what the next acknowledgment names as missing.
+    /// Records the ranges that the next acknowledgment names as missing.
     pub fn name_missing(&mut self, stretches: impl Iterator<Item = (u64, u64)>) {
         self.scoreboard.name(stretches);
     }
 
-    /// Handles an acknowledgment and returns what it changed.
+    /// Handles an acknowledgment and returns its effect.
     #[inline(always)]
     pub fn acknowledge(&mut self, now: Time, ack: &Ack) -> News {
         self.probes = 0;
         self.undisturbed = false;
         let outstanding = !self.scoreboard.is_empty();
         if !outstanding && ack.position == self.una && ack.window == self.window && ack.sack.is_empty() {
-            // Part of every segment of the other end's data.
+            // Such an acknowledgment is part of every segment of the other end's data.
             self.window_from = self.window_from.max(ack.sequence);
             return News::Nothing;
         }
@@ -40,7 +40,7 @@ impl Sender {
             return News::NotSent;
         }
         if ack.position < self.una && ack.sack.is_empty() {
-            // Overtaken by a later one; RFC 9293, section 3.10.7.4.
+            // A later acknowledgment has overtaken this one; RFC 9293, section 3.10.7.4.
             self.last_rtt = None;
             return News::Nothing;
         }
@@ -79,7 +79,7 @@ impl Sender {
         let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
         let dsack = if ack.sack.is_empty() { None } else { Dsack::find(ack.position, ack.sack) };
         if let (Some(dsack), true) = (&dsack, self.counts_segments) {
-            // What was sent twice has been delivered twice, as in Linux since 4.6.
+            // Data sent twice has been delivered twice, as in Linux since 4.6.
             delivered += dsack.segments(self.state.mss_cache);
         }
         let facts = Facts {
@@ -115,8 +115,8 @@ impl Sender {
                     let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
                     let counted = self.counted(delivered);
                     self.congestion.cong_avoid(&mut self.state, acknowledged, counted);
-                    // So that a window decays for lack of use only if nothing is acknowledged either (Linux
-                    // 6.1, seen in virtual time).
+                    // A window then decays for lack of use only if nothing is acknowledged either
+                    // (Linux 6.1, observed in virtual time).
                     self.usage.touch(now);
                 }
                 self.pacing.follow_window(&mut self.state);
@@ -155,7 +155,7 @@ impl Sender {
         changed
     }
 
-    /// Returns the round-trip time of the segment sent last, in microseconds; -1 if there is none.
+    /// Returns the round-trip time of the last-sent segment, in microseconds; -1 if there is none.
     #[inline]
     pub(super) fn learn_rtt(
         &mut self,
@@ -195,8 +195,8 @@ impl Sender {
         self.last_rtt = Some(rtt);
     }
 
-    /// Counts the latest sample, if that has not been done. It is done after sending: what was sent is read
-    /// next, and that waits for the write.
+    /// Counts the latest sample, if that has not been done. It is done after sending: data just
+    /// sent is read next, and that read waits for the write.
     #[inline(always)]
     pub fn count_sample(&mut self) {
         if !std::mem::take(&mut self.uncounted) {
@@ -211,9 +211,10 @@ impl Sender {
         }
     }
 
-    /// Number of segments by which an acknowledgment that delivered so many lets the window grow. CUBIC and BIC of the time
-    /// in which acknowledgments were counted estimated how many segments they cover, for congestion avoidance (commit
-    /// "tcp_cubic: limit delayed_ack ratio to prevent divide error", 2011).
+    /// Returns the number of segments by which an acknowledgment that delivered this many lets the
+    /// window grow. CUBIC and BIC, in the time when acknowledgments were counted, estimated the
+    /// number of covered segments for congestion avoidance (commit "tcp_cubic: limit delayed_ack
+    /// ratio to prevent divide error", 2011).
     #[inline]
     fn counted(&self, delivered: u32) -> u32 {
         let estimates = self.estimates_delayed_acks && self.state.snd_cwnd >= self.state.snd_ssthresh;
@@ -224,7 +225,7 @@ impl Sender {
         }
     }
 
-    /// Calls a congestion control that takes samples.
+    /// Calls the `cong_control` of a congestion control that takes samples.
     #[inline]
     pub(super) fn control(
         &mut self,
@@ -241,8 +242,8 @@ impl Sender {
         sample.rtt_us = i64::from(newest_rtt);
         sample.losses = self.state.lost.wrapping_sub(before.lost) as i32;
         sample.prior_in_flight = before.in_flight;
-        // A segment that is not followed by others may have waited for the delayed acknowledgment's timer (as
-        // in Linux' tcp_clean_rtx_queue, FLAG_ACK_MAYBE_DELAYED).
+        // A segment without followers may have waited for the delayed acknowledgment's timer (as in
+        // Linux' tcp_clean_rtx_queue, FLAG_ACK_MAYBE_DELAYED).
         sample.is_ack_delayed = u32::from(
             tally.acked == 1
                 && self.una - before.una < u64::from(self.segment_size)
@@ -252,7 +253,8 @@ impl Sender {
     }
 }
 
-/// Finalizer of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+/// Mixes the bits of a value: the finalizer of SplitMix64 (Steele, Lea, Flood, "Fast splittable
+/// pseudorandom number generators", 2014).
 fn mix(value: u64) -> u32 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

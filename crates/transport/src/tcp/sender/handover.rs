@@ -6,7 +6,7 @@ use crate::tcp::header;
 use bentpipe_core::Time;
 
 impl Sender {
-    /// Handles the window of an acknowledgment: whether it is closed although something is outstanding.
+    /// Handles the window of an acknowledgment, which may be closed although data is outstanding.
     #[cold]
     pub(super) fn follow_freeze(&mut self, now: Time, ack: &Ack) {
         let frozen = self.window == 0 && !self.scoreboard.is_empty();
@@ -22,14 +22,14 @@ impl Sender {
         }
     }
 
-    /// Handles the expiry of the persist timer while the window is closed with something outstanding.
+    /// Handles the expiry of the persist timer while the window is closed and data is outstanding.
     pub(super) fn probe_frozen(&mut self, now: Time) {
         self.estimator.back_off();
         self.probe_due = true;
         self.start_retransmission_timer(now, now);
     }
 
-    /// Restarts with the window and the time-out that fit a path, unless no data has been sent.
+    /// Restarts with the window and the time-out of a path, unless no data has been sent.
     pub fn adapt(&mut self, now: Time, path: &Path) {
         if self.nxt == 1 {
             return;

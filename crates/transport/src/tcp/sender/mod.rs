@@ -1,25 +1,26 @@
-//! The sending half of a connection: what may be sent now, and the effects of acknowledgments and time-outs.
+//! The sending half of a connection: the data that may be sent now, and the effects of
+//! acknowledgments and time-outs.
 //!
-//! The order of work for an acknowledgment is that of Linux' `tcp_ack`: window update, SACK, cumulative
-//! acknowledgment, round-trip time and `pkts_acked`, loss recovery, retransmission timer, congestion window;
-//! then sending, until the window is full.
+//! The order of work for an acknowledgment is that of Linux' `tcp_ack`: window update, SACK,
+//! cumulative acknowledgment, round-trip time and `pkts_acked`, loss recovery, retransmission
+//! timer, congestion window; then sending, until the window is full.
 //!
 //! - Window updates: as in `tcp_may_update_window`.
-//! - Round-trip time: one sample per acknowledgment, from the first segment that it acknowledges, none if one
-//!   of them was sent twice (Karn); otherwise from the first one SACKed; otherwise from the timestamp, if in
-//!   use.
-//! - Retransmission timer: RFC 6298, section 5; also restarted when the first segment is retransmitted, as in
-//!   Linux.
-//! - The congestion window may rise (`cong_avoid`) for acknowledgments of new data outside of recovery
-//!   (`tcp_may_raise_cwnd`); `is_cwnd_limited`, kept as in `tcp_cwnd_validate`, tells whether it was the
-//!   limit. Idle time and lack of use reduce it: [`super::window`].
-//! - Small segments: Nagle's algorithm with the option `nagle` ([`super::nagle`]). A segment that the
-//!   receive window cuts short is sent only if that is half of the largest window seen (RFC 1122, section
-//!   4.2.3.4) or by the persist timer.
-//! - Zero window (RFC 9293, section 3.8.6.1): the persist timer sends a segment without data below the
-//!   window, as Linux does, which the receiver must answer.
-//! - Pacing and bursts: [`super::pacing`] and [`super::bursts`], consulted last, after all else permits a
-//!   segment to be sent.
+//! - Round-trip time: one sample per acknowledgment, from the first segment that it acknowledges,
+//!   or none if one of them was sent twice (Karn); otherwise from the first one SACKed; otherwise
+//!   from the timestamp, if in use.
+//! - Retransmission timer: RFC 6298, section 5; also restarted when the first segment is
+//!   retransmitted, as in Linux.
+//! - The congestion window may grow (`cong_avoid`) for acknowledgments of new data outside of
+//!   recovery (`tcp_may_raise_cwnd`), if it was the limit: `is_cwnd_limited`, maintained as in
+//!   `tcp_cwnd_validate`. Idle time and lack of use reduce it: [`super::window`].
+//! - Small segments: Nagle's algorithm with the option `nagle` ([`super::nagle`]). A segment that
+//!   the receive window cuts short is sent only if it is at least half of the largest window seen
+//!   (RFC 1122, section 4.2.3.4) or by the persist timer.
+//! - Zero window (RFC 9293, section 3.8.6.1): as in Linux, the persist timer sends a segment
+//!   without data below the window, which the receiver must answer.
+//! - Pacing and bursts: [`super::pacing`] and [`super::bursts`], applied last, after everything
+//!   else permits a segment.
 
 use super::bursts::Bursts;
 use super::clock::Clock;
@@ -48,38 +49,39 @@ pub use chunk::Chunk;
 use quick_start::QuickStart;
 use timers::Purpose;
 
-/// The contents of an incoming segment that concern the sender, in positions.
+/// The fields of an incoming segment that concern the sender, in positions.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
     /// Position that the other end expects next.
     pub position: u64,
-    /// Receive window in bytes.
+    /// Receive window of the other end in bytes.
     pub window: u32,
     /// Position of the segment itself.
     pub sequence: u64,
-    /// Whether the segment carries data, SYN or FIN.
+    /// True if the segment carries data, SYN or FIN.
     pub occupies: bool,
     /// SACK blocks, as ranges of positions.
     pub sack: &'a [(u64, u64)],
-    /// When the echoed timestamp was sent.
+    /// Transmission time of the echoed timestamp.
     pub echo: Option<Time>,
-    /// Whether it reports congestion (ECE).
+    /// True if the acknowledgment reports congestion (ECE).
     pub ece: bool,
 }
 
 /// The sending half of one connection.
 pub struct Sender {
-    /// The congestion control's view.
+    /// The congestion control's view of the connection.
     pub state: State,
     /// Counters for the report of the flow's source.
     pub counters: SourceCounters,
     congestion: Box<dyn Congestion>,
     has_cong_control: bool,
-    /// False in profiles of Linux, which mark samples application-limited at writes only; others also at acknowledgments and timers.
+    /// False in the profiles of Linux, which mark samples application-limited at writes only; the
+    /// others also do so at acknowledgments and timers.
     checks_events: bool,
     has_pkts_acked: bool,
-    /// Whether the window grows by segments, not by acknowledgments, and whether the congestion control of such a stack
-    /// corrects for acknowledgments of several segments.
+    /// True if the window grows by segments, not by acknowledgments; and true if the congestion
+    /// control of such a stack corrects for acknowledgments of several segments.
     counts_segments: bool,
     estimates_delayed_acks: bool,
     scoreboard: Scoreboard,
@@ -92,9 +94,10 @@ pub struct Sender {
     estimator: Estimator,
     timer: Timer,
     purpose: Purpose,
-    /// Whether the sender was woken before anything was due, so that what waits must continue to wait.
+    /// True if the sender was woken before anything was due, so waiting segments must continue to
+    /// wait.
     undisturbed: bool,
-    /// When the reordering timer was last started.
+    /// Time of the last start of the reordering timer.
     reordering_since: Time,
     usage: Usage,
     config: Box<Config>,
@@ -105,7 +108,7 @@ pub struct Sender {
     nxt: u64,
     /// End of the data that the application has handed over.
     end: u64,
-    /// Whether the application has closed: a FIN follows at `end`.
+    /// True if the application has closed: a FIN follows at `end`.
     closed: bool,
     /// First position beyond the receive window.
     edge: u64,
@@ -116,31 +119,33 @@ pub struct Sender {
     /// Number of unanswered window probes.
     probes: u32,
     probe_due: bool,
-    /// Whether to send what the window permits, however small.
+    /// True to send the data that the window permits, however small.
     overriding: bool,
-    /// Whether the other end's window is closed before a disconnection, so that outstanding data is not lost.
-    /// Only if ends may be frozen.
+    /// True if the other end's window is closed before a disconnection, so that outstanding data is
+    /// not lost. Only if ends may be frozen.
     frozen: bool,
     may_freeze: bool,
     retries: u32,
-    /// Time for which data is retransmitted, if limited by time, and since when it has been.
+    /// Maximum time of retransmitting data, if limited by time, and the start of the present
+    /// retransmissions.
     patience: Option<Span>,
     stuck_since: Time,
     nagle: Nagle,
     /// Maximum number of unacknowledged bytes.
     buffer: u64,
     writer: Writer,
-    /// Whether the present burst has passed a push of the writer, which its end carries.
+    /// True if the present burst has passed a push of the writer, which its end carries.
     carries_mark: bool,
-    /// Whether the last segment must be retransmitted as a probe, or new data sent beyond the window.
+    /// True if the last segment must be retransmitted as a probe, or new data sent beyond the
+    /// window.
     loss_probe_due: bool,
     last_rtt: Option<Span>,
-    /// Whether the latest sample is missing from the counters.
+    /// True if the latest sample is missing from the counters.
     uncounted: bool,
     random: u64,
 }
 
-/// The state before an acknowledgment.
+/// The sender's state before an acknowledgment.
 struct Before {
     una: u64,
     in_flight: u32,
@@ -150,21 +155,21 @@ struct Before {
 /// The meaning of an acknowledgment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum News {
-    /// It acknowledges data that was not sent.
+    /// The segment acknowledges data that was not sent.
     NotSent,
-    /// It acknowledges nothing new.
+    /// The segment acknowledges nothing new.
     Nothing,
-    /// It acknowledges new data.
+    /// The segment acknowledges new data.
     Advanced,
 }
 
-/// The same data was sent too often without an answer.
+/// The error after too many transmissions of the same data without an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooManyRetries;
 
 impl Sender {
-    /// Creates the state before the handshake. `initial` is the initial sequence number, `random` seeds the
-    /// congestion control's draws.
+    /// Creates the state before the handshake. `initial` is the initial sequence number, `random`
+    /// seeds the congestion control's draws.
     pub fn new(config: &Config, congestion: Box<dyn Congestion>, initial: u32, random: u64) -> Sender {
         let first = initial.wrapping_add(1);
         let mut state = State {
@@ -176,7 +181,7 @@ impl Sender {
             snd_una: first,
             snd_nxt: first,
             mss_cache: config.segment_size.value() as u32,
-            // The SYN, as Linux counts it (tcpi_delivered of TCP_INFO): see `rate`.
+            // The SYN counts as in Linux (tcpi_delivered of TCP_INFO): see `rate`.
             delivered: 1,
             rtt_min_us: u32::MAX,
             sk_pacing_rate: u64::MAX,
@@ -239,9 +244,9 @@ impl Sender {
         }
     }
 
-    /// Handles the end of the handshake. `rtt` is a sample from it, `syn_retransmissions` the number of
-    /// retransmissions of the SYN: after more than one the window starts at one segment (RFC 5681, section
-    /// 3.1, as interpreted by Linux).
+    /// Handles the end of the handshake. `rtt` is a sample from it, `syn_retransmissions` the
+    /// number of retransmissions of the SYN. After more than one, the window starts at one segment
+    /// (RFC 5681, section 3.1, as interpreted by Linux).
     pub fn establish(
         &mut self,
         now: Time,
@@ -265,7 +270,7 @@ impl Sender {
         self.congestion.init(&mut self.state);
     }
 
-    /// Handles a rate in bit/s that the path has granted to the SYN, or SYN-ACK, that requested it.
+    /// Handles a rate in bit/s that the path has granted to the requesting SYN or SYN-ACK.
     pub fn grant(&mut self, now: Time, bits: u64, timestamps: bool) {
         let options = if timestamps { header::TIMESTAMP_BYTES } else { 0 };
         let packet = u64::from(self.segment_size + header::HEADER + options);
@@ -289,7 +294,8 @@ impl Sender {
         self.closed = true;
     }
 
-    /// Discards what the application has not written into the send buffer; without a limited buffer, what has not been sent.
+    /// Discards data that the application has not written into the send buffer; without a limited
+    /// buffer, data that has not been sent.
     pub fn forget_unwritten(&mut self) {
         let written = self.writer.written(self.una.saturating_add(self.buffer));
         let kept = if written == u64::MAX { self.nxt } else { written.max(self.nxt) };
@@ -297,19 +303,19 @@ impl Sender {
         self.writer.stop();
     }
 
-    /// Whether everything handed over has been acknowledged.
+    /// Returns true if everything handed over has been acknowledged.
     #[inline]
     pub fn all_acknowledged(&self) -> bool {
         self.una >= self.end
     }
 
-    /// Whether the FIN has been sent.
+    /// Returns true if the FIN has been sent.
     #[inline]
     pub fn fin_sent(&self) -> bool {
         self.closed && self.nxt > self.end
     }
 
-    /// Whether the FIN has been acknowledged.
+    /// Returns true if the FIN has been acknowledged.
     #[inline]
     pub fn fin_acknowledged(&self) -> bool {
         self.closed && self.una > self.end
@@ -321,75 +327,76 @@ impl Sender {
         self.una
     }
 
-    /// Next position to be sent for the first time.
+    /// Returns the next position to be sent for the first time.
     #[inline]
     pub fn nxt(&self) -> u64 {
         self.nxt
     }
 
-    /// Whether something sent has not been acknowledged.
+    /// Returns true if sent data has not been acknowledged.
     #[inline]
     pub fn is_waiting(&self) -> bool {
         self.una < self.nxt
     }
 
-    /// Number of payload bytes acknowledged so far.
+    /// Returns the number of payload bytes acknowledged so far.
     pub fn acknowledged_bytes(&self) -> u64 {
         self.una.min(self.end) - 1
     }
 
-    /// Number of payload bytes in a full segment.
+    /// Returns the number of payload bytes in a full segment.
     #[inline]
     pub fn segment_size(&self) -> u32 {
         self.segment_size
     }
 
-    /// The estimator of round-trip time and time-out.
+    /// Returns the estimator of round-trip time and time-out.
     pub fn estimator(&self) -> &Estimator {
         &self.estimator
     }
 
-    /// The sample that the last acknowledgment gave.
+    /// Returns the round-trip time sample of the last acknowledgment, if any.
     pub fn last_rtt(&self) -> Option<Span> {
         self.last_rtt
     }
 
-    /// Number of segments in flight.
+    /// Returns the number of segments in flight.
     pub fn in_flight(&self) -> u32 {
         in_flight(&self.state)
     }
 
-    /// When to call [`Sender::wake`]; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Sender::wake`]; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.timer.wake().min(self.pacing.next_wake())
     }
 
-    /// Whether a segment waits that may leave by the pacing rate at `now`.
+    /// Returns true if a segment waits that the pacing rate permits at `now`.
     #[inline]
     pub fn is_pacing_due(&self, now: Time) -> bool {
         self.pacing.next_wake() <= now
     }
 
-    /// Stops the timers; for a connection that has ended.
+    /// Stops the timers of a connection that has ended.
     pub fn stop(&mut self) {
         self.timer.stop();
         self.pacing.stop();
     }
 
-    /// Returns and resets whether the window was reduced.
+    /// Returns and resets the flag of a reduced window.
     #[inline]
     pub fn take_reduced(&mut self) -> bool {
         self.recovery.take_reduced()
     }
 
-    /// Returns and resets whether a window probe is due.
+    /// Returns and resets the flag of a due window probe.
     #[inline]
     pub fn take_probe(&mut self) -> bool {
         std::mem::take(&mut self.probe_due)
     }
 
-    /// Checks the same when an acknowledgment arrives or a timer expires, before the sender reacts.
+    /// Performs [`check_application_limited`](Self::check_application_limited) when an
+    /// acknowledgment arrives or a timer expires, before the sender reacts.
     #[inline]
     pub(super) fn check_limit_at_event(&mut self) {
         if self.checks_events {
@@ -397,7 +404,7 @@ impl Sender {
         }
     }
 
-    /// Checks whether the application is what limits the sender, if the congestion control takes samples.
+    /// Checks if the application limits the sender, for a congestion control that takes samples.
     #[inline]
     pub(super) fn check_application_limited(&mut self) {
         if self.has_cong_control {

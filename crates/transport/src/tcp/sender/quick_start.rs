@@ -1,14 +1,16 @@
 //! Quick-Start (RFC 4782, section 4): the path has granted a rate, at which the sender starts.
 //!
-//! - The window is what the rate carries in a round-trip time, headers included: R T / (MSS + H) segments
-//!   (section 4.4), if that is more than the initial window; segments are paced at the rate.
-//! - The first acknowledgment of data ends this: the window becomes what is in flight, if that is less, but
-//!   not less than the initial window, and slow start continues.
-//! - If data sent at the granted rate is found lost, the grant was wrong: after the recovery the window is
-//!   the initial one, and slow start continues up to the threshold set by the recovery (section 4.6).
+//! - The window is the amount that the rate carries in a round-trip time, headers included: R T /
+//!   (MSS + H) segments (section 4.4), if that exceeds the initial window. Segments are paced at
+//!   the rate.
+//! - The first acknowledgment of data ends this: the window becomes the amount in flight, if that
+//!   is less, but not less than the initial window, and slow start continues.
+//! - If data sent at the granted rate is found lost, the grant was wrong: after the recovery the
+//!   window is the initial one, and slow start continues up to the threshold set by the recovery
+//!   (section 4.6).
 //!
-//! Deviations: the rate is not reported back to the routers (section 3.2: for routers that police it), and a
-//! grant does not expire before data is sent.
+//! Deviations: the rate is not reported back to the routers (section 3.2: for routers that police
+//! it), and a grant does not expire before data is sent.
 
 use crate::tcp::pacing::Pacing;
 use bentpipe_congestion::interface::{State, CA_OPEN, CA_RECOVERY, PACING_NEEDED, PACING_NONE};
@@ -17,14 +19,14 @@ use bentpipe_core::{Span, Time};
 /// The state of Quick-Start at a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum QuickStart {
-    /// Nothing was granted, or it is over.
+    /// No grant, or the grant is over.
     #[default]
     Off,
     /// Sending at the granted rate; `paced` if it was paced before.
     Begins { paced: bool },
-    /// Data sent at the granted rate ends at this position and has not been acknowledged completely.
+    /// Data sent at the granted rate ends at this position and is not yet acknowledged completely.
     Watches { end: u64 },
-    /// Some of it was lost; the recovery is in progress.
+    /// A part of that data was lost; the recovery is in progress.
     Failed,
 }
 
@@ -58,8 +60,8 @@ impl QuickStart {
         self == QuickStart::Off
     }
 
-    /// Handles the acknowledgment of data up to `una`; `in_flight` segments were out before, data up to `nxt`
-    /// has been sent, and the window was `initial` without the grant.
+    /// Handles the acknowledgment of data up to `una`. Before, `in_flight` segments were out; data
+    /// up to `nxt` has been sent, and the window would be `initial` without the grant.
     pub fn acknowledged(&mut self, una: u64, nxt: u64, in_flight: u32, initial: u32, state: &mut State) {
         if let QuickStart::Begins { paced } = *self {
             state.snd_cwnd = state.snd_cwnd.min(in_flight.max(initial));
@@ -74,7 +76,7 @@ impl QuickStart {
         }
     }
 
-    /// Called after an acknowledgment has been processed.
+    /// Updates the state after an acknowledgment has been processed.
     pub fn settled(&mut self, initial: u32, state: &mut State) {
         match self {
             QuickStart::Watches { .. } if state.ca_state == CA_RECOVERY => *self = QuickStart::Failed,

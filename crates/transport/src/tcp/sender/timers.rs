@@ -6,12 +6,12 @@ use crate::tcp::recovery::Recovery;
 use crate::tcp::scoreboard::Tally;
 use bentpipe_core::{Span, Time};
 
-/// The purpose of the timer while something is outstanding.
+/// The purpose of the timer while data is outstanding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Purpose {
-    /// The timer is the retransmission time-out.
+    /// The retransmission time-out.
     Retransmit,
-    /// A tail loss probe.
+    /// A tail loss probe (RFC 8985, section 7).
     Probe,
     /// The time at which a segment counts as lost (RFC 8985, section 6.2, step 5).
     Reorder,
@@ -23,10 +23,10 @@ const SHORTEST: Span = Span::from_millis(1);
 const GRACE: Span = Span::from_millis(2);
 
 impl Sender {
-    /// Checks the timer. Returns whether a retransmission time-out occurred.
+    /// Checks the timer. Returns true if a retransmission time-out occurred.
     ///
     /// # Errors
-    /// If the connection is to be given up.
+    /// Returns an error if the connection must be given up.
     pub fn wake(&mut self, now: Time) -> Result<bool, TooManyRetries> {
         let paced = self.pacing.wake(now);
         if !self.timer.expired(now) {
@@ -91,8 +91,8 @@ impl Sender {
         Ok(true)
     }
 
-    /// After an acknowledgment, sets the single timer as Linux does: for a segment whose reordering time is
-    /// running, or restarted for acknowledged data.
+    /// Sets the single timer after an acknowledgment, as in Linux: for a segment whose reordering
+    /// time is running, or restarted for acknowledged data.
     #[inline]
     pub(super) fn restart_timer(&mut self, now: Time, advanced: bool, tally: &Tally) {
         if self.scoreboard.is_empty() {
@@ -108,8 +108,8 @@ impl Sender {
             self.purpose = Purpose::Reorder;
             return;
         }
-        // Also for what was sent before the first retransmission, but not later: otherwise a time-out would
-        // be postponed for as long as SACKs arrive.
+        // This includes data sent before the first retransmission, but nothing later: otherwise a
+        // time-out would be postponed for as long as SACKs arrive.
         let first = self.scoreboard.first_sent_at().unwrap_or(now);
         let earlier = tally.sacked_sent.is_some_and(|(sent, _)| sent < first);
         if !advanced && !earlier && self.purpose != Purpose::Reorder {
@@ -123,14 +123,16 @@ impl Sender {
         }
     }
 
-    /// Returns for how long the reordering timer runs from `now` on, for a segment that is lost at `overdue`.
+    /// Returns the duration of the reordering timer from `now` on, for a segment that is lost at
+    /// `overdue`.
     #[inline]
     fn reordering(&self, now: Time, overdue: Time) -> Span {
         (overdue + GRACE).since(now).min(self.estimator.rto())
     }
 
-    /// Returns when the reordering timer expires for the last segment, if that is later than `now`, when it has expired
-    /// for the first. The search for the last segment waits until then, because most acknowledgments restart the timer.
+    /// Returns the expiry of the reordering timer for the last segment, if that is later than
+    /// `now`, the expiry for the first. The search for the last segment waits until then, because
+    /// most acknowledgments restart the timer.
     fn last_reordering(&self, now: Time) -> Option<Time> {
         let overdue = self.recovery.last_overdue(&self.scoreboard)?;
         let since = self.reordering_since;
@@ -138,7 +140,7 @@ impl Sender {
         (end > now).then_some(end)
     }
 
-    /// `from`: when the time-out starts.
+    /// Starts the retransmission timer; the time-out counts from `from`.
     #[inline]
     pub(super) fn start_retransmission_timer(&mut self, now: Time, from: Time) {
         self.timer.start(now, self.time_out(now, from));
@@ -156,7 +158,7 @@ impl Sender {
         self.purpose = Purpose::Probe;
     }
 
-    /// Returns what is left of a time-out that starts at `from`.
+    /// Returns the remainder of a time-out that starts at `from`.
     #[inline]
     fn time_out(&self, now: Time, from: Time) -> Span {
         (from + self.estimator.rto()).max(now + SHORTEST).since(now)

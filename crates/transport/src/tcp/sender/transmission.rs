@@ -1,4 +1,4 @@
-//! Decides what may be sent now.
+//! Selection of the data to send now.
 
 use super::timers::Purpose;
 use super::{Chunk, Sender};
@@ -8,7 +8,8 @@ use bentpipe_congestion::interface::Event;
 use bentpipe_core::Time;
 
 impl Sender {
-    /// The next chunk that may be sent now, lost ones first; several segments with segmentation offload.
+    /// Returns the next chunk that may be sent now, lost ones first; several segments with
+    /// segmentation offload.
     #[inline(always)]
     pub fn next_chunk(&mut self, now: Time) -> Option<Chunk> {
         if std::mem::take(&mut self.undisturbed) || self.is_quiet() || self.frozen {
@@ -17,8 +18,8 @@ impl Sender {
         self.next_of_some(now)
     }
 
-    /// Whether there is nothing to send or to retransmit, and nothing has been since this was last
-    /// determined, as is always so at an end that only receives.
+    /// Returns true if there is nothing to send or to retransmit, and nothing has changed since
+    /// this was last determined. This is always true at an end that only receives.
     #[inline(always)]
     fn is_quiet(&self) -> bool {
         self.nxt >= self.end
@@ -28,7 +29,8 @@ impl Sender {
             && self.usage.is_settled()
     }
 
-    /// Whether there is nothing to send and nothing to count, so that [`next_chunk`](Self::next_chunk) would change nothing.
+    /// Returns true if there is nothing to send and nothing to count, so that
+    /// [`next_chunk`](Self::next_chunk) would change nothing.
     #[inline]
     pub fn is_silent(&self) -> bool {
         !self.uncounted && !self.probe_due && !self.undisturbed && self.is_quiet()
@@ -40,7 +42,7 @@ impl Sender {
         Some(if self.bursts.are_whole() { self.whole(now, chunk) } else { chunk })
     }
 
-    /// The packet that consists of `chunk` and the segments that follow it in its burst.
+    /// Returns the packet that consists of `chunk` and the segments that follow it in its burst.
     #[inline(never)]
     fn whole(&mut self, now: Time, mut chunk: Chunk) -> Chunk {
         while chunk.payload() > 0 && chunk.payload().is_multiple_of(self.segment_size) && !chunk.fin() {
@@ -83,14 +85,15 @@ impl Sender {
         None
     }
 
-    /// The next chunk of new data once the writing program has slept and found room in the send buffer.
+    /// Returns the next chunk of new data after the writing program has slept and found room in the
+    /// send buffer.
     #[inline(never)]
     fn next_of_writer(&mut self, now: Time) -> Option<Chunk> {
         self.check_application_limited();
         self.next_new(now)
     }
 
-    /// What is sent before new data: a probe, or lost segments.
+    /// Returns the chunk to send before new data: a probe, or a lost segment.
     #[inline(never)]
     fn next_before_new(&mut self, now: Time) -> Option<Chunk> {
         if std::mem::take(&mut self.loss_probe_due) {
@@ -152,15 +155,15 @@ impl Sender {
         Chunk::new(lost.start, payload, fin, false).with_push(pushed)
     }
 
-    /// RFC 8985, section 7.3: new data if the receiver's window permits, whatever the congestion window, or
-    /// the last segment again.
+    /// Returns the chunk of a probe (RFC 8985, section 7.3): new data if the receiver's window
+    /// permits, independent of the congestion window, or the last segment.
     pub(super) fn loss_probe(&mut self, now: Time) -> Option<Chunk> {
         let written = self.writer.written(self.end);
         let size = u64::from(self.segment_size).min(written.saturating_sub(self.nxt));
         let nxt = self.nxt;
         if size > 0 && self.nxt + size <= self.edge {
             let chunk = self.send_new(now, size);
-            // Its own time is that of the time-out.
+            // The time of the probe itself is that of the time-out.
             self.usage.take_fresh();
             self.recovery.probe_mut().sent(nxt, false);
             return Some(chunk);
@@ -221,7 +224,7 @@ impl Sender {
         Some(self.send_new(now, payload))
     }
 
-    /// Whether a segment that a window cuts short is not worth sending.
+    /// Returns true if a segment that a window cuts short is not worth sending.
     #[inline]
     fn is_too_small(&mut self, now: Time, payload: u64) -> bool {
         let too_small = payload == 0 || (payload < u64::from(self.largest_window / 2) && !self.overriding);
@@ -231,12 +234,12 @@ impl Sender {
         too_small
     }
 
-    /// Plans the next burst. Returns whether it leaves now.
+    /// Plans the next burst. Returns true if it leaves now.
     #[inline]
     fn plan_burst(&mut self, now: Time, available: u64, buffered: u64, usable: u64) -> bool {
         let packet = self.writer.packet_end(self.nxt).saturating_sub(self.nxt);
         let last = packet >= available;
-        // The rest of a segment whose end is still to be written does not leave.
+        // A partial segment whose end is still to be written does not leave.
         let unwritten = last && self.nxt + available < self.end;
         let available =
             if unwritten { available - available % u64::from(self.segment_size) } else { available };
@@ -266,8 +269,8 @@ impl Sender {
         self.state.lsndtime = now.as_nanos() / 1_000;
     }
 
-    /// Whether a segment from `start` ends a burst of several segments. Since version 4.20 Linux sends such a segment with PSH, and
-    /// without PSH when it resends the segment alone.
+    /// Returns true if a segment from `start` ends a burst of several segments. Since version 4.20,
+    /// Linux sends such a segment with PSH, and without PSH when it retransmits the segment alone.
     #[inline(always)]
     fn ends_burst(&self, start: u64, payload: u64, fresh: bool) -> bool {
         payload > 0 && self.bursts.continues(start, fresh) && self.bursts.left(start, fresh) == payload
@@ -291,8 +294,9 @@ impl Sender {
         }
         let start = self.nxt;
         let begins = !self.bursts.continues(start, true);
-        // The end of what the application has handed over has PSH (RFC 9293, section 3.9.1.2), and what the writer has pushed, also when it
-        // is resent. If the burst continues beyond it, that holds of the end of the burst.
+        // The end of the data that the application has handed over has PSH (RFC 9293, section
+        // 3.9.1.2), as has data that the writer has pushed, also when it is retransmitted. If the
+        // burst continues beyond it, this applies to the end of the burst.
         let goes_on = self.bursts.left(start, true) > payload;
         let marked = self.writer.marks(start + payload) || (self.carries_mark && !begins);
         self.carries_mark = marked && goes_on;
@@ -312,7 +316,7 @@ impl Sender {
         Chunk::new(start, payload as u32, fin, true).with_push(pushed)
     }
 
-    /// After sending: validates the congestion window, and schedules a probe.
+    /// Validates the congestion window after sending, and schedules a probe.
     #[inline]
     pub(super) fn validate(&mut self, now: Time) {
         self.bursts.end();

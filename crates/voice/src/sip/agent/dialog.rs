@@ -1,4 +1,4 @@
-//! A dialog (RFC 3261, section 12): what both parties of a call know about each other.
+//! A dialog (RFC 3261, section 12): the shared state of a call between its two parties.
 
 use super::super::message::{Address, Message};
 use super::super::transaction::Repeat;
@@ -18,11 +18,11 @@ pub(super) enum State {
     Confirmed,
     /// The callee has hung up before the ACK arrived, and may not send BYE yet (section 15).
     Leaving,
-    /// This end has sent BYE.
+    /// This end has sent BYE (section 15).
     Ending,
 }
 
-/// A call and its dialog.
+/// A call and its dialog (section 12).
 pub(super) struct Dialog {
     pub state: State,
     pub call_id: String,
@@ -41,31 +41,33 @@ pub(super) struct Dialog {
     pub target: String,
     /// Proxies that requests inside the dialog pass (the route set).
     pub routes: Vec<String>,
-    /// Address from which the other end was last heard, or to which the INVITE was sent.
+    /// Address from which the last message of the other end came, or to which the INVITE was sent.
     pub peer: SocketAddr,
     /// Session description of this end.
     pub body: String,
-    /// The last ACK (caller) or 2xx (callee), which answers repetitions of what it answered.
+    /// The last ACK (caller) or 2xx (callee), which answers repetitions of the other end's message.
     pub last: Vec<u8>,
-    /// Retransmission of the 2xx until the ACK arrives, and the time at which the callee gives up (section 13.3.1.4).
+    /// Retransmission of the 2xx until the ACK arrives, and the time at which the callee gives up
+    /// (section 13.3.1.4).
     pub unacknowledged: Option<(Repeat, Time)>,
 }
 
 impl Dialog {
-    /// Address to which requests inside the dialog are sent: the first proxy, else the remote target, else the address from which the
-    /// other end was heard.
+    /// Returns the address for requests inside the dialog: the first proxy, otherwise the remote
+    /// target, otherwise the address of the other end's last message.
     pub fn next_hop(&self) -> SocketAddr {
         let host = |uri: &str| Address::read(uri).and_then(|uri| address(uri.host()));
         let route = self.routes.first().and_then(|route| host(route));
         route.or_else(|| host(&self.target)).unwrap_or(self.peer)
     }
 
-    /// Whether a message, with this end's tag and the other's, belongs to the dialog (section 12.2.2).
+    /// Returns true if a message with this end's tag and the other's belongs to the dialog (section
+    /// 12.2.2).
     pub fn owns(&self, call_id: &str, local: &str, remote: &str) -> bool {
         self.call_id == call_id && self.local_tag == local && self.remote_tag == remote
     }
 
-    /// Whether an INVITE is the one that began the call.
+    /// Returns true if an INVITE is the one that began this call.
     pub fn began_with(&self, invite: &Message) -> bool {
         self.call_id == invite.field("Call-ID").unwrap_or_default()
             && self.remote_tag == invite.tag("From").unwrap_or_default()
@@ -73,7 +75,7 @@ impl Dialog {
     }
 }
 
-/// Address and port of a host that is given in numbers; the port is 5060 if it is missing.
+/// Returns address and port of a numeric host; the port is 5060 if missing.
 fn address(host: &str) -> Option<SocketAddr> {
     host.parse().ok().or_else(|| Some(SocketAddr::new(host.parse().ok()?, 5060)))
 }

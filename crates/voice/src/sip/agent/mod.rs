@@ -1,13 +1,17 @@
-//! A SIP user agent (RFC 3261, sections 8 to 15): any number of calls at a time, as caller and as callee.
+//! A SIP user agent (RFC 3261, sections 8 to 15): any number of simultaneous calls, as caller and
+//! as callee.
 //!
-//! The agent is given messages that arrive, times and its user's decisions, and returns messages to send and events. A [`Call`] is a
-//! dialog and what precedes it: [`Agent::invite`] begins one, [`Event::Incoming`] announces one. Every call ends with exactly
-//! one [`Event::Failed`], whose status is the reason (408: nobody answered), or one [`Event::Ended`].
+//! The agent receives messages, times and its user's decisions, and returns messages to send and
+//! events. A [`Call`] is a dialog and the messages before it: [`Agent::invite`] begins one,
+//! [`Event::Incoming`] announces one. Every call ends with exactly one [`Event::Failed`], whose
+//! status is the reason (408: nobody answered), or one [`Event::Ended`].
 //!
-//! Responses are sent to the address from which the request arrived (as with RFC 3581). Requests inside a dialog are sent to the first
-//! route, or to the other end's Contact if that is an address in numbers, or else to the address from which the other end was heard.
+//! Responses are sent to the address from which the request arrived (as with RFC 3581). Requests
+//! inside a dialog are sent to the first route, to the other end's Contact if that is a numeric
+//! address, or otherwise to the address of the other end's last message.
 //!
-//! A callee that hangs up before the ACK has arrived sends its BYE when the ACK arrives, or when it stops waiting for it (section 15).
+//! A callee that hangs up before the ACK has arrived sends its BYE when the ACK arrives or when the
+//! wait for it times out (section 15).
 
 mod dialog;
 mod events;
@@ -31,7 +35,7 @@ pub struct Identity {
     pub user: String,
     /// Address and port at which the agent accepts requests.
     pub address: SocketAddr,
-    /// Whether messages are sent over TCP instead of UDP.
+    /// True if messages are sent over TCP instead of UDP.
     pub tcp: bool,
 }
 
@@ -49,7 +53,7 @@ impl Identity {
 /// The transaction of a request that this agent sent.
 struct Asked {
     client: Client,
-    /// The branch of its request, by which responses are matched (section 17.1.3).
+    /// The branch of its request, which identifies its responses (section 17.1.3).
     branch: String,
     to: SocketAddr,
     call: Option<Call>,
@@ -69,7 +73,7 @@ impl Got {
     }
 }
 
-/// The branch and the sender of a request, which are those of its transaction (section 17.2.3).
+/// The branch and the sender of a request, which identify its transaction (section 17.2.3).
 type Names = Option<(String, String)>;
 
 /// Reads the branch and the sender of a request.
@@ -114,17 +118,18 @@ impl Agent {
         }
     }
 
-    /// The number of calls that have not ended.
+    /// Returns the number of calls that have not ended.
     pub fn calls(&self) -> usize {
         self.dialogs.len()
     }
 
-    /// The identity that the next call will have.
+    /// Returns the identity of the next call.
     pub fn following(&self) -> Call {
         Call(self.calls.wrapping_add(1))
     }
 
-    /// Places a call: `user` calls `uri` and offers the session description `body`. The INVITE is sent to `address`.
+    /// Places a call: `user` calls `uri` and offers the session description `body`. The INVITE is
+    /// sent to `address`.
     pub fn invite(
         &mut self,
         now: Time,
@@ -187,8 +192,8 @@ impl Agent {
         }
     }
 
-    /// Ends a call in any state: by BYE, by CANCEL, or by refusing it (603). A callee whose answer has not been acknowledged sends its BYE
-    /// later (section 15).
+    /// Ends a call in any state: by BYE, by CANCEL, or by refusing it (603). A callee whose answer
+    /// is not yet acknowledged sends its BYE later (section 15).
     pub fn hang_up(&mut self, now: Time, call: Call, out: &mut Out) {
         match self.state(call) {
             Some(State::Inviting) => {
@@ -209,7 +214,7 @@ impl Agent {
         self.reckon();
     }
 
-    /// Registers with the registrar at `address` for `seconds`. With 0 s the registration is removed.
+    /// Registers with the registrar at `address` for `seconds`. 0 s removes the registration.
     pub fn register(&mut self, now: Time, address: SocketAddr, seconds: u32, out: &mut Out) {
         self.registration.0 += 1;
         let (number, call_id) = self.registration.clone();
@@ -240,13 +245,13 @@ impl Agent {
         }
     }
 
-    /// When to call [`Agent::wake`]; `Time::MAX` for never.
+    /// Returns the time of the next call of [`Agent::wake`]; `Time::MAX` for never.
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.next
     }
 
-    /// Acts on all timers that have expired.
+    /// Handles all timers that have expired.
     pub fn wake(&mut self, now: Time, out: &mut Out) {
         let mut silent = Vec::new();
         for Asked { client, to, call, .. } in &mut self.asked {
@@ -285,7 +290,8 @@ impl Agent {
         self.reckon();
     }
 
-    /// Ends all transactions that wait for a response, as if it had been 503: the transport has failed (section 8.1.3.1).
+    /// Ends all transactions that wait for a response, as after a response 503: the transport has
+    /// failed (section 8.1.3.1).
     pub fn disconnected(&mut self, now: Time, out: &mut Out) {
         for Asked { client, call, .. } in std::mem::take(&mut self.asked) {
             if client.is_waiting() {
@@ -308,7 +314,7 @@ impl Agent {
         format!("{:016x}", self.stream.bits())
     }
 
-    /// The Via of a new request, with a branch of its own.
+    /// Returns the Via of a new request, with a new branch.
     fn via(&mut self) -> String {
         let over = if self.me.tcp { "TCP" } else { "UDP" };
         let branch = self.token();
@@ -383,7 +389,7 @@ impl Agent {
         self.ask(now, cancel, to, None, out);
     }
 
-    /// Sends BYE, with which the dialog of a call ends.
+    /// Sends BYE, which ends the dialog of a call.
     fn bye(&mut self, now: Time, call: Call, out: &mut Out) {
         let Some(mut dialog) = self.dialogs.remove(&call) else { return };
         (dialog.state, dialog.unacknowledged) = (State::Ending, None);
@@ -410,7 +416,7 @@ impl Agent {
     }
 }
 
-/// The reason phrase of a status, such as "Busy Here" for 486.
+/// Returns the reason phrase of a status, such as "Busy Here" for 486.
 pub fn reason(status: u16) -> &'static str {
     phrase(status)
 }

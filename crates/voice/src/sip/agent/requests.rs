@@ -1,4 +1,5 @@
-//! The agent as a server: requests that arrive (RFC 3261, sections 8.2, 9.2, 13.3 and 15.1.2).
+//! The agent as a server: handling of arriving requests (RFC 3261, sections 8.2, 9.2, 13.3 and
+//! 15.1.2).
 
 use super::super::message::{Address, Message, Start};
 use super::super::transaction::Server;
@@ -77,7 +78,7 @@ impl Agent {
         self.got.push(Got::new(server, from, None));
     }
 
-    /// Handles a BYE, and returns the status of its response.
+    /// Handles a BYE. Returns the status of its response.
     fn ended(&mut self, request: &Message, out: &mut Out) -> u16 {
         let Some((call, dialog)) = self.find(request) else { return 481 };
         let ending = matches!(dialog.state, State::Leaving | State::Ending);
@@ -92,7 +93,7 @@ impl Agent {
     fn invited(&mut self, now: Time, from: SocketAddr, mut server: Server, out: &mut Out) {
         let request = &server.request;
         if request.tag("To").is_some() {
-            // A change of the session. That of this end remains as it is.
+            // A change of the session. This end's session remains unchanged.
             let body = self.find(request).map(|(_, dialog)| dialog.body.clone());
             let response = match &body {
                 Some(body) => Message::response(request, 200, "")
@@ -105,7 +106,7 @@ impl Agent {
             self.got.push(Got::new(server, from, None));
             return;
         }
-        // A repetition after the 2xx, with which the transaction ended.
+        // A repetition after the 2xx, which ended the transaction.
         if let Some(dialog) = self.dialogs.values().find(|dialog| dialog.began_with(request)) {
             if !dialog.last.is_empty() {
                 out.again(from, &dialog.last);
@@ -158,7 +159,7 @@ impl Agent {
     }
 }
 
-/// Whether a CANCEL is for a request: it has the same branch (section 9.1).
+/// Returns true if a CANCEL is for a request: it has the same branch (section 9.1).
 fn same_branch(request: &Names, cancel: &Names) -> bool {
     request.as_ref().map(|(branch, _)| branch) == cancel.as_ref().map(|(branch, _)| branch)
 }

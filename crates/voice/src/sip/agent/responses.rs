@@ -63,7 +63,7 @@ impl Agent {
         out.send.push((dialog.next_hop(), dialog.last.clone()));
         self.dialogs.insert(call, dialog);
         if cancelled {
-            // The answer crossed the CANCEL on its way.
+            // The answer crossed the CANCEL.
             self.bye(now, call, out);
             out.events.push(Event::Failed { call, status: 487 });
         } else {
@@ -71,7 +71,7 @@ impl Agent {
         }
     }
 
-    /// A request has had its final response, or none within its time.
+    /// Handles the final response to a request, or its time-out.
     pub(super) fn finished(&mut self, method: &str, call: Option<Call>, status: u16, out: &mut Out) {
         match (method, call) {
             ("INVITE", Some(call)) => {

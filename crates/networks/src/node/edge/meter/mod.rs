@@ -1,5 +1,5 @@
-//! Meters decide whether a packet is within the profile of its traffic (RFC 2475, section 2.3.3.1). A marker
-//! acts on the colour.
+//! Meters decide whether a packet is within the profile of its traffic (RFC 2475, section 2.3.3.1).
+//! A marker acts on the colour.
 
 pub mod sr_tcm;
 #[cfg(test)]
@@ -47,12 +47,13 @@ pub enum Colour {
 
 /// Meters the packets of one stream.
 pub trait Meter: Send {
-    /// Returns the colour of a packet of `size` bytes that had the colour `before`, which only colour-aware
-    /// meters consider.
+    /// Returns the colour of a packet of `size` bytes that had the colour `before`, which only
+    /// colour-aware meters consider.
     fn meter(&mut self, now: Time, size: u32, before: Colour, stream: &mut Stream) -> Colour;
 }
 
-/// Adds a problem if the bucket cannot hold the tokens of a full packet, which would then never conform.
+/// Adds a problem if the bucket cannot hold the tokens of a full packet, which would then never
+/// conform.
 fn check_burst(key: &str, size: Size, problems: &mut Problems) {
     if size.bytes() < 1500 {
         let message = format!("{size} is less than a packet; allowed: 1500 B or more");

@@ -1,6 +1,6 @@
-//! Single rate three colour marker (RFC 2697): tokens arrive at the committed rate (CIR) and go into the
-//! committed bucket (CBS) and, when that is full, into the excess bucket (EBS). Green: tokens from the first
-//! bucket; yellow: from the second; red: from neither.
+//! Single rate three colour marker (RFC 2697): tokens arrive at the committed rate (CIR) and go
+//! into the committed bucket (CBS) and, when that is full, into the excess bucket (EBS). Green:
+//! tokens from the first bucket; yellow: from the second; red: from neither.
 //!
 //! ```toml
 //! meter = { kind = "srtcm", committed = "1 Mbit/s", burst = "10 kB", excess = "20 kB" }
@@ -22,8 +22,8 @@ pub struct Config {
     pub burst: Size,
     /// Excess burst size (EBS), the size of the bucket for yellow packets.
     pub excess: Size,
-    /// Whether the marker is colour-aware: a packet never gets a lower drop precedence than it had. Off by
-    /// default.
+    /// True if the marker is colour-aware: a packet never gets a lower drop precedence than it had.
+    /// Off by default.
     #[serde(default)]
     pub colour_aware: bool,
 }
@@ -42,7 +42,8 @@ impl Metering for Config {
     }
 
     fn check(&self, problems: &mut Problems) {
-        // Section 2 requires one of them to be larger than 0; here the committed one must hold a packet.
+        // Section 2 requires one of them to be larger than 0; here the committed one must hold a
+        // packet.
         super::check_burst("burst", self.burst, problems);
     }
 }

@@ -1,10 +1,10 @@
-//! Meters held to what their RFCs promise, over arrivals of any kind.
+//! Meters compared with the guarantees of their RFCs, over arrivals of any kind.
 
 use super::*;
 use bentpipe_core::Streams;
 use proptest::prelude::*;
 
-/// A packet: nanoseconds after the one before, bytes, colour before.
+/// A packet: nanoseconds after the previous one, bytes, colour before.
 type Arrival = (u64, u32, Colour);
 
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
@@ -13,7 +13,7 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     prop::collection::vec((gap, 40u32..1500, colour), 1..120)
 }
 
-/// When each packet comes, how long it is, its colour before and after.
+/// Returns for each packet its time, length, and colour before and after.
 fn metered(json: &str, arrivals: &[Arrival]) -> Vec<(u64, u32, Colour, Colour)> {
     let config: Config = serde_json::from_str(json).unwrap();
     let (mut meter, mut stream, mut now) = (config.build(), Streams::new(1, 0).stream("meter"), 0);
@@ -42,7 +42,8 @@ fn conforms(
     Ok(())
 }
 
-/// What a bucket holds, in bytes, as the RFCs describe it: filled at a rate, up to a size.
+/// Returns the content of a bucket in bytes, as the RFCs describe it: filled at a rate, up to a
+/// size.
 fn filled(tokens: f64, rate: f64, nanos: u64, size: f64) -> f64 {
     (tokens + rate / 8.0 * nanos as f64 / 1e9).min(size)
 }
@@ -116,7 +117,7 @@ proptest! {
     }
 }
 
-/// Shares of green, yellow and red of 1 Mbit/s for 100 s.
+/// Returns the shares of green, yellow and red of 1 Mbit/s for 100 s.
 fn shares(json: &str) -> [f64; 3] {
     let arrivals = vec![(8_000_000, 1000, Colour::Green); 12_500];
     let packets = metered(json, &arrivals);
@@ -130,14 +131,16 @@ fn time_sliding_windows_colour_by_the_shares_of_the_rates() {
     let all: [(&str, [f64; 3]); 5] = [
         (r#"{"tsw3cm": {"committed": "400 kbit/s", "peak": "700 kbit/s"}}"#, [0.4, 0.3, 0.3]),
         (r#"{"tsw3cm": {"committed": "700 kbit/s", "peak": "1200 kbit/s"}}"#, [0.7, 0.3, 0.0]),
-        // The estimate of a constant rate swings by the packet that has just come, and never exceeds 1.01 Mbit/s.
+        // The estimate of a constant rate varies by the packet that has just come, and never
+        // exceeds 1.01 Mbit/s.
         (r#"{"tsw3cm": {"committed": "1010 kbit/s", "peak": "1100 kbit/s"}}"#, [1.0, 0.0, 0.0]),
         (r#"{"tsw2cm": {"committed": "400 kbit/s"}}"#, [0.4, 0.0, 0.6]),
         (r#"{"tsw2cm": {"committed": "400 kbit/s", "window": "100 ms"}}"#, [0.4, 0.0, 0.6]),
     ];
     for (json, expected) in all {
         let found = shares(json);
-        // Four standard errors, and the first seconds in which the estimate comes from the committed rate.
+        // Four standard errors, and the first seconds in which the estimate comes from the
+        // committed rate.
         assert!(
             found.iter().zip(expected).all(|(found, share)| (found - share).abs() < 0.03),
             "{json}: {found:?}"

@@ -1,5 +1,5 @@
-//! Two rate three colour marker (RFC 2698): red beyond the peak rate (PIR, bucket PBS), yellow beyond the
-//! committed rate (CIR, bucket CBS), otherwise green.
+//! Two rate three colour marker (RFC 2698): red beyond the peak rate (PIR, bucket PBS), yellow
+//! beyond the committed rate (CIR, bucket CBS), otherwise green.
 //!
 //! ```toml
 //! meter = { kind = "trtcm", committed = "1 Mbit/s", burst = "10 kB", peak = "2 Mbit/s", peak_burst = "20 kB" }
@@ -23,8 +23,8 @@ pub struct Config {
     pub peak: Rate,
     /// Peak burst size (PBS); at least 1500 B.
     pub peak_burst: Size,
-    /// Whether the marker is colour-aware: a packet never gets a lower drop precedence than it had. Off by
-    /// default.
+    /// True if the marker is colour-aware: a packet never gets a lower drop precedence than it had.
+    /// Off by default.
     #[serde(default)]
     pub colour_aware: bool,
 }

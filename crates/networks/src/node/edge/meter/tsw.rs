@@ -1,4 +1,5 @@
-//! The time sliding window rate estimator (RFC 2859, section 3, figure 2): an average that forgets over a window.
+//! The time sliding window rate estimator (RFC 2859, section 3, figure 2): an average that forgets
+//! over a window.
 
 use bentpipe_core::{Problems, Rate, Span, Time};
 
@@ -29,7 +30,7 @@ impl Estimator {
     }
 }
 
-/// The default window: RFC 2859 leaves it open; Clark and Fang (1998) use one second.
+/// Returns the default window: RFC 2859 leaves it open; Clark and Fang (1998) use one second.
 pub(super) fn window() -> Span {
     Span::from_secs(1)
 }

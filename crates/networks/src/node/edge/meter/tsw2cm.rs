@@ -1,7 +1,9 @@
-//! Time sliding window two colour marker (Fang, Seddigh and Nandy, RFC 2859 without its middle colour):
-//! packets beyond the committed rate are red with a probability that keeps green packets at that rate.
+//! Time sliding window two colour marker (Fang, Seddigh and Nandy, RFC 2859 without its middle
+//! colour): packets beyond the committed rate are red with a probability that keeps green packets
+//! at that rate.
 //!
-//! With the estimate r of [`super::tsw`]: green if r <= CTR, otherwise red with probability (r - CTR) / r.
+//! With the estimate r of [`super::tsw`]: green if r <= CTR, otherwise red with probability (r -
+//! CTR) / r.
 //!
 //! ```toml
 //! meter = { kind = "tsw2cm", committed = "185 kbit/s" }

@@ -1,8 +1,8 @@
-//! Time sliding window three colour marker (RFC 2859, section 4): on average, green packets have the
-//! committed rate, and green and yellow packets together the peak rate.
+//! Time sliding window three colour marker (RFC 2859, section 4): on average, green packets have
+//! the committed rate, and green and yellow packets together the peak rate.
 //!
-//! With the estimate r of [`super::tsw`]: green if r <= CTR; up to PTR, yellow with probability (r - CTR) /
-//! r; beyond, red with (r - PTR) / r and yellow with (PTR - CTR) / r; otherwise green.
+//! With the estimate r of [`super::tsw`]: green if r <= CTR; up to PTR, yellow with probability (r
+//! - CTR) / r; beyond, red with (r - PTR) / r and yellow with (PTR - CTR) / r; otherwise green.
 //!
 //! ```toml
 //! meter = { kind = "tsw3cm", committed = "185 kbit/s", peak = "190 kbit/s" }
@@ -58,8 +58,8 @@ impl Meter for Tsw3cm {
         if rate <= self.committed {
             return Colour::Green;
         }
-        // One draw decides: below the share of red packets, red; below that plus the share of yellow packets,
-        // yellow.
+        // One draw decides: below the share of red packets, red; below that plus the share of
+        // yellow packets, yellow.
         let (drawn, red) = (stream.uniform() * rate, (rate - self.peak).max(0.0));
         if drawn < red {
             Colour::Red

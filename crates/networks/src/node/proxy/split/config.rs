@@ -15,21 +15,22 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// When the handshake with the source is completed: after the destination has accepted (`"late"`, the
-    /// default) or at once (`"early"`).
+    /// Time at which the handshake with the source is completed: after the destination has accepted
+    /// (`"late"`, the default) or at once (`"early"`).
     pub accept: Accept,
-    /// Maximum number of bytes in the proxy for each direction of a connection: received from one side and
-    /// not yet acknowledged by the other. 4 MiB by default; at least one segment.
+    /// Maximum number of bytes in the proxy for each direction of a connection: received from one
+    /// side and not yet acknowledged by the other. 4 MiB by default; at least one segment.
     pub buffer: Size,
-    /// TCP on each side, by the name of the link or network there. A side without `congestion` uses the
-    /// congestion control of each flow, with its parameters; with `profile = "scps"` it uses Vegas.
+    /// TCP on each side, by the name of the link or network there. A side without `congestion` uses
+    /// the congestion control of each flow, with its parameters; with `profile = "scps"` it uses
+    /// Vegas.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sides: BTreeMap<String, tcp::Side>,
     /// TCP on the sides that `sides` does not name, by the same rule.
     pub transport: tcp::Side,
 }
 
-/// When the handshake with a connection's source is completed.
+/// Time at which the handshake with a connection's source is completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accept {
@@ -53,7 +54,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// TCP towards a link or network for a flow whose ends use `flow`. The receive window is limited to the buffer.
+    /// Returns the TCP towards a link or network for a flow whose ends use `flow`. The receive
+    /// window is limited to the buffer.
     pub(super) fn side(&self, link: &str, flow: Option<&tcp::Config>) -> tcp::Config {
         let config = self.sides.get(link).unwrap_or(&self.transport).serving(flow);
         let least = |size: Option<Size>| size.map_or(self.buffer, |size| size.min(self.buffer));

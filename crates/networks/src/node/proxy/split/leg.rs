@@ -14,9 +14,9 @@ pub struct Leg {
     probes: Probes,
     /// Payload bytes received in order.
     received: u64,
-    /// Whether the sender has something to trace.
+    /// True if the sender has something to trace.
     traced: bool,
-    /// Code point (DSCP) of what came from the other leg's end, which is used here.
+    /// Code point (DSCP) of packets from the other leg's end, which is used here.
     pub dscp: u8,
 }
 
@@ -34,12 +34,12 @@ impl Leg {
         &mut self.connection
     }
 
-    /// Number of payload bytes received in order.
+    /// Returns the number of payload bytes received in order.
     pub fn received(&self) -> u64 {
         self.received
     }
 
-    /// Number of payload bytes sent and acknowledged by the end.
+    /// Returns the number of payload bytes sent and acknowledged by the end.
     pub fn acknowledged(&self) -> u64 {
         self.connection.sender().acknowledged_bytes()
     }
@@ -68,7 +68,7 @@ impl Leg {
         }
     }
 
-    /// The next event. Received bytes are counted here.
+    /// Returns the next event. Received bytes are counted here.
     pub fn next_event(
         &mut self,
         now: Time,

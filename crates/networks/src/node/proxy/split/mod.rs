@@ -1,26 +1,26 @@
-//! A proxy that splits TCP connections (RFC 3135, section 2.4): the source's connection ends here and another
-//! one continues to the destination, each with its own congestion control, retransmissions and window. Both
-//! ends see each other's addresses.
+//! A proxy that splits TCP connections (RFC 3135, section 2.4): the source's connection ends here
+//! and another one continues to the destination, each with its own congestion control,
+//! retransmissions and window. Both ends see each other's addresses.
 //!
-//! - The SYN that a source sends opens the connection to the destination. The handshake with the source is
-//!   completed when the destination has accepted (`accept = "late"`), so that the source sees a refusal as
-//!   its own and silence as silence; or at once, which saves a round trip.
-//! - What arrives in order on one side is sent on the other. A byte stays in the proxy until the other side
-//!   has acknowledged it. The proxy holds at most `buffer` bytes of each direction, as the window towards the
-//!   sender ends there, including segments that wait for a hole to be filled. A slow side thus slows the
-//!   other down, and nothing is dropped for lack of room.
-//! - A FIN on one side closes the other when everything has been sent (half-close). A reset, or giving up, on
-//!   one side resets the other.
-//! - Segments of a connection that has ended are answered as in RFC 9293, section 3.10.7.1; those of a
-//!   connection whose handshake did not pass here are passed on unchanged.
+//! - The SYN that a source sends opens the connection to the destination. The handshake with the
+//!   source is completed when the destination has accepted (`accept = "late"`), so that the source
+//!   sees a refusal as its own and silence as silence; or at once, which saves a round trip.
+//! - Data that arrives in order on one side is sent on the other. A byte stays in the proxy until
+//!   the other side has acknowledged it. The proxy holds at most `buffer` bytes of each direction,
+//!   as the window towards the sender ends there, including segments that wait for a hole to be
+//!   filled. A slow side thereby slows the other down, and nothing is dropped for lack of room.
+//! - A FIN on one side closes the other when everything has been sent (half-close). A reset, or
+//!   giving up, on one side resets the other.
+//! - Segments of a connection that has ended are answered as in RFC 9293, section 3.10.7.1; those
+//!   of a connection whose handshake did not pass here are forwarded unchanged.
 //! - The DSCP of each direction is that of its latest packet.
 //!
-//! The guarantee of end-to-end TCP is made here by two connections: that a byte is acknowledged to the source
-//! does not mean that the destination has it (RFC 3135, section 4.1).
+//! Two connections weaken the guarantee of end-to-end TCP: an acknowledgment to the source does not
+//! mean that the destination has the byte (RFC 3135, section 4.1).
 //!
-//! Deviations from `bentpipe pep`, the real proxy: there is one buffer of fixed size per direction, where a
-//! kernel's sockets have two that grow; handing data over takes no time; no limit to the number of
-//! connections, no idle time-out.
+//! Deviations from `bentpipe pep`, the real proxy: there is one buffer of fixed size per direction,
+//! where a kernel's sockets have two that grow; handing data over takes no time; no limit to the
+//! number of connections, no idle time-out.
 
 mod config;
 mod leg;
@@ -94,16 +94,16 @@ struct Flow {
     sides: [Side; 2],
     /// Probes of the legs on each side, by connection.
     probes: Vec<[Probes; 2]>,
-    /// What was sent to each side by connections that have ended.
+    /// Totals sent to each side by connections that have ended.
     sent: [SourceCounters; 2],
-    /// What was received from each side.
+    /// Totals received from each side.
     received: [DestinationCounters; 2],
     /// Number of the next packet to each side.
     numbers: [u32; 2],
     spoiled: Received,
 }
 
-/// The proxy as a stage. Input port 0, output port 0.
+/// The proxy as a stage, with input port 0 and output port 0.
 pub struct Split {
     name: String,
     accept: Accept,
@@ -114,11 +114,11 @@ pub struct Split {
     free: Vec<u32>,
     /// Index in `pairs` of every connection seen; `None` for those that have ended.
     known: BTreeMap<(u32, u16), Option<u32>>,
-    /// When to check which pair: not before its own time, perhaps earlier.
+    /// Check times of pairs; a pair may appear earlier than its own time, never later.
     due: BinaryHeap<Reverse<(Time, u32)>>,
     /// Time of each pair's valid entry in `due`, by index.
     armed: Vec<Time>,
-    /// Ended connections that may have to answer late segments, and since when.
+    /// Ended connections that may have to answer late segments, with the time of their end.
     waiting: VecDeque<(Time, u32)>,
     broken: u64,
     passed_by: u64,
@@ -152,7 +152,7 @@ impl Split {
         }
     }
 
-    /// Number of bytes in the proxy at this time.
+    /// Returns the number of bytes in the proxy at this time.
     pub fn buffered(&self) -> u64 {
         self.held
     }
@@ -173,7 +173,7 @@ impl Split {
         place
     }
 
-    /// After any event of a pair: relays it, sends what may be sent, sets its timer.
+    /// Completes any event of a pair: relays it, sends what may be sent, sets its timer.
     fn settle(&mut self, now: Time, place: u32, arrived: Option<Time>, out: &mut Outbox) {
         let Some(pair) = &mut self.pairs[place as usize] else { return };
         let flow = &mut self.flows[pair.flow as usize];
@@ -339,7 +339,7 @@ impl Flow {
             let config = config.side(&passing.links[side], passing.transport.tcp());
             Side { congestion: supply.congestion(&config), config, random: stream.bits() }
         });
-        // What goes towards the destination is sent by the leg there, and received by the other.
+        // Data towards the destination is sent by the leg there, and received by the other.
         let probes = passing.traced.iter().map(|names| {
             let [there, back] = names.each_ref().map(|name| at(name, proxy));
             [(&back, &there), (&there, &back)].map(|(sends, receives)| Probes {
@@ -358,7 +358,7 @@ impl Flow {
         }
     }
 
-    /// Writes for each direction one row about what was received, and one about what was sent.
+    /// Writes two rows for each direction: one about received data, and one about sent data.
     fn report<'a>(&self, proxy: &str, live: impl Iterator<Item = &'a Box<Pair>>, report: &mut Report) {
         let mut sent = self.sent.clone();
         for pair in live.filter(|pair| !pair.over) {

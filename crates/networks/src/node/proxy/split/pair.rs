@@ -1,4 +1,5 @@
-//! A split connection: one connection with its source, one with its destination, and the data between them.
+//! A split connection: one connection with its source, one with its destination, and the data
+//! between them.
 
 use super::config::Accept;
 use super::leg::Leg;
@@ -22,11 +23,11 @@ pub struct Pair {
     pub legs: [Leg; 2],
     /// The source's SYN, until the destination has accepted.
     held: Option<Box<Segment>>,
-    /// The reason for which it failed, and on which leg.
+    /// The reason for which it failed, and the leg.
     failure: Option<(usize, Failure)>,
     /// Maximum number of bytes of each direction in the proxy.
     buffer: u64,
-    /// Whether it has ended, except for late segments.
+    /// True if it has ended, except for late segments.
     pub over: bool,
     /// Number of bytes in the proxy when this was last updated.
     pub holds: u64,
@@ -55,13 +56,13 @@ impl Pair {
         pair
     }
 
-    /// The reason for which it failed.
+    /// Returns the reason for which it failed.
     pub fn failure(&self) -> Option<Failure> {
         self.failure.map(|(_, failure)| failure)
     }
 
-    /// Number of bytes of a direction in the proxy, by the leg on which they arrived; 0 once the pair is
-    /// over.
+    /// Returns the number of bytes of a direction in the proxy, by the leg on which they arrived; 0
+    /// once the pair is over.
     pub fn buffered(&self, from: usize) -> u64 {
         if self.over {
             return 0;
@@ -69,12 +70,12 @@ impl Pair {
         self.legs[from].received() - self.legs[1 - from].acknowledged()
     }
 
-    /// When to call [`Pair::wake`]; `Time::MAX` for never.
+    /// Returns the time at which to call [`Pair::wake`]; `Time::MAX` for never.
     pub fn next_wake(&self) -> Time {
         self.legs[SOURCE].connection().next_wake().min(self.legs[DESTINATION].connection().next_wake())
     }
 
-    /// Whether both connections have ended and only answer late segments.
+    /// Returns true if both connections have ended and only answer late segments.
     pub fn has_ended(&self) -> bool {
         self.held.is_none()
             && self.legs.iter().all(|leg| matches!(leg.connection().phase(), Phase::Closed | Phase::TimeWait))
@@ -91,7 +92,7 @@ impl Pair {
     ) {
         self.legs[1 - side].dscp = packet.dscp;
         if side == SOURCE && self.held.is_some() {
-            // Its SYN again; or a reset, if it has given up.
+            // Its SYN again, or a reset if it has given up.
             if segment.flags.contains(SegmentFlags::RST) {
                 self.held = None;
                 self.fail(now, SOURCE, Failure::Reset);
@@ -136,11 +137,12 @@ impl Pair {
         }
     }
 
-    /// Handles the failure of one leg: the other end hears of it as it would have heard from the end itself.
+    /// Handles the failure of one leg: the other end sees what it would have seen from the end
+    /// itself.
     fn fail(&mut self, now: Time, from: usize, failure: Failure) {
         self.failure.get_or_insert((from, failure));
         match self.held.take() {
-            // Silence is passed on as silence.
+            // If the end is silent, the other end gets no answer either.
             Some(_) if failure == Failure::Handshake => {}
             Some(syn) => self.answer(now, &syn, false),
             None => self.legs[1 - from].connection_mut().abort(),
@@ -156,7 +158,7 @@ impl Pair {
         connection.receive(now, syn);
     }
 
-    /// What the next leg has acknowledged makes room for more from the previous one.
+    /// Lets the previous leg receive as many bytes as the next one has acknowledged.
     fn make_room(&mut self) {
         for side in [SOURCE, DESTINATION] {
             let gone = self.legs[1 - side].acknowledged();
