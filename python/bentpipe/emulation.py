@@ -66,10 +66,10 @@ def emulate(
     if clock not in CLOCKS:
         raise unknown("clock", clock, CLOCKS)
     if clock == "kernel" and in_memory:
-        raise InputError("in_memory has no kernel: choose either in_memory or the clock kernel")
+        raise InputError("in_memory uses no kernel; choose either in_memory or clock='kernel'")
     if kernel and clock != "kernel":
         raise InputError(
-            f"a kernel (here {kernel}) is chosen for the clock kernel only: the clock {clock} uses this machine's"
+            f"kernel = {kernel} needs the clock kernel; the clock {clock} uses the kernel of this machine"
         )
     if clock == "real" and os.geteuid() != 0 and not command and not in_memory:
         return _in_a_process(scenario, seed, overrides, out, run, allow_commands)

@@ -21,15 +21,15 @@ def trouble(error: OSError) -> str:
     """Returns the message of an ``OSError``: the file, the problem, and a remedy if there is one.
 
     >>> trouble(PermissionError(errno.EACCES, "Permission denied", "runs"))
-    'runs: permission denied; choose another place, or change who may write there'
+    'runs: permission denied; choose another place, or change its permissions'
     """
     if error.errno is None or error.strerror is None:
         return str(error)
     what = error.strerror[:1].lower() + error.strerror[1:]
     if error.errno in _FULL:
-        what += "; make room there, or choose another place"
+        what += "; free some space there, or choose another place"
     if error.errno in _FORBIDDEN:
-        what += "; choose another place, or change who may write there"
+        what += "; choose another place, or change its permissions"
     place = ", ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
     return f"{place}: {what}" if place else what
 

@@ -198,7 +198,7 @@ class _Session:
         return time.monotonic_ns() - self._begun
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        self._say(f"a sink with motes; allowed: {COMMANDS}")
+        self._say(f"connected to a sink with motes; allowed: {COMMANDS}")
         while not (stopped() or self._ended):
             wake = self._sink.next_wake()
             wait = LOOK_S if wake is None else min(LOOK_S, max(0.0, (wake - self._now()) / 1e9))
@@ -241,7 +241,7 @@ class _Session:
         elif command.lower() == "stop":
             frames, size = self._sink.counts()
             self._sink.end()
-            self._say(f"stopped after {frames} frames with {size} bytes between the motes")
+            self._say(f"stopped; the motes exchanged {frames} frames with {size} bytes")
         else:
             try:
                 columns = self._sink.begin(self._now(), command or self._sink.query())

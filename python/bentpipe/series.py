@@ -67,7 +67,7 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
         allowed = (
             "a line of names, and lines with as many numbers" if file.suffix == ".csv" else "a Parquet table"
         )
-        raise InputError(f"{file} is not a table that can be read; allowed: {allowed}") from error
+        raise InputError(f"{file} is not a readable table; allowed: {allowed}") from error
     strange = [name for name in frame.columns if name not in GREATEST and not fade]
     if strange or "time" not in frame.columns or frame.width < 2:
         allowed = "a column for each node" if fade else "rate, delay or loss"
@@ -137,7 +137,7 @@ def text_of_parquet(file: str | Path) -> str:
     try:
         frame = pl.read_parquet(file, glob=False)
     except damaged(OSError) as error:
-        raise InputError("is not a Parquet table that can be read") from error
+        raise InputError("is not a readable Parquet table") from error
     if problem := _no_numbers(frame):
         raise InputError(problem)
     return frame.write_csv()
@@ -184,7 +184,7 @@ def _delays(rates: Path) -> list[float]:
         if not 0 <= delays[-1] <= GREATEST["delay"]:
             most = f"{1e3 * GREATEST['delay']:g}"
             raise InputError(
-                f'{file}:{number}: "{line[:40]}" is no delay; allowed: milliseconds from 0 to {most}'
+                f'{file}:{number}: "{line[:40]}" is not a delay; allowed: milliseconds from 0 to {most}'
             )
     if not delays:
         raise InputError(f"{file} has no delay")
@@ -235,7 +235,7 @@ def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:
     [1, 2, 3, 5, 7]
     """
     if "rate" not in frame.columns:
-        raise InputError("a mahimahi trace holds rates only, and the series has no rate")
+        raise InputError("a mahimahi trace contains only rates, and the series has no rate")
     moments, rates = frame["time"].to_list(), frame["rate"].to_list()
     if not 0 < duration_s <= LONGEST_MS / 1e3:
         raise InputError(
@@ -270,7 +270,7 @@ def write(frame: pl.DataFrame, file: str | Path, *, duration_s: float | None = N
             frame.write_parquet(file)
         case _:
             if duration_s is None:
-                raise InputError("a mahimahi trace needs a length: give --duration")
+                raise InputError("a mahimahi trace needs a duration: add --duration")
             packets = to_opportunities(frame, duration_s)
             if not packets:
                 raise InputError(f"at these rates no packet is sent within {duration_s} s")

@@ -114,15 +114,17 @@ def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:
         folder = Path(out)
         if folder.is_dir() and any(folder.iterdir()) and not (folder / "provenance.json").is_file():
             raise InputError(
-                f"{folder} is not empty and is not the folder of a run, so it was not changed; choose another folder"
+                f"{folder} is not empty and is not the folder of a run; it was not changed. Choose another "
+                "folder"
             )
         if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder} is a file, but results need a folder")
+            raise InputError(f"{folder} is a file; allowed: a folder for the results")
         return folder
     stem = slug(name())
     if RUNS.exists() and not RUNS.is_dir():
         raise InputError(
-            f"{RUNS} is a file, but results need a folder of that name; choose another with --out"
+            f"{RUNS} is a file, so results cannot be written into a folder of this name; choose another "
+            "folder with --out"
         )
     RUNS.mkdir(parents=True, exist_ok=True)
     for count in itertools.count(1):
@@ -159,7 +161,7 @@ def alone(folder: Path) -> Iterator[None]:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(
-                f"another run is writing to {folder}: choose another folder, or wait until it has ended"
+                f"another run is writing to {folder}; choose another folder, or wait until that run has ended"
             ) from None
         except OSError:
             # A file system without locks.

@@ -113,8 +113,8 @@ def batch_means(
     counts = np.bincount(numbers[inside], minlength=batches)
     if end <= warm_up_s or (counts == 0).any():
         raise ValueError(
-            f"a batch of {max(0.0, end - warm_up_s) / batches:g} s has no observation: fewer batches are needed, "
-            "or a longer run"
+            f"a batch of {max(0.0, end - warm_up_s) / batches:g} s has no observation; use fewer batches or "
+            "a longer run"
         )
     means = np.bincount(numbers[inside], values[inside], minlength=batches) / counts
     deviations = means - means.mean()

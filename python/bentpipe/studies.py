@@ -320,7 +320,8 @@ def find(name: str) -> Path:
     if name not in found:
         if not found:
             raise InputError(
-                f'no study "{name}": studies come with the repository, so run this in a checkout or give a path'
+                f'no study "{name}": studies are part of the repository; run the command in a checkout, or '
+                "give the path of a study"
             )
         raise unknown("study", name, found)
     return found[name]
@@ -351,19 +352,19 @@ def run(
     more: dict[str, Any] = {}
     if clock != "virtual":
         if "clock" not in takes:
-            raise InputError(f"the study {name_of(folder)} has its own clocks: leave out --clock {clock}")
+            raise InputError(f"the study {name_of(folder)} has fixed clocks; leave out --clock {clock}")
         if clock not in (clocks := getattr(module, "CLOCKS", ("virtual", "real"))):
             raise unknown("clock", clock, clocks, f"the study {name_of(folder)}")
         more["clock"] = clock
     if replications is not None:
         if "replications" not in takes:
             raise InputError(
-                f"the study {name_of(folder)} decides itself how often it runs what: leave --replications out"
+                f"the study {name_of(folder)} has a fixed number of replications; leave out --replications"
             )
         more["replications"] = replications
     if traces is not None:
         if "traces" not in takes:
-            raise InputError(f"the study {name_of(folder)} has no traces of frames: leave --traces out")
+            raise InputError(f"the study {name_of(folder)} has no traces of frames; leave out --traces")
         more["traces"] = traces
     reproduction = reproduce(test, out, json, **more)
     if not isinstance(reproduction, Reproduction):

@@ -149,7 +149,7 @@ def congestion(variants_listed: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         parts = [
             f"# {variant['name']}",
             GENERATED,
-            f"{variant['about']}. Homes: {', '.join(variant['homes'])}.",
+            f"{variant['about']}. Runs in: {', '.join(variant['homes'])}.",
         ]
         parts.append(f"```text\n{variant['head']}\n```")
         if variant["parameters"]:

@@ -70,7 +70,7 @@ def reproduce(
     for option, given in more.items():
         if given is not None and test not in TRACED:
             raise InputError(
-                f"only the tests {' and '.join(TRACED)} of the study satnex take it: leave --{option} out"
+                f"--{option} is only for the tests {' and '.join(TRACED)} of the study satnex; leave out --{option}"
             )
     if test not in (None, *TESTS):
         raise unknown("test", test or "", TESTS, str(HERE))

@@ -31,7 +31,10 @@ class Campaign:
     def __init__(self, store: Source | str | Path) -> None:
         self.store = Store(store) if isinstance(store, str | Path) else store
         if isinstance(self.store, Store) and not (self.store.path / "index.parquet").is_file():
-            raise InputError(f"{self.store.path} is not the store of a campaign that has been run")
+            raise InputError(
+                f"{self.store.path} is not the folder of a campaign; allowed: a folder written "
+                "by `bentpipe campaign run`"
+            )
 
     def __repr__(self) -> str:
         return f"Campaign({str(self.store.path)!r}, {self.index.height} runs)"
@@ -178,7 +181,8 @@ class Campaign:
         keys = [*(self.varied if by is None else by), "entity"]
         if key not in keys:
             raise InputError(
-                f'--against {against}: "{key}" is not among the keys of --by, so it is averaged over'
+                f'--against {against}: the table averages over "{key}"; add --by {key}, or choose a value '
+                "of a key of --by"
             )
         together = self._together(metric, of, keys)
         rest = [one for one in keys if one != key]
@@ -208,7 +212,7 @@ class Campaign:
             raise unknown("variant", against, [name for name in known if "\n" not in name], "--against")
         if len(found) > 1:
             several = ", ".join(f"{key}={against}" for key, _ in found)
-            raise InputError(f"--against {against}: several keys have this value; allowed: {several}")
+            raise InputError(f"--against {against}: several keys have this value; write one of {several}")
         return found[0]
 
     def _together(self, metric: str, of: str | None, keys: Sequence[str]) -> pl.DataFrame:

@@ -55,11 +55,12 @@ class Store:
         self.path = Path(folder)
         self._notes: dict[str, dict[str, Any]] = {}
         if self.path.exists() and not self.path.is_dir():
-            raise InputError(f"{self.path} is a file, but a campaign needs a folder")
+            raise InputError(f"{self.path} is a file; allowed: a folder")
         there = {file.name for file in self.path.iterdir()} if self.path.is_dir() else set()
         if there - {_LOCK} and not self._about.is_file():
             raise InputError(
-                f"{self.path} is not empty and is not a campaign's folder, so it was not changed; choose another folder"
+                f"{self.path} is not empty and is not a campaign's folder; it was not changed. Choose "
+                "another folder"
             )
 
     @property
@@ -114,7 +115,9 @@ class Store:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise InputError(f"{self.path} is in use: another process runs this campaign") from None
+                raise InputError(
+                    f"{self.path} is in use by another process that runs this campaign"
+                ) from None
             yield
 
     def status(self, key: str) -> str:

@@ -140,7 +140,7 @@ class _Cluster:
             return Outcome("", "stopped", 0.0, "")
         except KilledWorker as error:
             # Dask abandons a task after several of its workers have died.
-            return Outcome("", "failed", 0.0, "", error=f"every worker that ran it died: {error}")
+            return Outcome("", "failed", 0.0, "", error=f"every worker that executed this run died: {error}")
 
     def stop(self, under_way: Iterable[Future[Outcome]]) -> None:
         for future in under_way:

@@ -76,8 +76,8 @@ def _root(
         bool,
         typer.Option(
             _ALLOW_CODE,
-            help="Compile congestion controls that a scenario holds as C source, and run them with your rights. Also "
-            "accepted after the command.",
+            help="Compile the congestion controls that a scenario contains as C source, and run them with "
+            "your permissions. Also accepted after the command.",
         ),
     ] = False,
 ) -> None:

@@ -25,7 +25,7 @@ class CommandAfterDashes(PlainCommand):
         own = args.index("--") if "--" in args else len(args)
         asked = bool({"-h", "--help"} & set(args)) or ctx.resilient_parsing
         if args and own == len(args) and not asked:
-            ctx.fail(f"put -- before the command, as in `{ctx.command_path} {_example(args)}`")
+            ctx.fail(f"write -- before the command, as in `{ctx.command_path} {_example(args)}`")
         ctx.meta[_KEY] = args[own + 1 :]
         return super().parse_args(ctx, args[:own])
 

@@ -15,7 +15,7 @@ def budget(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A scenario, or a link budget as comma-separated rows (a file that ends in .csv).",
+            help="A scenario, or a link budget as comma-separated rows (a .csv file).",
             show_default=False,
         ),
     ],
@@ -26,7 +26,7 @@ def budget(
             min=0.0,
             max=60.0,
             metavar="DB",
-            help="Margin over the most robust MODCOD of DVB-S2 that a .csv budget needs, unless it has a "
+            help="Required margin over the most robust MODCOD of DVB-S2, for a .csv budget without "
             "required_esn0_db.",
         ),
     ] = 1.0,
@@ -34,8 +34,8 @@ def budget(
 ) -> None:
     """Print link budgets line by line.
 
-    A scenario has them under acm.budget of a link, and under forward.acm.budget and return.acm.budget of a star
-    network. A warning is printed when the margin is gone.
+    Link budgets are the key acm.budget of a link, and the keys forward.acm.budget and return.acm.budget of a
+    star network. A link budget without margin causes a warning.
     """
     from bentpipe.scenario import budgets
 
@@ -57,5 +57,6 @@ def budget(
     for sheet in sheets:
         if sheet.margin_db < 0:
             typer.echo(
-                f"warning: {sheet.name}: the margin is gone, {-sheet.margin_db:.2f} dB are missing", err=True
+                f"warning: {sheet.name}: the link has no margin; {-sheet.margin_db:.2f} dB are missing",
+                err=True,
             )

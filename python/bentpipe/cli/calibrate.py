@@ -38,9 +38,9 @@ def facts(calibration: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("packets of 64 bytes", f"{calibration['small_packets_per_s']:,.0f} per second"),
         ("packets of 1500 bytes", f"{calibration['full_packets_per_s']:,.0f} per second"),
-        ("late at 10 000 packets/s", _distribution(lateness)),
+        ("lateness at 10 000 packets/s", _distribution(lateness)),
         ("delay added to a path", _distribution(added)),
-        ("highest rate of a valid run", "none of the rates tried" if valid is None else _rate(valid)),
+        ("highest rate of a valid run", "no tested rate was valid" if valid is None else _rate(valid)),
         ("engine", f"{engine['scheduling']}, clock {engine['clock_source'] or 'unknown'}"),
         ("processors", f"{engine['processors']}, stolen {100 * engine['steal']:.1f} % of the time"),
     ]

@@ -18,8 +18,8 @@ Elements = Annotated[
     typer.Option(
         "--elements",
         metavar="FILE",
-        help="Element sets (TLE or OMM) of a constellation: which of its satellites may have served each slot. "
-        "Needs --terminal.",
+        help="Element sets (TLE or OMM) of a constellation, to find the satellites that may have served "
+        "each slot. Needs --terminal.",
         show_default=False,
     ),
 ]
@@ -28,20 +28,19 @@ Terminal = Annotated[
     typer.Option(
         "--terminal",
         metavar="PLACE",
-        help="Place of the terminal: latitude and longitude in degrees, perhaps height in metres; 47.37,8.54,400.",
+        help="Position of the terminal: latitude and longitude in degrees, optionally height in metres, "
+        "such as 47.37,8.54,400.",
         show_default=False,
     ),
 ]
 Gateway = Annotated[
     str | None,
-    typer.Option(
-        "--gateway", metavar="PLACE", help="Place of the gateway, if it is known.", show_default=False
-    ),
+    typer.Option("--gateway", metavar="PLACE", help="Position of the gateway, if known.", show_default=False),
 ]
 Mask = Annotated[
     float,
     typer.Option(
-        "--mask", min=-5, max=89, metavar="DEGREES", help="Least elevation at which a satellite serves."
+        "--mask", min=-5, max=89, metavar="DEGREES", help="Lowest elevation at which a satellite serves."
     ),
 ]
 Slots = Annotated[
@@ -49,8 +48,9 @@ Slots = Annotated[
     typer.Option(
         "--slots",
         metavar="SECONDS",
-        help="Slots of the operator: length and begin in each minute of UTC; 15,12 for Starlink.",
-        show_default="those that were measured",
+        help="Slots of the operator: length and start within each minute of UTC, in seconds; 15,12 for "
+        "Starlink.",
+        show_default="the measured slots",
     ),
 ]
 #: The least elevation of Starlink's terminals, in degrees.
@@ -71,11 +71,11 @@ def sky(
     if elements is None:
         if (terminal, gateway, slots) != (None, None, None):
             raise InputError(
-                "--terminal, --gateway and --slots are for satellites: give their --elements FILE"
+                "--terminal, --gateway and --slots need the satellites' element sets: add --elements FILE"
             )
         return None
     if terminal is None:
-        raise InputError("--elements needs the place of the terminal: --terminal LATITUDE,LONGITUDE")
+        raise InputError("--elements needs the position of the terminal: add --terminal LATITUDE,LONGITUDE")
     near = Place.read("--terminal", terminal)
     far = None if gateway is None else Place.read("--gateway", gateway)
     return Sky.read(elements, near, far, mask), None if slots is None else Grid.read(slots)
@@ -124,8 +124,8 @@ def show(found: list[Slot], notes: list[str]) -> None:
     sure = sum(bool(slot.candidates) and slot.candidates[0].probability >= TOLD for slot in found)
     seen = sum(len(slot.candidates) for slot in found) / max(1, len(found))
     print_note(
-        f"{sure} of {len(found)} slots have a satellite that is at least {100 * TOLD:.0f} % likely; {seen:.0f} "
-        "were possible in the mean."
+        f"{sure} of {len(found)} slots have a satellite that is at least {100 * TOLD:.0f} % likely; "
+        f"{seen:.0f} satellites per slot are possible on average."
     )
     for note in notes:
         print_note(f"* {note}")

@@ -36,7 +36,7 @@ Labels = Annotated[
     typer.Option(
         "--label",
         metavar="KEY.PATH=LABEL,LABEL",
-        help="Labels of the values of --vary in tables, figures and folders. Repeatable.",
+        help="Labels for the values of --vary in tables, figures and folder names. Repeatable.",
         show_default=False,
     ),
 ]
@@ -45,13 +45,13 @@ Seed = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="PATH", help="Where to write the result.", show_default=False),
+    typer.Option("--out", "-o", metavar="PATH", help="The file or folder to write.", show_default=False),
 ]
 AllFlows = Annotated[
     bool, typer.Option("--flows", help="Print every flow instead of the statistics of groups.")
 ]
 DrawReport = Annotated[
-    bool, typer.Option(help="Write report.html with figures at once. `bentpipe report` writes it later.")
+    bool, typer.Option(help="Also write report.html with figures. `bentpipe report` writes it later.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
@@ -75,11 +75,12 @@ def figures_folder(out: Path | None) -> Path | None:
     """Returns the folder of ``--out``. Raises :class:`bentpipe.InputError` for what looks like the name of a figure."""
     if out is not None and out.suffix.lower() in FIGURES and not out.is_dir():
         raise InputError(
-            f"--out {out}: figures go into a folder, by their own names; allowed: a folder, and --format for the ending"
+            f"--out {out}: figures are written into a folder, under their own names; allowed: a folder "
+            "(choose the file format with --format)"
         )
     if out is not None and out.exists() and not out.is_dir():
         raise InputError(
-            f"--out {out}: is a file; allowed: a folder, in which the figures have their own names"
+            f"--out {out}: is a file; allowed: a folder (figures are written under their own names)"
         )
     return out
 

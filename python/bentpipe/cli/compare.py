@@ -26,7 +26,7 @@ def compare(
     more: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="MORE", help="Further runs, each compared with the first.", show_default=False
+            metavar="MORE", help="Further runs. Each is compared with the first run.", show_default=False
         ),
     ] = None,
     out: Annotated[
@@ -43,8 +43,8 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Draw only this flow: throughput, RTT and window of all runs and the prediction in one figure; "
-            "and show only its packets.",
+            help="Limit figures and packets to this flow. Draws throughput, RTT and window of all runs and "
+            "the prediction in one figure.",
         ),
     ] = None,
     draw: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures with all runs.")] = True,
@@ -59,28 +59,31 @@ def compare(
     tolerance: Annotated[
         str,
         typer.Option(
-            metavar="TIME", help="Largest difference between the times of a packet that is not reported."
+            metavar="TIME", help="Largest difference between the times of a packet that counts as equal."
         ),
     ] = "1 ms",
     ignore: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A part of packets that is not compared, such as window, psh, sack or ecn. Repeatable.",
+            help="A field of packets to ignore, such as window, psh, sack or ecn. Repeatable.",
             show_default="window",
         ),
     ] = None,
     context: Annotated[
         int,
-        typer.Option(min=0, metavar="NUMBER", help="Packets to show before and after the first difference."),
+        typer.Option(
+            min=0, metavar="NUMBER", help="Number of packets to show before and after the first difference."
+        ),
     ] = 3,
     json: Json = False,
 ) -> None:
     """Show the differences between runs.
 
-    For instance of one scenario on several clocks. Where both have captured packets at a node (record.capture), packets
-    are compared, too: how many of each connection agree, and those around the first that differs. There 1461+1460 is a
-    segment of 1460 bytes from sequence number 1461, and > is the direction of the first packet.
+    The runs may be of different instruments. If both runs captured packets at a node (record.capture),
+    packets are compared as well: the command prints the number of packets of each connection that agree, and
+    the packets around the first difference. 1461+1460 is a segment of 1460 bytes from sequence number 1461,
+    and > is the direction of the first packet.
     """
     from bentpipe.results import comparison
 

@@ -20,28 +20,35 @@ def docs(
         str | None,
         typer.Argument(
             metavar="PAGE",
-            help="The page to open, such as tutorial or reference/presets. If unset, the first one.",
+            help="The page to open, such as tutorial or reference/presets. If unset, the start page.",
             show_default=False,
         ),
     ] = None,
-    show: Annotated[bool, typer.Option("--print", help="Print the page's address and open nothing.")] = False,
+    show: Annotated[
+        bool, typer.Option("--print", help="Print the address of the page instead of opening the page.")
+    ] = False,
 ) -> None:
     """Open the documentation in a browser.
 
-    The pages are files of the package and need no network. Without a graphical session, their address is printed.
+    The pages are files of the package and need no network. Without a graphical session, prints the address of
+    the page.
     """
     import webbrowser
 
     start = SITE / "docs"
     if not (start / "index.html").is_file():
-        raise InputError("this installation has no documentation: in a clone, `make docs` builds it")
+        raise InputError(
+            "this installation has no documentation; build it with `make docs` in a clone of the repository"
+        )
     name = page or "index"
     file = start / f"{name.removesuffix('.md')}.html"
     if not file.is_file():
         names = [str(one.relative_to(start).with_suffix("")) for one in start.rglob("*.html")]
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
         hint = f", did you mean {' or '.join(near)}?" if near else ""
-        raise InputError(f'there is no page "{name}"{hint} The first page has a search: bentpipe docs')
+        raise InputError(
+            f'there is no page "{name}"{hint}To search all pages, open the start page: bentpipe docs'
+        )
     address = file.as_uri()
     graphical = any(os.environ.get(one) for one in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
     if show or not graphical or not webbrowser.open(address):

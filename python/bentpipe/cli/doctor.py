@@ -18,13 +18,15 @@ INDENT = 29
 def doctor(
     measure: Annotated[
         bool,
-        typer.Option("--measure", help="Say instead what limits measurements: clock, time stamps, buffers."),
+        typer.Option(
+            "--measure", help="List the limits of measurements instead: clock, time stamps, buffers."
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
     """Check whether this machine can emulate.
 
-    Lists what is missing or limited, with a remedy for each. The exit code is 0 if emulation is possible.
+    Lists missing and limited features, with a remedy for each. The exit code is 0 if emulation is possible.
     """
     import json as codec
 
@@ -65,7 +67,7 @@ def _kernel() -> dict[str, Any]:
     try:
         found = f"Linux {store.current().version} for --clock kernel"
     except InputError:
-        how = "bentpipe kernel build makes one; it takes a few minutes, once"
+        how = "build one with `bentpipe kernel build`, once, in a few minutes"
         return finding | {"status": "limited", "found": "no kernel for --clock kernel", "remedy": how}
     return finding | {"status": "ok", "found": found, "remedy": None}
 

@@ -15,13 +15,13 @@ from .naming import RunName
 def down(
     run: RunName = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Take all networks down, and remove what killed ones have left.")
+        bool, typer.Option("--all", help="Take all networks down, and remove the remains of killed networks.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Take emulated networks down, and end the programs in them.
 
-    Only what bentpipe has recorded as its own is removed.
+    Removes only interfaces, rules and files that bentpipe has recorded as its own.
     """
     from bentpipe.live import state, teardown
 
@@ -46,6 +46,6 @@ def down(
     if json:
         print_json({"down": ended, "trouble": troubles})
     else:
-        typer.echo(f"down: {', '.join(ended)}" if ended else "nothing was up")
+        typer.echo(f"down: {', '.join(ended)}" if ended else "no network was up")
     if troubles:
         fail("\n".join(troubles), TROUBLE)

@@ -12,9 +12,7 @@ from .common import Json
 def emodel(
     codec: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="A codec, which gives Ie and Bpl, such as G.729A.", show_default=False
-        ),
+        typer.Option(metavar="NAME", help="A codec, such as G.729A. Sets Ie and Bpl.", show_default=False),
     ] = None,
     values: Annotated[
         list[str] | None,
@@ -29,8 +27,8 @@ def emodel(
 ) -> None:
     """Rate a telephone call by the E-model (ITU-T G.107).
 
-    Without options it rates the call with all default values, R = 93.2. T, Ta and Tr are three delays: set Ta and
-    T to the delay in one direction and Tr to twice that for a call whose echo is not cancelled on the way.
+    Without options, rates a call with all default values (R = 93.2). For a call without echo cancellation,
+    set the delays T and Ta to the one-way delay, and Tr to twice the one-way delay.
     """
     from bentpipe.errors import InputError
     from bentpipe.voice import emodel as model

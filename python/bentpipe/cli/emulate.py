@@ -30,22 +30,24 @@ def emulate(
     replication: Annotated[
         int,
         typer.Option(
-            min=0, metavar="NUMBER", help="Number of the replication; each draws other random numbers."
+            min=0,
+            metavar="NUMBER",
+            help="Number of the replication. Each replication has its own random numbers.",
         ),
     ] = 0,
     clock: Annotated[
         Clock,
         typer.Option(
-            help="real: real time on this machine. kernel: virtual time in a separate Linux kernel, which "
-            "`bentpipe kernel build` makes."
+            help="real: real time on this machine. kernel: virtual time in a separate Linux kernel, built "
+            "by `bentpipe kernel build`."
         ),
     ] = Clock.real,
     kernel: Annotated[
         str | None,
         typer.Option(
             metavar="VERSION",
-            help="The kernel's version with --clock kernel, such as 6.12, if there are several.",
-            show_default="the one of `bentpipe kernel use`, or the newest build",
+            help="Version of the kernel for --clock kernel, such as 6.12, if several kernels exist.",
+            show_default="the kernel of `bentpipe kernel use`, or the newest build",
         ),
     ] = None,
     allow_commands: Annotated[
@@ -57,7 +59,7 @@ def emulate(
 ) -> None:
     """Run a scenario with real TCP stacks and applications.
 
-    In real time on this machine, or in virtual time in a separate Linux kernel (--clock kernel).
+    Runs in real time on this machine, or in virtual time in a separate Linux kernel (--clock kernel).
     """
     from bentpipe import _native
     from bentpipe.emulation import emulate as emulate_one

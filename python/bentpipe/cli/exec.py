@@ -28,7 +28,7 @@ def exec_(
 ) -> None:
     """Run a command in a host of a network that is up.
 
-    The command replaces this process: it has the same terminal, files, user and signals.
+    The command replaces this process, so it keeps your terminal, files, user and signals.
     """
     from bentpipe import _native
     from bentpipe.live import program, state
@@ -40,12 +40,12 @@ def exec_(
     *run, host = where
     if not run and any(record.id == host for record in state.records()):
         raise InputError(
-            f"{host} is a network: name the host, too, as in `bentpipe exec {host} HOST -- true`"
+            f"{host} is a network: also name the host, as in `bentpipe exec {host} HOST -- true`"
         )
     record = state.find(run[0] if run else None)
     if not record.alive:
         raise InputError(
-            f"the process of {record.id} was killed: `bentpipe down {record.id}` removes what it has left"
+            f"the process of {record.id} was killed: run `bentpipe down {record.id}` to remove its remains"
         )
     if host not in record.hosts:
         raise unknown("host", host, record.hosts, record.id)

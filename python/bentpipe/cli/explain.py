@@ -24,7 +24,7 @@ def explain(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="A moment of the run, such as 12.3s. If unset, all packets.",
+            help="A time of the run, such as 12.3s. If unset, summarises all packets.",
             show_default=False,
         ),
     ] = None,
@@ -42,9 +42,9 @@ def explain(
 ) -> None:
     """Show why packets waited at a terminal, as text and as a figure.
 
-    With --at, lists the packets that waited at that moment: when each arrived, was requested, was granted and left,
-    and what it waited for. Without --at, shows the mean and the 95th percentile of each part of the wait over all
-    packets of the terminal. The parts add up exactly.
+    With --at, lists the packets that waited at that time, with the times of their arrival, request, grant and
+    departure, and the parts of their wait. Without --at, shows the mean and the 95th percentile of each part
+    of the wait over all packets of the terminal. The parts add up to the whole wait.
     """
     from bentpipe import plots
     from bentpipe.quantities import base_value
@@ -79,7 +79,7 @@ def explain(
             print_json({"terminal": name, "packets": frame.height, "parts": rows, "figure": file})
             return
         print_table(
-            ["waited for", "which is", "mean\nms", "95 %\nms", "share\n%"],
+            ["waited for", "meaning", "mean\nms", "p95\nms", "share\n%"],
             [
                 [PARTS[part], ABOUT[part], f"{1e3 * mean:.1f}", f"{1e3 * p95:.1f}", f"{100 * share:.1f}"]
                 for part, (mean, p95, share) in parts.items()
@@ -101,7 +101,7 @@ def explain(
                     typer.echo(f"  {waited / 1e6:14.3f} ms {PARTS[part]}: {ABOUT[part]}")
             typer.echo()
         if len(packets) > _SHOWN:
-            typer.echo(f"and {len(packets) - _SHOWN} more packets waited then; --json lists all of them")
+            typer.echo(f"and {len(packets) - _SHOWN} more packets; --json lists all of them")
     typer.echo(f"figure   {file}")
 
 

@@ -14,19 +14,23 @@ def export(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="The file to write; its name ends in .csv, .parquet, .xlsx, .json, .md or .tex.",
+            help="The file to write. Its ending selects the format: .csv, .parquet, .xlsx, .json, .md or "
+            ".tex.",
             show_default=False,
         ),
     ],
     rows: Annotated[
         str,
-        typer.Option(metavar="TABLE", help="The table: flows, or a report or trace, such as link or tcp."),
+        typer.Option(
+            metavar="TABLE",
+            help="The table to export: flows, or another result table or a trace, such as link or tcp.",
+        ),
     ] = "flows",
 ) -> None:
     """Export a table of a run for other programs or papers.
 
-    The file is CSV, Parquet, a spreadsheet, JSON, or a table of Markdown or LaTeX. Values are in base units: seconds,
-    bytes and bit/s.
+    The file is CSV, Parquet, a spreadsheet, JSON, or a table in Markdown or LaTeX. Values are in base units:
+    seconds, bytes and bit/s.
     """
     from bentpipe.cli.output import of_format
     from bentpipe.results.export import ENDINGS, table_of_run, write

@@ -26,8 +26,9 @@ def fit(
         Path,
         typer.Argument(
             metavar="TRACE",
-            help="A CSV or Parquet file with a column lost, 0 or 1 for each frame; with a column frames, "
-            "each row stands for so many frames in a row. Or the folder of a measured run.",
+            help="A CSV or Parquet file with a column lost, 0 or 1 for each frame. With a second column "
+            "frames, a row stands for that number of consecutive frames. Or the folder of a measured "
+            "run.",
             show_default=False,
         ),
     ],
@@ -35,7 +36,7 @@ def fit(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The process that is written: bernoulli, bistable, gilbert-elliott, markov-3 or markov-4.",
+            help="The process to write: bernoulli, bistable, gilbert-elliott, markov-3 or markov-4.",
             show_default="lowest BIC",
         ),
     ] = None,
@@ -43,8 +44,8 @@ def fit(
         str,
         typer.Option(
             metavar="NAME",
-            help="What a measured run becomes: replay, fitted (models with residuals) or profile (redrawn from "
-            "its statistics).",
+            help="Type of scenario for a measured run: replay, fitted (models with residuals) or profile "
+            "(redrawn from its statistics).",
         ),
     ] = "replay",
     seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of a profile.")] = 1,
@@ -52,22 +53,23 @@ def fit(
         list[Path] | None,
         typer.Option(
             metavar="RUN",
-            help="A measurement of other loads on the same path, which the fitted models predict; further ones of "
-            "the same plan show how far the path repeats itself.",
+            help="A measurement of other loads on the same path, to compare with the prediction of the "
+            "fitted models. Repeat it with further measurements of the same plan to show the variation "
+            "of the path.",
             show_default=False,
         ),
     ] = None,
     emulate: Annotated[
         bool,
-        typer.Option("--emulate", help="Predict by emulation as well, which takes as long as the loads."),
+        typer.Option("--emulate", help="Also predict by emulation. This takes the duration of the loads."),
     ] = False,
     out: Out = None,
     figure: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw bursts, gaps, autocorrelation and goodness of fit as PNG, SVG or PDF; of a measured run "
-            "the residuals of fitted models, or the satellites of --elements.",
+            help="Draw bursts, gaps, autocorrelation and goodness of fit as PNG, SVG or PDF. For a measured "
+            "run, draw the residuals of fitted models, or the satellites of --elements.",
             show_default=False,
         ),
     ] = None,
@@ -80,13 +82,14 @@ def fit(
 ) -> None:
     """Fit error processes to lost frames, or a scenario to a path.
 
-    Shows the loss, the bursts and the gaps of the trace and each process fitted to it by maximum likelihood, and writes
-    the best as error = { ... } for a scenario. With --json each process has its keys as a scenario takes them.
+    Fits each process to the trace by maximum likelihood, and compares the loss, the bursts and the gaps of
+    the trace and of the processes. Writes the best process as error = { ... } for a scenario. With --json,
+    prints the keys of each process as in a scenario.
 
-    Of a run that `bentpipe measure` made, writes a scenario to --out: what it saw replayed, models fitted to it, or
-    its statistics. A series of rate, delay and loss, or a trace of mahimahi or LeoReplayer (bw_1.txt, with delay_1.txt
-    beside it), becomes a scenario that replays it.
-    With --elements it tells instead which satellites may have served each slot of the run.
+    For a run of `bentpipe measure`, writes a scenario to --out: a replay of the measured path, models fitted
+    to the path, or a path drawn from its statistics. For a series of rate, delay and loss, or a trace of
+    mahimahi or LeoReplayer (bw_1.txt, with delay_1.txt in the same folder), writes a scenario that replays
+    the series. With --elements, lists the satellites that may have served each slot of a measured run.
     """
     from bentpipe import frames, plots
     from bentpipe.errors import InputError, unknown
@@ -101,7 +104,10 @@ def fit(
         return
     if trace.is_dir():
         if process is not None:
-            raise InputError("--process is of a trace of frames; a measured run chooses by the lowest BIC")
+            raise InputError(
+                "--process is only for a trace of frames; for a measured run, leave it out "
+                "(the process with the lowest BIC is chosen)"
+            )
         made = _measured(trace, model, seed, out, figure, predict or [], emulate)
         if json:
             print_json(made)
@@ -171,7 +177,7 @@ def _served(
     if out is not None:
         raise InputError("--elements adds a table to the run and writes no scenario: leave out --out")
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder; allowed with --elements: the folder of a measured run")
+        raise InputError(f"{folder} is not a folder; allowed with --elements: the folder of a measured run")
     if figure is not None:
         of_format(figure, FIGURES)
     run = open_run(folder)
@@ -215,14 +221,16 @@ def _measured(
     if run.clock != "measured":
         raise InputError(f"{folder} was not measured; allowed: a run folder of `bentpipe measure`")
     if out is None:
-        raise InputError("a measured run becomes a scenario: give its file by --out FILE.toml")
+        raise InputError(
+            "a measured run is fitted as a scenario: name the file to write with --out FILE.toml"
+        )
     of_format(out, (".toml",))
     if figure is not None:
         of_format(figure, FIGURES)
         if model != "fitted":
-            raise InputError("--figure shows the residuals of --model fitted")
+            raise InputError("--figure draws the residuals of fitted models: add --model fitted")
     if predict and model != "fitted":
-        raise InputError("--predict is by the models of --model fitted")
+        raise InputError("--predict uses fitted models: add --model fitted")
     others = [open_run(other) for other in predict]
     if model != "fitted":
         files = replay(run, out, as_profile=model == "profile", seed=seed)
@@ -250,7 +258,7 @@ def _predicted(run: Run, other: Run, again: list[Run], emulate: bool, work: Path
     for how in ("simulation", "emulation")[: 2 if emulate else 1]:
         seen = predicting.predicted(document, work / how, emulate=how == "emulation")
         errors = predicting.errors(other, seen, again)
-        lines += ["", f"Loads of {other.path.name}, which were not used in the fit, by {how}:"]
+        lines += ["", f"Loads of {other.path.name} (not used in the fit), predicted by {how}:"]
         lines += [f"  {one.text()}" for one in errors] + predicting.verdict(errors)
     return lines
 

@@ -25,8 +25,9 @@ HostName = Annotated[
     typer.Option(
         "--host",
         metavar="NAME",
-        help="The host in which it runs. If unset, the source of the first flow, or else the first station of a Wi-Fi "
-        "network, the end `to` of the first link, the first terminal or a site with few antennas.",
+        help="The host in which to run. If unset, the source of the first flow; without flows, the first "
+        "station of a Wi-Fi network, the end `to` of the first link, the first terminal, or a site "
+        "with few antennas.",
         show_default=False,
     ),
 ]
@@ -34,8 +35,8 @@ Internet = Annotated[
     bool | None,
     typer.Option(
         "--internet/--no-internet",
-        help="Connect the far end of the network to this machine's own network. This is the default in a host of "
-        "another network, so that networks nest.",
+        help="Connect the far end of the network to this machine's own network. Default inside a host of "
+        "another network, so that networks can be nested.",
         show_default=False,
     ),
 ]
@@ -73,7 +74,7 @@ def run_inside(
     program.check(command)
     if report is not None and (report.is_dir() or not report.absolute().parent.is_dir()):
         raise InputError(
-            f"--report {report}: no file can be written there; allowed: a file in a folder that exists"
+            f"--report {report}: the file cannot be written; allowed: a file in an existing folder"
         )
     wanted = target(scenario, overrides, host, mtu)
     outside = in_host() if internet is None else internet

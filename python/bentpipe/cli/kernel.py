@@ -30,7 +30,7 @@ def build(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Another source: a package linux-source-*.deb or an archive linux-*.tar.*.",
+            help="Another source of the kernel: a package linux-source-*.deb or an archive linux-*.tar.*.",
             show_default="the distribution's newest",
         ),
     ] = None,
@@ -38,8 +38,8 @@ def build(
 ) -> None:
     """Build the kernel from the distribution's source package.
 
-    Uses the installed source package, or fetches it with apt-get. Missing build tools are installed if you are root.
-    This takes a few minutes; an interrupted build resumes where it stopped.
+    Uses the installed source package, or downloads it with apt-get. As root, also installs missing build
+    tools. The build takes a few minutes. Repeat the command to resume an interrupted build.
     """
     from bentpipe.guest.build import Stopped
     from bentpipe.guest.build import build as build_one
@@ -52,7 +52,7 @@ def build(
         try:
             kernel = build_one(bar.describe, jobs, source)
         except Stopped:
-            typer.echo("interrupted: `bentpipe kernel build` resumes from here", err=True)
+            typer.echo("interrupted; run `bentpipe kernel build` again to resume", err=True)
             raise typer.Exit(stop.exit_code) from None
     if json:
         print_json(kernel.as_dict())
@@ -62,7 +62,7 @@ def build(
 
 
 def status(json: Json = False) -> None:
-    """List the kernels and whether one fits this machine. The exit code is 1 if none does."""
+    """List the kernels, and check that one fits this machine. The exit code is 1 if none fits."""
     from bentpipe.guest import kernels
     from bentpipe.guest.store import HOW, fitting, place
 
@@ -97,7 +97,7 @@ def use(
     ],
     json: Json = False,
 ) -> None:
-    """Choose one of several kernels for all runs to come."""
+    """Choose one of several kernels for all future runs."""
     from bentpipe.guest.store import use as choose
 
     from .output import print_json

@@ -18,7 +18,8 @@ def listen(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="A recording of what is spoken, such as a WAV file. Repeat it for the parties of a conference.",
+            help="A recording of the caller's speech, such as a WAV file. Repeat it for the parties of a "
+            "conference.",
             show_default=False,
         ),
     ] = None,
@@ -26,7 +27,8 @@ def listen(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The flow: what its callee heard; NAME.reverse: its caller; NAME/2: of its second call.",
+            help="The call: NAME is the speech that the callee of flow NAME heard, NAME.reverse the speech "
+            "that the caller heard, NAME/2 the second call of the flow.",
             show_default=False,
         ),
     ] = None,
@@ -36,7 +38,7 @@ def listen(
             "--out",
             "-o",
             metavar="FILE",
-            help="The WAV file; heard-NAME.wav in the run by default.",
+            help="The WAV file to write. If unset, heard-NAME.wav in the run.",
             show_default=False,
         ),
     ] = None,
@@ -44,18 +46,19 @@ def listen(
         bool, typer.Option("--score", help="Print a table of scores by the E-model, PESQ and ViSQOL.")
     ] = False,
     activity: Annotated[
-        bool, typer.Option("--activity", help="Print the talk spurts of the recording, and nothing else.")
+        bool, typer.Option("--activity", help="Print only the talk spurts of the recording.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write what the callee heard of a call as a WAV file.
+    """Write the speech that the callee of a call heard as a WAV file.
 
-    That is real speech through the call's codec, with the run's losses and late packets. The recording is repeated if
-    the call is longer. In a conference the callee is the bridge, and NAME.reverse is what a party heard: the mix of all
-    others. With --score, PESQ and ViSQOL rate each run's file beside the E-model, whose first score counts
-    the delay as a conversation does, and whose second does not. A call of more than 12 s is rated in equal pieces of
-    12 s at most; shown are the mean and, below it, the least. ViSQOL takes about as long as the call. Codecs and scores
-    need the extra `voice`: pip install 'bentpipe[voice]'.
+    Passes real speech through the codec of the call, with the losses and late packets of the run. If the call
+    is longer than the recording, the recording is repeated. In a conference, the callee is the bridge, and
+    NAME.reverse is the mix of all other parties that a party heard. With --score, PESQ, ViSQOL and the
+    E-model rate each run. The E-model gives two scores: one with the effect of delay on a conversation, and
+    one without. A call of more than 12 s is rated in equal pieces of at most 12 s; the table shows the mean
+    and, below it, the lowest score. ViSQOL takes about as long as the call. Codecs and scores need the extra
+    `voice`: pip install 'bentpipe[voice]'.
     """
     from dataclasses import asdict
 
@@ -68,7 +71,7 @@ def listen(
     from .stopping import Stop
 
     if not speech:
-        raise InputError("nothing is spoken: give a recording with --speech FILE.wav")
+        raise InputError("no speech given: add a recording with --speech FILE.wav")
     spoken = [ear.read_speech(file) for file in speech]
     for file, samples in zip(speech, spoken, strict=True):
         if len(samples) < ear.LEAST_SPEECH:
@@ -85,9 +88,11 @@ def listen(
         typer.echo(f'talker = {{ kind = "recorded", caller = [{pairs}], length = "{length:g} s" }}')
         return
     if not runs:
-        raise InputError("no run: name the folder of a run with a voice flow")
+        raise InputError("no run given: name the folder of a run with a voice flow")
     if out is not None and len(runs) > 1:
-        raise InputError("--out is for one run; without it each run gets a file of its own")
+        raise InputError(
+            "--out is only for one run; for several runs, leave it out (each run gets its own file)"
+        )
     rows: list[ear.Scores] = []
     written: list[Path] = []
     for folder in runs:
@@ -118,8 +123,8 @@ def listen(
             )
             for folder, row in zip(runs, rows, strict=True)
         ]
-        heads = ("Run", "Call", "Codec", "Loss\n%", "E-model", "E-model\nno delay", "PESQ", "ViSQOL")
-        print_table(heads, table, text_columns=3, title="Scores of what was heard")
+        heads = ("Run", "Call", "Codec", "Loss\n%", "E-model", "E-model\nwithout delay", "PESQ", "ViSQOL")
+        print_table(heads, table, text_columns=3, title="Scores of the heard speech")
 
 
 def _score(mean: float | None, least: float | None, pieces: int) -> str:

@@ -35,10 +35,11 @@ def measure(
         str,
         typer.Option(
             metavar="LENGTH",
-            help="Least way of a signal to the host, which bounds the one-way delay; 71572 km by GEO.",
+            help="Shortest possible path of a signal to the host, as a lower bound of the one-way delay; "
+            "71572 km over GEO.",
         ),
     ] = "0 km",
-    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Draws the times of the probes.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of the times of the probes.")] = 1,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -52,12 +53,13 @@ def measure(
     slots: Slots = None,
     json: Json = False,
 ) -> None:
-    """Measure the path to a host that reflects probes.
+    """Measure the path to a host that runs a reflector.
 
-    The host runs `bentpipe reflect` or another reflector of STAMP (RFC 8762).
+    The reflector is `bentpipe reflect` or another reflector of STAMP (RFC 8762).
 
-    Writes a run folder as the other instruments do. One-way delays are intervals: two clocks cannot tell how a
-    round-trip time divides. Ctrl-C ends the measurement and keeps what was measured; the same command continues it.
+    Writes a run folder, like the other instruments. One-way delays are given as intervals, because the clocks
+    of two hosts cannot divide a round-trip time exactly. Ctrl-C interrupts the measurement and keeps its
+    results; repeat the command to continue.
     """
     from bentpipe import measure as instrument
     from bentpipe.errors import InputError
@@ -87,7 +89,7 @@ def measure(
     if before is None:
         folder.free(place)
     else:
-        typer.echo(f"continues the interrupted measurement in {place}", err=True)
+        typer.echo(f"resuming the interrupted measurement in {place}", err=True)
     with stoppable() as stop, _unused(place):
         with Bar(f"measuring {host}", stop) as bar:
             if before is None:
@@ -120,7 +122,8 @@ def measure(
                 candidates.show(*served)
             elif sky is not None:
                 print_note(
-                    "no step of 1 ms was seen in the path's length; --slots of `bentpipe fit` tells satellites"
+                    "no step of 1 ms was found in the delay of the path; find satellites with --slots of "
+                    "`bentpipe fit`"
                 )
             typer.echo(f"results  {place}")
         if not seen.replied.any():
@@ -128,7 +131,7 @@ def measure(
             typer.echo(f"bentpipe: none of {len(seen.sent)} probes had a reply: {why}", err=True)
             raise typer.Exit(TROUBLE)
         if stop.wanted:
-            typer.echo("the same command continues the measurement", err=True)
+            typer.echo("interrupted; repeat the command to continue the measurement", err=True)
             raise typer.Exit(stop.exit_code)
 
 
@@ -146,11 +149,8 @@ def _unused(place: Path) -> Iterator[None]:
 def _silent(secret: bytes | None, port: int) -> str:
     """Returns why no probe may have had a reply, since a handshake has found the reflector or there is none."""
     if secret is not None:
-        return f"something on the path drops them or the replies, although the handshake at port {port} has passed"
-    return (
-        f"no reflector runs at port {port}, it cannot be reached, or it wants a key (--key), without which it answers "
-        "nobody"
-    )
+        return f"the handshake at port {port} succeeded, but the path drops the probes or the replies"
+    return f"no reflector runs at port {port}, the reflector cannot be reached, or it requires a key (--key)"
 
 
 def _document(run: Run) -> dict[str, object]:
@@ -183,7 +183,7 @@ def _print(said: Summary, run: Run) -> None:
         for one in said.directions
     ]
     columns = ("direction", "least delay\nms", "p50\nms", "p95\nms", "p99\nms", "lost", "loss\n%")
-    title = "Each direction at rest: delay, what varies above its least value, loss"
+    title = "Each direction at rest: minimum delay, variation above the minimum, loss"
     if rows:
         print_table(columns, rows, text_columns=2, title=title)
     known = said.rtt[np.isfinite(said.rtt)]
@@ -198,12 +198,12 @@ def _print(said: Summary, run: Run) -> None:
             "load",
             "goodput",
             "lost",
-            "delay above\nleast, p95",
+            "delay above\nminimum, p95",
             "RTT of\nprobes, p95",
-            "of ICMP,\np95",
+            "RTT of\nICMP, p95",
         )
         rows = [_load_row(one) for one in said.loads]
-        print_table(load_columns, rows, title="Loads; delay is that of the load's own datagrams")
+        print_table(load_columns, rows, title="Loads, with the delay of their own datagrams")
     for row in run.flows.to_dicts():
         if (text_of := _user(row)) is not None:
             print_note(text_of)
@@ -222,7 +222,7 @@ def _print(said: Summary, run: Run) -> None:
     for tried in said.ways:
         print_note(transport_results.text(tried))
     for reason in said.proxy:
-        print_note(f"a proxy stands between the hosts: {reason}")
+        print_note(f"a proxy terminates connections between the hosts: {reason}")
     if said.slots is not None:
         print_note(_slots(said.slots))
     for scheduler in said.access:
@@ -267,8 +267,8 @@ def _slots(one: Staircase) -> str:
     kind = "no grid" if one.period is None else f"slots of {one.period:.3f} s"
     odd = ", ".join(f"{at:.2f} s" for at in one.odd)
     return (
-        f"the path's length changed {_times(len(one.steps))}, in {kind}: round-trip times of {min(delays):.2f} to "
-        f"{max(delays):.2f} ms" + (f"; not at a border of a slot: {odd}" if odd else "")
+        f"the delay of the path changed {_times(len(one.steps))}, in {kind}: round-trip times of "
+        f"{min(delays):.2f} to {max(delays):.2f} ms" + (f"; not at a slot boundary: {odd}" if odd else "")
     )
 
 
@@ -285,7 +285,7 @@ def _scheduler(one: Access) -> str:
     if one.wait is not None:
         said.append(f"requested capacity after {1e3 * one.wait[0]:.0f} to {1e3 * one.wait[2]:.0f} ms")
     if one.response is not None:
-        said.append(f"which are {one.response} superframes")
+        said.append(f"({one.response} superframes)")
     if one.cra:
         said.append(f"constant rate {rate_text(one.cra)}")
     return ", ".join(said)

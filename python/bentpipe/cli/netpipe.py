@@ -22,16 +22,16 @@ def netpipe(
             "--out",
             "-o",
             metavar="FILE",
-            help="Write np.out there instead of printing it.",
+            help="Write np.out to this file instead of printing it.",
             show_default=False,
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print what NetPIPE measured in a run, as in its file np.out.
+    """Print the results of NetPIPE in a run, as in its file np.out.
 
-    Bytes of the block, throughput in units of 2^20 bit/s, and seconds; with --json also throughput in bit/s. The exit
-    code is 1 if the run ended before NetPIPE did.
+    Each line has the size of the block in bytes, the throughput in units of 2^20 bit/s, and the time in
+    seconds. --json adds the throughput in bit/s. The exit code is 1 if the run ended before NetPIPE did.
     """
     from bentpipe.results.netpipe import MEGABIT, blocks, np_out, pending
     from bentpipe.results.runs import open_run
@@ -52,5 +52,7 @@ def netpipe(
         out.write_text(text, encoding="utf-8")
         typer.echo(f"written  {out}")
     if cut := pending(opened, flow):
-        typer.echo(f"the run ended during the trials of the block of {cut} bytes", err=True)
+        typer.echo(
+            f"the run ended before NetPIPE finished: during the trials of the block of {cut} bytes", err=True
+        )
         raise typer.Exit(TROUBLE)

@@ -21,7 +21,7 @@ def new(
         str | None,
         typer.Argument(
             metavar="PRESET",
-            help="The preset to start from, or an unambiguous beginning of its name. If unset, lists the presets.",
+            help="The preset, or an unambiguous beginning of its name. If unset, lists the presets.",
             autocompletion=completion.presets,
             show_default=False,
         ),
@@ -74,7 +74,8 @@ def new(
         # In a script, its messages go into a log, too.
         if out is None and _redirected() and sys.stderr.isatty():
             typer.echo(
-                "note     standard output is empty: --out - would have written the scenario to it", err=True
+                "note     standard output is empty; use --out - to write the scenario to standard output",
+                err=True,
             )
 
 

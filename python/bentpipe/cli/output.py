@@ -94,7 +94,7 @@ def of_format(path: Path, endings: Sequence[str]) -> str:
     ending = path.suffix.lower() or endings[0]
     if ending not in endings:
         raise InputError(
-            f"{path}: the ending {path.suffix} is not one that can be written; allowed: {', '.join(endings)}"
+            f"{path}: cannot write a file with the ending {path.suffix}; allowed: {', '.join(endings)}"
         )
     return ending
 
@@ -103,6 +103,6 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file, and report it on stderr, where it does not disturb a pipe. Raises
     :class:`bentpipe.InputError` if its folder does not exist."""
     if not path.parent.exists():
-        raise InputError(f"{path}: there is no folder {path.parent}; allowed: a file in a folder that exists")
+        raise InputError(f"{path}: there is no folder {path.parent}; allowed: a file in an existing folder")
     path.write_text(text, encoding="utf-8")
     typer.echo(f"written  {path}", err=True)

@@ -13,11 +13,13 @@ def pabx(
     address: Annotated[
         str,
         typer.Option(
-            metavar="ADDRESS", help="IPv4 address or name at which it listens, and which it tells telephones."
+            metavar="ADDRESS",
+            help="IPv4 address or name at which the exchange listens; the exchange "
+            "announces it to telephones.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(metavar="PORT", min=0, max=65535, help="UDP port of SIP; 0 for any.")
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="UDP port of SIP; 0 selects a free port.")
     ] = 5060,
     iax_port: Annotated[
         int | None,
@@ -25,7 +27,7 @@ def pabx(
             metavar="PORT",
             min=0,
             max=65535,
-            help="UDP port of IAX2, usually 4569; if unset, IAX2 is not answered.",
+            help="UDP port of IAX2, usually 4569. If unset, the exchange does not answer IAX2.",
             show_default=False,
         ),
     ] = None,
@@ -33,7 +35,7 @@ def pabx(
         str | None,
         typer.Option(
             metavar="HOST[:PORT]",
-            help="Registers as USER at this SIP registrar, which then passes on calls.",
+            help="Register as USER at this SIP registrar, which then forwards calls to the exchange.",
             show_default=False,
         ),
     ] = None,
@@ -41,22 +43,30 @@ def pabx(
         str, typer.Option(metavar="USER", help="User name of the exchange at the registrar.")
     ] = "pabx",
     lines: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1, help="Calls at a time; a further one is busy (486).")
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            min=1,
+            help="Maximum number of simultaneous calls. A further call is answered with busy (486).",
+        ),
     ] = 30,
     seconds: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", help="Ends after this time; if unset, when interrupted.", show_default=False
+            metavar="SECONDS",
+            help="Time after which the exchange ends. If unset, it runs until Ctrl-C.",
+            show_default=False,
         ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Answer the calls of real SIP and IAX2 telephones.
 
-    Speaks SIP over UDP with G.711 in RTP, and with --iax-port IAX2 as well. A number is a conference: everybody
-    who calls it hears all others, mixed. The number echo sends back what it hears. A telephone that has
-    registered, without a password, can be called by its user name. Each call is printed when it begins and ends,
-    with the packets sent, received and lost (IAX2 has no numbers to tell which were lost).
+    Supports SIP over UDP with G.711 in RTP, and with --iax-port also IAX2. Each number is a conference: every
+    caller hears the mix of all others. The number echo returns the caller's own speech. A telephone can
+    register without a password and is then called by its user name. Prints each call at its start and at its
+    end, with the number of packets sent, received and lost. (Packets of IAX2 have no sequence numbers, so
+    lost packets cannot be counted.)
     """
     import json as text
     import time

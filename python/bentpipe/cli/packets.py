@@ -60,7 +60,7 @@ def print_packets(both: PacketComparison, names: tuple[str, str], flow: str | No
     print_table(heads, rows, text_columns=2)
     if len(shown) < len(connections):
         print_note(
-            f"{len(differing)} of {len(connections)} connections differ; listed are the first {len(shown)}"
+            f"{len(differing)} of {len(connections)} connections differ; the first {len(shown)} are listed"
         )
     firsts = dict[str, Connection]()
     for one in differing:
@@ -79,7 +79,7 @@ def _print_difference(one: Connection, names: tuple[str, str], tolerance_s: floa
         typer.echo(line)
     if one.name.protocol == "TCP":
         totals = zip(_KINDS, *(asdict(side).values() for side in (one.until, one.a, one.b)), strict=True)
-        print_table(["number of", "until then", *names], [list(map(str, row)) for row in totals])
+        print_table(["number of", "before\ndifference", *names], [list(map(str, row)) for row in totals])
     else:
         typer.echo()
 
@@ -97,7 +97,7 @@ def _sentence(one: Connection, names: tuple[str, str], tolerance_s: float) -> st
         case ["only in A"] | ["only in B"]:
             what = f"packet {place} is in {names[one.differs == ['only in B']]} only"
         case ["order"]:
-            what = f"packets {place} and {place + 1} are in another order"
+            what = f"packets {place} and {place + 1} are in a different order"
         case words:
             told = [_WORDS.get(word, word) for word in words if word != "time" or one.in_time == one.agree]
             what = f"packet {place} differs in {', '.join(told[:-1])}{' and ' * (len(told) > 1)}{told[-1]}"

@@ -21,7 +21,8 @@ def pep(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Split only connections that arrive on this interface. Repeatable. If unset, all.",
+            help="Split only connections that arrive on this interface. Repeatable. If unset, all "
+            "connections.",
             show_default=False,
         ),
     ] = None,
@@ -42,15 +43,15 @@ def pep(
     accept: Annotated[
         Accept,
         typer.Option(
-            help="late: complete the client's handshake after the server's, so that the client sees a refusal. "
-            "early: complete it at once."
+            help="late: complete the client's handshake after the server's handshake, so that the client "
+            "sees a refusal. early: complete the client's handshake immediately."
         ),
     ] = Accept.LATE,
     client_congestion: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Congestion control towards clients: one of the kernel's or of bentpipe's.",
+            help="Congestion control towards clients: of the kernel or of bentpipe.",
             show_default=False,
         ),
     ] = None,
@@ -65,7 +66,7 @@ def pep(
             min=1,
             max=1_000_000,
             metavar="NUMBER",
-            help="Most connections to split at once; further ones bypass the proxy.",
+            help="Maximum number of connections to split at once. Further connections bypass the proxy.",
         ),
     ] = 20_000,
     workers: Annotated[
@@ -84,7 +85,8 @@ def pep(
             min=4096,
             max=1 << 30,
             metavar="BYTES",
-            help="Size of each socket's send and receive buffers. If unset, the kernel adapts them to the path.",
+            help="Size of the send buffer and the receive buffer of each socket. If unset, the kernel "
+            "adapts both to the path.",
             show_default=False,
         ),
     ] = None,
@@ -94,7 +96,7 @@ def pep(
             min=0,
             max=1 << 31,
             metavar="SECONDS",
-            help="Reset a connection that was silent for this long; 0 means never.",
+            help="Reset a connection that is silent for this time; 0 means never.",
         ),
     ] = 7440,
     keepalive: Annotated[
@@ -103,11 +105,14 @@ def pep(
             min=0,
             max=32_767,
             metavar="SECONDS",
-            help="Probe an end that was silent for this long, five times; 0 means never.",
+            help="Probe an end that is silent for this time, up to five times; 0 means never.",
         ),
     ] = 300,
     connect_timeout: Annotated[
-        int, typer.Option(min=1, max=600, metavar="SECONDS", help="Time within which a server must accept.")
+        int,
+        typer.Option(
+            min=1, max=600, metavar="SECONDS", help="Time within which a server must accept a connection."
+        ),
     ] = 60,
     drain_timeout: Annotated[
         int,
@@ -124,7 +129,7 @@ def pep(
         ),
     ] = None,
     user: Annotated[
-        str, typer.Option(metavar="NAME", help="The user as whom the proxy runs once it is set up.")
+        str, typer.Option(metavar="NAME", help="The user under whom the proxy runs after its set-up as root.")
     ] = "nobody",
     mark: Annotated[
         str, typer.Option(metavar="BIT", help="The bit of packet marks that the proxy uses.")
@@ -140,23 +145,23 @@ def pep(
     ] = 1049,
     group: Annotated[
         int,
-        typer.Option(min=0, max=65_279, metavar="NUMBER", help="First of the proxy's nfnetlink_log groups."),
+        typer.Option(min=0, max=65_279, metavar="NUMBER", help="First nfnetlink_log group of the proxy."),
     ] = 4900,
     log_connections: Annotated[bool, typer.Option("--log-connections", help="Log every connection.")] = False,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Only remove what a killed proxy has left on this machine.")
+        bool, typer.Option("--remove", help="Only remove the remains of a killed proxy on this machine.")
     ] = False,
 ) -> None:
-    """Split TCP connections through this machine transparently.
+    """Split the TCP connections through this machine transparently.
 
-    Needs root. Runs until SIGTERM or Ctrl-C: then new connections bypass the proxy, existing ones have time to end,
-    and the proxy's rules are removed. Writes its log to standard error, one JSON object per line.
+    Needs root. Runs until SIGTERM or Ctrl-C. Then new connections bypass the proxy, existing connections have
+    time to end, and the proxy removes its rules. Writes its log to standard error, one JSON object per line.
     """
     from bentpipe import _native
     from bentpipe.errors import InputError
 
     if remove:
-        typer.echo("removed" if _native.remove_pep() else "nothing was left")
+        typer.echo("removed" if _native.remove_pep() else "there are no remains of a proxy")
         return
     try:
         bit = int(mark, 0)

@@ -15,7 +15,7 @@ def phone(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="Whom to call: sip:NUMBER@HOST[:PORT] or iax2:NUMBER@HOST[:PORT].",
+            help="The number to call: sip:NUMBER@HOST[:PORT] or iax2:NUMBER@HOST[:PORT].",
             show_default=False,
         ),
     ],
@@ -23,28 +23,33 @@ def phone(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A WAV file of 16 bits and 8000 Hz that is said again and again; silence by default.",
+            help="A WAV file of 16 bits and 8000 Hz to speak, repeated until the end of the call. If unset, "
+            "silence.",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="WAV file of what is heard.", show_default=False),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="WAV file for the received speech.", show_default=False
+        ),
     ] = None,
     address: Annotated[
         str,
-        typer.Option(metavar="ADDRESS", help="Own IPv4 address or name, at which speech is expected."),
+        typer.Option(
+            metavar="ADDRESS", help="IPv4 address or name of the telephone, at which it receives speech."
+        ),
     ] = "127.0.0.1",
-    user: Annotated[str, typer.Option(metavar="NAME", help="Own user name.")] = "phone",
+    user: Annotated[str, typer.Option(metavar="NAME", help="User name of the telephone.")] = "phone",
     seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="Length of the call from its answer.")
+        float, typer.Option(metavar="SECONDS", min=0, help="Duration of the call after the answer.")
     ] = 10.0,
     json: Json = False,
 ) -> None:
-    """Call a number as a real telephone does.
+    """Call a number like a real telephone.
 
-    Speaks SIP over UDP or IAX2, with G.711. Silence of the recording is not sent. Ends with exit code 1 if the call was
-    not answered.
+    Uses SIP over UDP, or IAX2, with G.711. Silence in the recording is not sent. The exit code is 1 if the
+    call was not answered.
     """
     import signal
     import wave

@@ -37,7 +37,9 @@ def processed(param: Any, ctx: typer.Context, value: Any) -> Any:
     texts = value if isinstance(value, list | tuple) else [value]
     types = _types(param.type_descriptor.annotation)
     if Path in types and "" in texts:
-        raise typer.BadParameter("it is empty; allowed: the name of a file or folder", ctx=ctx, param=param)
+        raise typer.BadParameter(
+            "the value is empty; allowed: the name of a file or folder", ctx=ctx, param=param
+        )
     param._runtime_param = _conversion(types, value)
     try:
         return type(param).process_value(param, ctx, value)

@@ -45,7 +45,8 @@ def plot(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"The figure: {', '.join(_FIGURES)}. delays needs a run of `bentpipe measure`. Repeatable.",
+            help=f"The figure: {', '.join(_FIGURES)}. The figure delays needs a run of `bentpipe measure`. "
+            "Repeatable.",
             show_default="overview, or throughput and rtt",
         ),
     ] = None,
@@ -63,7 +64,7 @@ def plot(
         str, typer.Option("--format", metavar="FORMAT", help="File format: png, svg or pdf.")
     ] = "png",
     by: Annotated[
-        str, typer.Option(metavar="WHAT", help="Lines of the figure cdf: one per group or one per class.")
+        str, typer.Option(metavar="WHAT", help="Lines of the figure cdf: one per group, or one per class.")
     ] = "group",
     at: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Time of the constellation's map.")
@@ -93,7 +94,9 @@ def plot(
         raise InputError("\n".join(wrong))
     alone = [name for name in chosen if name in _ALONE]
     if alone and len(opened) > 1:
-        raise InputError(f"{alone[0]} shows one run only: choose another figure with --figure, such as rtt")
+        raise InputError(
+            f"the figure {alone[0]} shows only one run: choose another figure with --figure, such as rtt"
+        )
     folder = figures_folder(out) or runs[0] / "figures"
     written: list[Path] = []
     refused = []

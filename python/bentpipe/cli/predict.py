@@ -40,7 +40,7 @@ def predict(
         print_json({"flows": [one.as_dict() for one in predictions.values()]})
         return
     if not predictions:
-        typer.echo("the scenario has no flow to predict")
+        typer.echo("the scenario has no flows, so there is nothing to predict")
     groups: dict[str, list[FlowPrediction]] = {}
     for one in predictions.values():
         groups.setdefault(one.flow if flows or one.group is None else one.group, []).append(one)

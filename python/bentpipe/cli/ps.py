@@ -55,5 +55,6 @@ def ps(json: Json = False) -> None:
     for record in records:
         if not record.alive:
             typer.echo(
-                f"the process of {record.id} was killed: `bentpipe down {record.id}` removes what it has left"
+                f"the process of {record.id} was killed: run `bentpipe down {record.id}` to remove its "
+                "remains"
             )

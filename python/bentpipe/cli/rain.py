@@ -13,13 +13,14 @@ from .common import Json, Out
 def rain(
     frequency: Annotated[
         float,
-        typer.Option("--frequency", "-f", metavar="GHZ", help="Frequency of the path.", show_default=False),
+        typer.Option("--frequency", "-f", metavar="GHZ", help="Frequency of the signal.", show_default=False),
     ],
     scenario: Annotated[
         Path | None,
         typer.Argument(
             metavar="[SCENARIO]",
-            help="A scenario whose star network has positions: its terminals and its gateway are the sites.",
+            help="A scenario with a star network with positions. Its terminals and its gateway are the "
+            "sites.",
             show_default=False,
         ),
     ] = None,
@@ -27,7 +28,7 @@ def rain(
         list[str] | None,
         typer.Option(
             metavar="NAME,LAT,LON",
-            help="A site in degrees, north and east positive. Repeatable.",
+            help="Latitude and longitude of a site in degrees, north and east positive. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -35,18 +36,23 @@ def rain(
         float | None,
         typer.Option(
             metavar="DEGREES",
-            help="Longitude of a geostationary satellite, for sites.",
+            help="Longitude of the geostationary satellite, for --site.",
             show_default=False,
         ),
     ] = None,
     elevation: Annotated[
         float | None,
         typer.Option(
-            metavar="DEGREES", help="Elevation, in place of a satellite's position.", show_default=False
+            metavar="DEGREES",
+            help="Elevation of the satellite, instead of its longitude.",
+            show_default=False,
         ),
     ] = None,
     tilt: Annotated[
-        float, typer.Option(metavar="DEGREES", help="Tilt of the polarisation; 45 is circular.")
+        float,
+        typer.Option(
+            metavar="DEGREES", help="Tilt of the polarisation; 45 stands for circular polarisation."
+        ),
     ] = 45.0,
     duration: Annotated[
         float, typer.Option(min=1, metavar="SECONDS", help="Length of the time series.")
@@ -57,8 +63,8 @@ def rain(
         str | None,
         typer.Option(
             metavar="KEY=VALUE,...",
-            help="Let a storm pass instead of an average year: peak=60 (mm/h), radius=5 (km), speed=12 (m/s), "
-            "course=90 (deg), at=600 (s). Other keys keep these values.",
+            help="Simulate a passing storm instead of an average year: peak=60 (mm/h), radius=5 (km), "
+            "speed=12 (m/s), course=90 (deg), at=600 (s). These are the defaults of the keys.",
             show_default=False,
         ),
     ] = None,
@@ -67,8 +73,8 @@ def rain(
 ) -> None:
     """Calculate rain attenuation by ITU-R.
 
-    Prints the attenuation that is exceeded for percentages of an average year. With --out, writes a time series
-    with a column per site, as .csv for a scenario's fade, or as .parquet.
+    Prints the attenuation that is exceeded during given percentages of an average year. With --out, writes a
+    time series with one column per site, as .csv or .parquet, for the key fade of a scenario.
     """
     from bentpipe.rain.command import excess, sites, write
 

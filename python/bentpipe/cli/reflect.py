@@ -15,7 +15,7 @@ Key = Annotated[
     typer.Option(
         "--key",
         metavar="FILE",
-        help="File with the key that both hosts have, at least 16 bytes.",
+        help="File with the shared key of both hosts, at least 16 bytes.",
         show_default=False,
     ),
 ]
@@ -24,21 +24,24 @@ Key = Annotated[
 def reflect(
     key: Key = None,
     open_: Annotated[
-        bool, typer.Option("--open", help="Answer everybody without a key, as other reflectors do.")
+        bool, typer.Option("--open", help="Answer every sender without a key, like other reflectors.")
     ] = False,
     port: Port = PORT,
     bind: Annotated[
-        str, typer.Option("--bind", metavar="ADDRESS", help="Address at which to listen; :: is all.")
+        str,
+        typer.Option(
+            "--bind", metavar="ADDRESS", help="Address at which to listen; :: stands for all addresses."
+        ),
     ] = "::",
     rate: Annotated[
         float,
-        typer.Option(min=1, metavar="NUMBER", help="Most replies a second to one sender."),
+        typer.Option(min=1, metavar="NUMBER", help="Maximum number of replies per second to one sender."),
     ] = 10_000,
 ) -> None:
-    """Answer the probes of another host that measures.
+    """Answer the probes of a measurement from another host.
 
-    Probes and replies are STAMP packets (RFC 8762). A sender must have the key and prove that it receives at its
-    address before it gets an answer; others get none. Needs no privileges. Ends with Ctrl-C.
+    Probes and replies are STAMP packets (RFC 8762). The reflector answers only senders that have the key and
+    that have proved that they receive packets at their address. Needs no privileges. Runs until Ctrl-C.
     """
     from bentpipe import measure
     from bentpipe.errors import InputError, trouble
@@ -46,7 +49,7 @@ def reflect(
     from .stopping import stoppable
 
     if (key is None) != open_:
-        raise InputError("give the key's file by --key FILE, or --open to answer everybody; not both")
+        raise InputError("give either --key FILE, or --open to answer every sender")
     secret = key_of(key)
     with stoppable() as stop:
         try:
@@ -61,8 +64,8 @@ def reflect(
         except OSError as error:
             raise InputError(f"port {port} of {bind}: {trouble(error)}") from error
     typer.echo(
-        f"{counts.sessions} sessions, {counts.replies} replies; without reply {counts.ignored} packets of strangers "
-        f"and {counts.over_rate} above the rate"
+        f"{counts.sessions} sessions, {counts.replies} replies; not answered: {counts.ignored} packets of "
+        f"unknown senders, {counts.over_rate} packets above the maximum rate"
     )
 
 

@@ -15,7 +15,7 @@ def report(
         list[Path],
         typer.Argument(
             metavar="RUN",
-            help="Folders of the runs to report on, or a folder of such folders, as --vary writes.",
+            help="Folders of runs, or a folder of such folders (as written by --vary).",
             show_default=False,
         ),
     ],

@@ -19,7 +19,7 @@ def reproduce(
         str | None,
         typer.Argument(
             metavar="STUDY",
-            help="The study's name or folder. Without it, only the summary of all studies is printed.",
+            help="The study's name or folder. If unset, prints only the summary of all studies.",
             show_default=False,
         ),
     ] = None,
@@ -44,7 +44,8 @@ def reproduce(
         typer.Option(
             min=1,
             metavar="NUMBER",
-            help="Replications of each point, with confidence intervals. Only for studies that are campaigns.",
+            help="Number of replications of each point, with confidence intervals. Only for studies that "
+            "are campaigns.",
             show_default="the study's",
         ),
     ] = None,
@@ -52,7 +53,7 @@ def reproduce(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Your own traces of lost frames (CSV or Parquet, see bentpipe fit) for satnex --test wichmo.",
+            help="Your traces of lost frames (CSV or Parquet, see `bentpipe fit`) for satnex --test wichmo.",
             show_default="a declared model",
         ),
     ] = None,
@@ -61,17 +62,17 @@ def reproduce(
         str,
         typer.Option(
             metavar="CLOCK",
-            help="virtual, or real or kernel if the study supports it; these run both and show them side by side.",
+            help="virtual, or real or kernel if the study supports these. With real and kernel, the study "
+            "also runs in virtual time, for comparison.",
         ),
     ] = "virtual",
     json: Json = False,
 ) -> None:
     """Reproduce a published study, with a verdict on each statement.
 
-    Shows each statement of the paper with the paper's value, ours, the difference and the verdict, and at the end a
-    summary of the recorded verdicts of all studies. The exit code is 1
-    if a statement differs and the study does not know of it. An interrupted study resumes from its complete runs when
-    the same command is given again.
+    Prints each statement of the paper with the published value, the reproduced value, the difference and the
+    verdict, and a summary of the recorded verdicts of all studies. The exit code is 1 if a statement differs
+    and the study does not list it as known to differ. Repeat the command to resume an interrupted study.
     """
     from bentpipe import studies
 
@@ -99,7 +100,7 @@ def reproduce(
             )
         except KeyboardInterrupt:
             typer.echo(
-                f"interrupted: complete runs are kept in {place}, and the same command resumes from here",
+                f"interrupted; complete runs are in {place}; repeat the command to resume",
                 err=True,
             )
             raise typer.Exit(stop.exit_code) from None

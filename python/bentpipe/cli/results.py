@@ -69,15 +69,15 @@ _TASKS: Final = ("started", "finished", "unfinished")
 #: and the quality of calls. The columns of each table, and their texts for a flow; None for a flow that is not in it.
 _OF_USERS: Final[Sequence[tuple[Sequence[str], Callable[[FlowResult], list[str] | None]]]] = (
     (("transfer\ns", "predicted\ns"), _transfer),
-    (("transaction\nmean, ms", "95 %\nms", *_TASKS), _transactions),
-    (("loss\n%", "delay\nmean, ms", "95 %\nms"), _datagrams),
+    (("transaction\nmean, ms", "p95\nms", *_TASKS), _transactions),
+    (("loss\n%", "delay\nmean, ms", "p95\nms"), _datagrams),
     (("MOS", "lost or\nlate, %", "mouth to\near, ms", *_TASKS), _quality),
 )
 
 #: Explains the rows of a flow that proxies split.
 _LEGS: Final = (
-    "legs: FLOW is the whole path; FLOW@X is the connection that X (a node or a proxy) sends, up to the next proxy or "
-    "the destination"
+    "legs: FLOW is the whole path; FLOW@X is the connection from X (a node or a proxy) to the next proxy or "
+    "to the destination"
 )
 
 
@@ -123,7 +123,7 @@ def _print_flows(runs: Runs) -> None:
 
 def _print_groups(runs: Sequence[tuple[dict[str, str], Sequence[GroupResult]]]) -> None:
     """Print a table per group, one row per quantity, with the number of flows that have it."""
-    columns = ["quantity", "flows", "mean", "5 %", "median", "95 %", "best", "worst", "worst flow"]
+    columns = ["quantity", "flows", "mean", "p5", "median", "p95", "best", "worst", "worst flow"]
     for own, groups in runs:
         for group in groups:
             rows = [

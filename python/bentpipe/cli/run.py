@@ -25,8 +25,8 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="JSON file for the network's tables when the command has ended, such as `rtp` with loss, jitter and "
-            "opinion score of each RTP stream.",
+            help="JSON file for the network's tables at the end of the command, for example `rtp` with the "
+            "loss, jitter and opinion score of each RTP stream.",
             show_default=False,
         ),
     ] = None,
@@ -34,7 +34,7 @@ def run(
 ) -> None:
     """Run a command in a host of an emulated network.
 
-    The command has the same terminal, files and user. Returns its exit code.
+    The command keeps your terminal, files and user. Returns the exit code of the command.
     """
     command = command_of(context, f"bentpipe run {scenario} -- ping server")
     raise typer.Exit(run_inside(scenario, command, "run", host, internet, mtu, overrides or [], report))

@@ -14,7 +14,8 @@ def schema(
         bool,
         typer.Option(
             "--editor",
-            help="Print the schema for completion in editors: no key is required, as a preset may set it.",
+            help="Print the schema for completion in editors. It requires no keys, because a preset may set "
+            "them.",
         ),
     ] = False,
     out: Out = None,

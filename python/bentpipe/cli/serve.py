@@ -32,7 +32,7 @@ def serve(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Listen at this Unix socket instead, for a proxy in front.",
+            help="Listen at this Unix socket instead, behind a reverse proxy.",
             show_default=False,
         ),
     ] = None,
@@ -42,7 +42,7 @@ def serve(
             metavar="URL",
             envvar="BENTPIPE_DATABASE",
             help="The database, such as postgresql://user@/bentpipe.",
-            show_default="an SQLite file in the folder of data",
+            show_default="an SQLite file in the folder of --data",
         ),
     ] = None,
     names: Annotated[
@@ -57,7 +57,10 @@ def serve(
     slots: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="NUMBER", help="Number of runs at a time.", show_default="processors less one"
+            min=1,
+            metavar="NUMBER",
+            help="Number of simultaneous runs.",
+            show_default="number of processors minus one",
         ),
     ] = None,
     real_time: Annotated[
@@ -67,7 +70,7 @@ def serve(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The group that shares the data, where web and executor are different users.",
+            help="The group that shares the data, if web and executor run as different users.",
             show_default=False,
         ),
     ] = None,
@@ -76,7 +79,7 @@ def serve(
     ] = False,
     part: Annotated[
         Literal["all", "web", "executor"],
-        typer.Option(metavar="PART", help="What this process is: all, web or executor."),
+        typer.Option(metavar="PART", help="Role of this process: all, web or executor."),
     ] = "all",
 ) -> None:
     """Start the web test bed, which a group shares in a browser."""
@@ -105,7 +108,7 @@ def serve(
     )
     if socket is not None and not socket.absolute().parent.is_dir():
         raise InputError(
-            f"--socket {socket}: there is no folder {socket.parent}; allowed: a file in a folder that exists"
+            f"--socket {socket}: there is no folder {socket.parent}; allowed: a file in an existing folder"
         )
     address = Address(host, port, socket)
     secret = prepare(settings)
@@ -116,7 +119,7 @@ def serve(
             return
         typer.echo(f"The test bed is at {address.url} (end it with Ctrl-C). Data: {settings.data}")
         if secret is not None:
-            typer.echo("There is no administrator yet. Create the account with this link, which works once:")
+            typer.echo("There is no administrator yet. Create the account with this link; it works once:")
             typer.echo(f"  {'' if socket else address.url}/#/join/{secret}")
 
     raise typer.Exit(serve_(settings, address, part, ready))

@@ -21,7 +21,7 @@ def set_(
 ) -> None:
     """Change parameters of a network that is up.
 
-    No packet is lost by the change itself. docs/reference/scenario.md marks the keys that can change.
+    The change itself drops no packets. docs/reference/scenario.md marks the keys that can change.
     """
     from bentpipe.live import state
     from bentpipe.live.control import ask

@@ -23,8 +23,8 @@ def show(
 ) -> None:
     """Print the resolved scenario.
 
-    Presets and overrides are applied, and every default is written out. --out writes TOML or, to a name that ends
-    in .json, JSON; all commands read both.
+    The output includes the preset, the overrides and all defaults. --out writes TOML, or JSON if the file's
+    name ends in .json; all commands read both formats.
     """
     from bentpipe.scenario.scenarios import load
 

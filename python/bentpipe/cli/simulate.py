@@ -29,7 +29,7 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="KEY.PATH=VALUE,VALUE",
-            help="Simulate each of these values. Repeatable, for all combinations.",
+            help="Simulate the scenario with each of these values. Repeatable, for all combinations.",
             show_default=False,
         ),
     ] = None,
@@ -103,7 +103,7 @@ def _folder_of_all(out: Path | None, name: str) -> Path:
 
     folder = out or RUNS / f"{slug(name)}-varied"
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file: results go to a folder")
+        raise InputError(f"{folder} is a file; allowed: a folder for the results")
     return folder
 
 

@@ -13,7 +13,7 @@ def trace(
         Path,
         typer.Argument(
             metavar="FROM",
-            help="A file that ends in .csv or .parquet, a mahimahi trace, or a .toml file with error = { ... }.",
+            help="A .csv or .parquet file, a mahimahi trace, or a .toml file with error = { ... }.",
             show_default=False,
         ),
     ],
@@ -21,7 +21,7 @@ def trace(
         Path,
         typer.Argument(
             metavar="TO",
-            help="The file to write; its ending chooses the format in the same way.",
+            help="The file to write. Its ending selects the format in the same way.",
             show_default=False,
         ),
     ],
@@ -35,12 +35,12 @@ def trace(
         ),
     ] = 10,
     fade: Annotated[
-        bool, typer.Option("--fade", help="The columns are those of a fade: time, and names of nodes.")
+        bool, typer.Option("--fade", help="Read and write the columns of a fade: time, and names of nodes.")
     ] = False,
     duration: Annotated[
         float | None,
         typer.Option(
-            min=0.001, metavar="SECONDS", help="Length of a mahimahi trace to write.", show_default=False
+            min=0.001, metavar="SECONDS", help="Duration of the mahimahi trace to write.", show_default=False
         ),
     ] = None,
     runs: Annotated[
@@ -49,25 +49,24 @@ def trace(
     frames: Annotated[
         int,
         typer.Option(
-            min=2, max=1_000_000_000, metavar="NUMBER", help="Frames to draw from an error process."
+            min=2, max=1_000_000_000, metavar="NUMBER", help="Number of frames to draw from an error process."
         ),
     ] = 400_000,
     interval: Annotated[
-        float, typer.Option(min=0.0, metavar="SECONDS", help="Time between frames that are drawn.")
+        float, typer.Option(min=0.0, metavar="SECONDS", help="Time between drawn frames.")
     ] = 0.005,
     size: Annotated[
-        int, typer.Option(min=1, max=65_535, metavar="BYTES", help="Size of the frames that are drawn.")
+        int, typer.Option(min=1, max=65_535, metavar="BYTES", help="Size of drawn frames.")
     ] = 1000,
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="NUMBER", help="Seed of the frames that are drawn.")
-    ] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of drawn frames.")] = 1,
 ) -> None:
     """Convert time series and traces of lost frames.
 
-    Time series have the columns time (s), rate (bit/s), delay (s) and loss (probability), for
-    trace = { samples = { file = "lte.csv" } }. A trace of frames has the column lost, 0 or 1 for each frame, for
-    error = { kind = "trace", outcomes = { file = "office.csv" } }. From a .toml file, frames are drawn from its error
-    process. With --fade, a series has the column time and one in dB for each node.
+    A time series has the columns time (s), rate (bit/s), delay (s) and loss (probability), for trace = {
+    samples = { file = "lte.csv" } } in a scenario. A trace of frames has the column lost, 0 or 1 for each
+    frame, for error = { kind = "trace", outcomes = { file = "office.csv" } }. From the error process of a
+    .toml file, the command draws frames. With --fade, a series has the column time and, for each node, one
+    column in dB.
     """
     from bentpipe import frames as outcomes
     from bentpipe import series
@@ -80,5 +79,7 @@ def trace(
     else:
         series.write(series.read(source, step_ms=step, fade=fade), to, duration_s=duration)
         if (period := series.period_ms(source)) is not None:
-            typer.echo(f'repeats  with repeat = "{period} ms" beside samples, as the trace does')
+            typer.echo(
+                f'repeats  set repeat = "{period} ms" next to samples to repeat the series like the trace'
+            )
     typer.echo(f"written  {to}")

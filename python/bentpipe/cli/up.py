@@ -26,8 +26,8 @@ def up(
         typer.Option(
             "--host-at",
             metavar="NAME=ADDRESS",
-            help="This host is on another machine, which joins over VXLAN with the commands that are printed. The "
-            "delay of the tunnel is subtracted from that of its link. Repeatable.",
+            help="Place this host on another machine, which joins over VXLAN with the printed commands. The "
+            "delay of the tunnel is subtracted from the delay of its link. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -38,7 +38,7 @@ def up(
 ) -> None:
     """Bring up an emulated network that stays until `bentpipe down`.
 
-    Flows with endpoints = "model" run in it. Run the programs of other flows with `bentpipe exec`.
+    Flows with endpoints = "model" run in this network. Run the programs of other flows with `bentpipe exec`.
     """
     # --process is of pytest's plug-in: the network ends with that process.
     from bentpipe.live import daemon

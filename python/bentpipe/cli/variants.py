@@ -13,15 +13,16 @@ from .common import Json
 
 def variants(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Show this congestion control in full.")
+        str | None, typer.Argument(metavar="NAME", help="The congestion control to show in full.")
     ] = None,
     json: Json = False,
 ) -> None:
     """List the congestion controls, or show one in full.
 
-    In full means with its equations, constants and deviations. Each is one C file that runs in simulations and, as a
-    BPF object, in the Linux kernel. A flow selects one by congestion = "NAME"; in emulations, "linux-NAME" selects the
-    running kernel's own.
+    With NAME, prints the equations, constants and deviations of this congestion control. Each congestion
+    control is one C file that runs in simulations and, as a BPF object, in the Linux kernel. A flow selects
+    it with congestion = "NAME". In emulations, "linux-NAME" selects the congestion control of the running
+    kernel.
     """
     import json as codec
 
@@ -47,7 +48,7 @@ def variants(
         (variant,) = listed
         for paragraph, indent in _paragraphs(variant["head"]):
             print_note(paragraph, indent=indent)
-        typer.echo(f"\nHomes:      {', '.join(variant['homes'])}")
+        typer.echo(f"\nRuns in:      {', '.join(variant['homes'])}")
         if variant["parameters"]:
             rows = [
                 (one["name"], f"{one['min']} to {one['max']}", str(one["default"]), one["about"])

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 def watch(
     run: RunName = None,
     once: Annotated[
-        bool, typer.Option("--once", help="Print the state once instead of following it.")
+        bool, typer.Option("--once", help="Print the state once instead of updating it continuously.")
     ] = False,
     every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time between updates.")] = 1.0,
     json: Json = False,
 ) -> None:
     """Show rates, queues, drops and capacity of a network that is up.
 
-    Rates are averages since the last update; all other figures count from when the network came up.
+    Rates are averages since the last update. All other numbers are counted since the start of the network.
     """
     from bentpipe.live import state
     from bentpipe.live.control import ask

@@ -128,8 +128,8 @@ def check_dates(start: datetime, seconds: float, name: str = "start") -> None:
     begin = _utc(start)
     if not (first <= begin and seconds <= (last - begin).total_seconds()):
         raise InputError(
-            f"{name} {start:%Y-%m-%d} with {seconds / 3600:g} hours is not within the ephemeris; "
-            f"allowed: {first:%Y-%m-%d} to {last:%Y-%m-%d}"
+            f"{name} {start:%Y-%m-%d} with {seconds / 3600:g} hours is outside the ephemeris; allowed: "
+            f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
         )
 
 
@@ -151,7 +151,7 @@ def sights(
     """
     names = [end.name for end in ends]
     if len(set(names)) != len(names):
-        raise InputError(f"names are not distinct: {', '.join(names)}")
+        raise InputError(f"names occur more than once: {', '.join(names)}")
     check_dates(start, seconds, start_name)
     sky = _Sky(start)
     found: list[Sight] = []
@@ -296,7 +296,7 @@ class _Sky:
             centre = self.centre(body, arrival if index else seconds)
             margins.append(_clearance(sent, received, centre) - _body(body).radius_km)
         if not margins:
-            raise InputError("neither end is a place or an orbiter")
+            raise InputError("neither end is a site or an orbiter of the other body")
         least: Array = np.min(margins, axis=0)
         return least
 

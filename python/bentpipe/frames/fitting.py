@@ -201,7 +201,7 @@ def _bistable(observed: _Observed) -> _Found:
     to_good = returns / (returns + stays_lost) if returns + stays_lost else 1.0
     notes = []
     if not leaves or not returns:
-        notes.append("the trace has a single change between received and lost frames")
+        notes.append("the trace changes only once between received and lost frames")
         to_lost = to_lost or 0.5 / (stays_good + leaves)
         to_good = to_good or 0.5 / (returns + stays_lost)
     part = to_lost / (to_lost + to_good)
@@ -353,7 +353,7 @@ def _climb(
         chain, likelihood = _summit(observed.bytes, shape, chain, 30)
     chain = _ordered(chain)
     notes = [
-        f"state {at + 1} has {part:.2g} of the frames"
+        f"state {at + 1} covers {part:.2g} of the frames"
         for at, part in enumerate(chain.stationary)
         if part < 1e-4
     ]
@@ -421,7 +421,7 @@ def _described(process: str, found: _Found, observed: _Observed) -> Fit:
     difference = chain.autocorrelation(observed.lags) - observed.autocorrelation
     notes = list(found.notes)
     if observed.frames < outcomes.frames:
-        notes.append(f"fitted to the first {observed.frames} frames")
+        notes.append(f"fitted only to the first {observed.frames} frames")
     return Fit(
         process,
         found.error,

@@ -100,7 +100,7 @@ def _alone(lock: Path, tell: Progress) -> Iterator[None]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                _told(tell, 0.0, "waiting for another process that builds it")
+                _told(tell, 0.0, "waiting for another process that builds this kernel")
                 time.sleep(0.1)
         yield
 
@@ -139,7 +139,9 @@ def _configured(how: recipe.Recipe, tree: Path, tell: Progress) -> None:
         file.write(how.configuration)
     _run([*_MAKE, "olddefconfig"], tree, log, tell, 0.06, "configuring")
     if lines := recipe.missing(how.configuration, (tree / ".config").read_text(encoding="utf-8")):
-        raise OSError(f"this kernel does not take these lines of {recipe.FRAGMENT.name}: {', '.join(lines)}")
+        raise OSError(
+            f"this kernel does not accept these lines of {recipe.FRAGMENT.name}: {', '.join(lines)}"
+        )
     made.write_text(how.configuration, encoding="utf-8")
 
 

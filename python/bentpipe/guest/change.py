@@ -79,7 +79,7 @@ class Part:
         if len(places) != 1:
             found = f"occurs {len(places)} times" if places else "is missing"
             raise InputError(
-                f'{name} is not as the change "{change}" of bentpipe expects: its anchor {found} '
+                f'{name} differs from the source that the change "{change}" of bentpipe expects: the anchor {found} '
                 f"({' / '.join(line for line in self.anchor if line)}). This version of the kernel is not supported"
             )
         end = places[0] + size

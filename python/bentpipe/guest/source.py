@@ -58,7 +58,7 @@ def find(downloads: Path, file: Path | None = None) -> Source:
         return source
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         raise OSError(
-            f"there is no linux-source-*.tar.xz in {INSTALLED} and no apt-get to fetch one: install the "
+            f"there is no linux-source-*.tar.xz in {INSTALLED} and no apt-get to download one: install the "
             "distribution's package of the kernel's source"
         )
     name = _newest_name()
@@ -66,7 +66,9 @@ def find(downloads: Path, file: Path | None = None) -> Source:
         _apt("update")
         name = _newest_name()
     if name is None:
-        raise OSError("apt-get knows no package linux-source: run apt-get update as root, then this again")
+        raise OSError(
+            "apt-get knows no package linux-source: run apt-get update as root, then repeat the command"
+        )
     downloads.mkdir(parents=True, exist_ok=True)
     if not (package := _downloaded(downloads, name)):
         _apt("download", name, folder=downloads)
@@ -80,15 +82,16 @@ def _given(file: Path, downloads: Path) -> Source:
     """The source in a package (``.deb``) or an archive, of a distribution or of the kernel's authors."""
     allowed = "allowed: a package linux-source-*.deb, or an archive linux-*.tar.*"
     if not file.is_file():
-        raise InputError(f"{file} is no file; {allowed}")
+        raise InputError(f"{file} is not a file; {allowed}")
     if file.suffix == ".deb":
         if shutil.which("dpkg-deb") is None:
             raise OSError(
-                f"opening {file} needs dpkg-deb: give the archive linux-source-*.tar.* in it instead"
+                f"opening {file} needs dpkg-deb: name the archive linux-source-*.tar.* inside this package "
+                "instead"
             )
         return _of_package(file, downloads)
     if not re.match(r"linux-.*\.tar(\.|$)", file.name):
-        raise InputError(f"{file} is no source of the kernel; {allowed}")
+        raise InputError(f"{file} is not a source of the kernel; {allowed}")
     return Source(file.resolve(), file.name)
 
 

@@ -22,7 +22,9 @@ CONFIGURATION: Final = "config"
 USED: Final = "used"
 
 #: The remedy if there is none.
-HOW: Final = "`bentpipe kernel build` makes one from the distribution's source package, once, in some minutes"
+HOW: Final = (
+    "build one once with `bentpipe kernel build`, from the distribution's source package, in a few minutes"
+)
 
 
 @dataclass(frozen=True)
@@ -121,15 +123,15 @@ def current(version: str | None = None) -> Kernel:
         return kernel
     if version and (fit := [kernel.version for kernel in kernels() if kernel.fits]):
         raise InputError(
-            f"there is no kernel {version}; there are {', '.join(fit)}: `bentpipe kernel build --source FILE` makes "
-            "one from a package or archive of its source"
+            f"there is no kernel {version}; there are {', '.join(fit)}: build it with `bentpipe kernel "
+            "build --source FILE`, from a package or an archive of its source"
         )
     others = kernels()
     if others:
-        why = f"those in {place()} were built for another processor or by another version of bentpipe"
+        why = f"the kernels in {place()} were built for another processor or by another version of bentpipe"
     else:
         why = f"there is none in {place()}"
-    raise InputError(f"the clock `kernel` needs a kernel, and {why}: {HOW}")
+    raise InputError(f"the clock `kernel` needs a kernel, but {why}: {HOW}")
 
 
 def keep(folder: Path, about: dict[str, Any]) -> Kernel:

@@ -127,7 +127,7 @@ def heard(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> tu
         rows = run.trace("speech", name).sort("sequence")
         if rows.height == 0:
             raise InputError(
-                f"nothing arrived of the call {name} of {run.name}, or its trace speech was not recorded"
+                f"no packet of the call {name} of {run.name} arrived, or the trace speech was not recorded"
             )
         positions = [round(position * RATE) for position in rows["position"]]
         noise = [bool(value) for value in rows["noise"]]
@@ -136,7 +136,7 @@ def heard(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> tu
         found = ear.play(packets, spoken, spoken, codec, conference.frames_of(app, codec))
     if found is None:
         raise InputError(
-            f"every packet of the call {name} of {run.name} came too late: there is nothing to hear"
+            f"every packet of the call {name} of {run.name} arrived too late, so no speech can be played"
         )
     return found.spoken, found.heard
 
@@ -287,7 +287,9 @@ def activity(speech: Samples) -> list[tuple[float, float]]:
 def _call(run: Run, call: str | None) -> tuple[str, dict[str, Any]]:
     known = calls(run)
     if not known:
-        raise InputError(f'no flow of {run.name} is a call: allowed is app = {{ kind = "voice" }} or "calls"')
+        raise InputError(
+            f'no flow of {run.name} is a call; allowed: a flow with app = {{ kind = "voice" }} or "calls"'
+        )
     name = call or known[0]
     if call is None and len(known) > 2:
         raise InputError(f"several flows are calls: choose one of {', '.join(known)} with --call")
@@ -305,7 +307,8 @@ def _party(run: Run, name: str, app: dict[str, Any]) -> tuple[conference.Party, 
         raise InputError(f'"{name}" is not a call of {run.name}; allowed: {direction}/NUMBER')
     if not run.has_trace("call_speech"):
         raise InputError(
-            f"{run.path} has no trace call_speech, which tells when speech was played: record it"
+            f"{run.path} has no trace call_speech with the times of played speech; add call_speech to "
+            "record.traces, and repeat the run"
         )
     flow = direction.removesuffix(".reverse")
     return conference.Party(flow, int(number or 1), app), direction != flow

@@ -115,7 +115,7 @@ def _end(
     )
     rows = rows.sort("sequence")
     if rows.height == 0:
-        raise InputError(f"nothing arrived of call {party.number} at {end} of {run.name}")
+        raise InputError(f"no packet of call {party.number} arrived at {end} of {run.name}")
     frames = frames_of(party.app, codec)
     packet_s = frames * codec.frame_ms / 1e3
     packet = round(packet_s * RATE)
@@ -129,5 +129,5 @@ def _end(
     parts = [np.resize(part, needed + skip)[skip:] if repeated else part[skip:] for part in (speech, clean)]
     found = play(packets, parts[0], parts[1], codec, frames)
     if found is None:
-        raise InputError(f"every packet of call {party.number} came too late at {end} of {run.name}")
+        raise InputError(f"every packet of call {party.number} arrived too late at {end} of {run.name}")
     return found

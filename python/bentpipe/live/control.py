@@ -83,7 +83,7 @@ def ask(record: Record, do: str, **more: Any) -> Any:
         except OSError as error:
             raise OSError(f"{record.id} does not answer: {error.strerror or error}") from None
     if not line:
-        raise OSError(f"{record.id} does not answer: it is ending")
+        raise OSError(f"{record.id} does not answer, because it is ending")
     answer = json.loads(line)
     if "error" in answer:
         raise (InputError if answer["input"] else OSError)(answer["error"])

@@ -65,9 +65,7 @@ def start(
         with daemon.stdout as stdout:
             # It answers with one line, in one write.
             if not select.select([stdout], [], [], _LIMIT_S)[0]:
-                raise OSError(
-                    f"the network was not up after {_LIMIT_S:g} s, and the process that keeps it was ended"
-                )
+                raise OSError(f"the network was not up after {_LIMIT_S:g} s, so its process was ended")
             line = stdout.readline()
     except BaseException:
         _end(daemon)
@@ -76,7 +74,7 @@ def start(
         answer = json.loads(line)
     except ValueError:
         _end(daemon)
-        raise OSError("the process that keeps the network ended before the network was up") from None
+        raise OSError("the process of the network ended before the network was up") from None
     if "error" in answer:
         _end(daemon)
         raise InputError(answer["error"]) if answer["input"] else OSError(answer["error"])

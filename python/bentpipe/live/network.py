@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _FILES_PER_HOST, _FILES = 3, 64
 
 _NO_WAY_OUT: Final = (
-    "access to the machine's own network needs root: run this as root, or without --internet; networks within "
-    "networks need no root"
+    "access to the machine's own network needs root: run the command as root, or without --internet. "
+    "(Networks inside other networks need no root.)"
 )
 
 
@@ -35,9 +35,10 @@ def acquire(*, internet: bool) -> None:
         entered = _native.enter_user_namespace()
     except OSError as error:
         raise OSError(
-            f"this machine does not allow you to create networks ({error.strerror or error}): run as root, or allow "
-            "user namespaces (sysctl user.max_user_namespaces, and kernel.unprivileged_userns_clone or "
-            "kernel.apparmor_restrict_unprivileged_userns if it exists)"
+            f"you are not permitted to create networks on this machine ({error.strerror or error}): run as "
+            "root, or allow user namespaces (sysctl user.max_user_namespaces, and "
+            "kernel.unprivileged_userns_clone or kernel.apparmor_restrict_unprivileged_userns if it "
+            "exists)"
         ) from None
     if entered and internet:
         raise OSError(_NO_WAY_OUT)
@@ -98,7 +99,7 @@ class LiveNetwork:
         self._guard.close()
         if left:
             print(
-                f"bentpipe: {self.record.id}: these processes did not end even when killed: {left}",
+                f"bentpipe: {self.record.id}: these processes still run after SIGKILL: {left}",
                 file=sys.stderr,
             )
         try:

@@ -108,11 +108,11 @@ def folder() -> Path:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         about = place.lstat()
     except OSError as error:
-        raise OSError(f"the state of networks cannot be kept in {place}: {error.strerror}") from None
+        raise OSError(f"the state of networks cannot be stored in {place}: {error.strerror}") from None
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o077:
         raise OSError(
-            f"{place} is not a folder that only you can access, so the state of networks cannot be kept there: "
-            f"remove it, or make it yours with mode 700"
+            f"{place} is not a folder that only you can access, so it cannot store the state of networks: "
+            "remove it, or change its owner to you and its mode to 700"
         )
     return place
 
@@ -140,7 +140,8 @@ def locked() -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() > limit:
                     raise OSError(
-                        f"another bentpipe has held {file.name} for {_LIMIT_S:g} s: end that process first"
+                        f"another bentpipe process has locked {file.name} for {_LIMIT_S:g} s: end that "
+                        "process first"
                     ) from None
                 time.sleep(0.01)
         yield
@@ -164,7 +165,7 @@ def records() -> list[Record]:
             try:
                 found.append(Record(**json.loads(file.read_text(encoding="utf-8"))))
             except (ValueError, TypeError):
-                raise OSError(f"{file} is damaged; remove it when no network is up") from None
+                raise OSError(f"{file} is damaged; remove this file while no network is up") from None
     return sorted(found, key=lambda record: record.since)
 
 
@@ -213,7 +214,7 @@ def claim(label: str, command: str, name: str | None, *, switching: Switching | 
             numbered = (stem if count == 1 else f"{stem}-{count}" for count in range(1, len(taken) + 2))
             record.id = next(free for free in numbered if free not in taken)
         elif name in taken:
-            how = "is already up" if taken[name].alive else "was killed and has left something behind"
+            how = "is already up" if taken[name].alive else "was killed and has remains"
             raise InputError(f"{name} {how}: run `bentpipe down {name}`, or choose another name")
         if switching is not None:
             record.rules = f"bentpipe_{record.id.replace('-', '_').replace('.', '_')}_{pid}"
@@ -234,7 +235,7 @@ def write(record: Record) -> None:
         new.replace(record.file("json"))
     except OSError as error:
         new.unlink(missing_ok=True)
-        remedy = "; make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        remedy = "; free some space there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         raise OSError(
             f"the state of the network cannot be written to {new.parent}: {error.strerror}{remedy}"
         ) from None

@@ -57,12 +57,13 @@ def elsewhere(target: Target, places: Sequence[str]) -> dict[str, str]:
     for place in places:
         name, equals, address = place.partition("=")
         if not equals or not address:
-            raise InputError(f'"{place}" is not the place of a host; allowed: NAME=ADDRESS')
+            raise InputError(f'"{place}" is not a host and its address; allowed: NAME=ADDRESS')
         if name not in target.hosts:
             raise unknown("host", name, target.hosts, target.label)
         if name == target.near:
             raise InputError(
-                f"{name} is where your programs run, so it must be on this machine; other hosts may be elsewhere"
+                f"your programs run in {name}, so {name} must be on this machine; only other hosts can be "
+                "on other machines"
             )
         found[name] = address
     return found

@@ -55,16 +55,15 @@ def _clear(record: state.Record) -> None:
         ours = {inode for pid, inode in found.items() if processes.carries(pid, record.token)}
     left = processes.end(ours)
     if left:
-        raise OSError(
-            f"{record.id}: these processes did not end even when killed: {', '.join(map(str, left))}"
-        )
+        raise OSError(f"{record.id}: these processes still run after SIGKILL: {', '.join(map(str, left))}")
     with state.locked():
         known = state.records()
         if record.boot == processes.boot():
             if forwarding.out_of_reach(record, [other for other in known if other.alive]):
                 raise OSError(
-                    f"{record.id} has left the nftables table {record.rules} in the network namespace where it was "
-                    f"started: run `bentpipe down {record.id}` there, or remove that namespace first"
+                    f"the nftables table {record.rules} of {record.id} remains in the network namespace "
+                    f"where {record.id} was started: run `bentpipe down {record.id}` there, or remove that "
+                    "namespace first"
                 )
             forwarding.remove(record, known)
         state.forget(record)

@@ -50,7 +50,9 @@ def _clock() -> dict[str, Any]:
     running = sorted(_programs() & set(SYNCHRONISERS))
     by = f", by {', '.join(running)}" if running else ""
     if error is None:
-        said = f"nothing synchronises it{by}: one-way delays are intervals as wide as the round-trip time"
+        said = (
+            f"the clock is not synchronised{by}: one-way delays are intervals as wide as the round-trip time"
+        )
         return _finding("clock", "limited", said, "run chrony; with PTP hardware, ptp4l and phc2sys")
     return _finding("clock", "ok", f"certain to {1e3 * error:.3f} ms{by} (adjtimex, maxerror)")
 
@@ -74,15 +76,19 @@ def _interfaces() -> list[dict[str, Any]]:
             continue
         found = hardware.card(name)
         if isinstance(found, str):
-            said = f"stamps in software, some microseconds wrong and more on a busy machine: {found}"
+            said = (
+                f"software time stamps, with errors of some microseconds, and more on a busy machine: {found}"
+            )
             findings.append(_finding(f"interface {name}", "limited", said, "an interface with PTP hardware"))
         else:
             found.close()
             findings.append(
-                _finding(f"interface {name}", "ok", "the card stamps probes, by a clock that is read")
+                _finding(f"interface {name}", "ok", "the network card stamps probes by a readable clock")
             )
     return findings or [
-        _finding("interfaces", "limited", "none of hardware: stamps are made in software", "PTP hardware")
+        _finding(
+            "interfaces", "limited", "no hardware time stamps: software stamps the packets", "PTP hardware"
+        )
     ]
 
 
@@ -166,16 +172,18 @@ def _stamps(bit_s: float = 0.0) -> dict[str, Any]:
     about = f"stamps at {rate_text(bit_s)}" if bit_s else "time stamps"
     errors = stamp_errors(bit_s=bit_s)
     if errors is None:
-        return _finding(about, "limited", "the kernel gives none, so those of the program are used", "Linux")
+        return _finding(
+            about, "limited", "the kernel provides no time stamps, so the program takes its own", "Linux"
+        )
     middle, late = (1e6 * float(np.median(values)) for values in (errors.kernel, errors.program))
     high, latest = (1e6 * float(np.quantile(values, 0.99)) for values in (errors.kernel, errors.program))
-    said = f"of the kernel, over loopback median {middle:.0f} us, 99th percentile {high:.0f} us"
+    said = f"by the kernel; over loopback, median {middle:.0f} us, 99th percentile {high:.0f} us"
     is_wrong = high / 1e6 > GOAL_S
     if is_wrong:
         said += f", above {1e6 * GOAL_S:.0f} us"
     if bit_s:
-        said += f"; the program reads {late:.0f} us later, 99th percentile {latest:.0f} us"
-    remedy = "leave the machine alone while it measures"
+        said += f"; the program's own times are {late:.0f} us later, 99th percentile {latest:.0f} us"
+    remedy = "run nothing else on this machine during measurements"
     if is_slow := errors.bit_s < REACHED * bit_s:
         said += f"; the load reached only {rate_text(errors.bit_s)}"
     return _finding(about, "limited", said, remedy) if is_wrong or is_slow else _finding(about, "ok", said)
@@ -183,7 +191,7 @@ def _stamps(bit_s: float = 0.0) -> dict[str, Any]:
 
 def _buffers() -> dict[str, Any]:
     size = int(Path("/proc/sys/net/core/rmem_max").read_text())
-    said = f"a socket holds up to {2 * size >> 10} KiB of what arrives"
+    said = f"a socket buffers up to {2 * size >> 10} KiB of received data"
     if size < 1 << 20:
         return _finding("receive buffer", "limited", said, "sysctl net.core.rmem_max=4194304")
     return _finding("receive buffer", "ok", said)
@@ -202,4 +210,4 @@ def _log() -> dict[str, Any]:
         _native.TcpLog(Path("/proc/self/ns/net").stat().st_ino)
     except OSError as error:
         return _finding("log of TCP", "limited", f"TCP_INFO every 10 ms: {error}", "run as root")
-    return _finding("log of TCP", "ok", "the kernel's, at each acknowledgment")
+    return _finding("log of TCP", "ok", "by the kernel, at each acknowledgment")

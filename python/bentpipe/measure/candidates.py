@@ -73,7 +73,8 @@ class Place:
         near = abs(found.latitude) <= 90 and abs(found.longitude) <= 360 and -12e3 <= found.height <= 100e3
         if not near:
             allowed = (
-                "latitude and longitude in degrees, and perhaps the height in metres, as in 47.37,8.54,400"
+                "latitude and longitude in degrees, and optionally the height in metres, such as "
+                "47.37,8.54,400"
             )
             raise InputError(f'{option} "{text}"; allowed: {allowed}')
         return found
@@ -102,7 +103,7 @@ class Sky:
         except OSError as error:
             raise InputError(trouble(error)) from error
         except UnicodeDecodeError as error:
-            raise InputError(f"{file} is no text; allowed: element sets as TLE or OMM") from error
+            raise InputError(f"{file} is not a text file; allowed: element sets as TLE or OMM") from error
         return cls(file, text, terminal, gateway, mask)
 
     def looks(self, start: str, times: list[list[float]]) -> list[Any]:
@@ -168,7 +169,7 @@ class Grid:
         except (ValueError, TypeError):
             found = cls(0.0, 0.0)
         if not (1 <= found.length <= 3600 and 0 <= found.offset < 60):
-            allowed = "length and begin in each minute of UTC, in seconds, as in 15,12"
+            allowed = "length and start within each minute of UTC, in seconds, such as 15,12"
             raise InputError(f'--slots "{text}"; allowed: {allowed}')
         return found
 
@@ -189,8 +190,8 @@ def candidates(run: Run, sky: Sky, grid: Grid | None = None) -> tuple[list[Slot]
         raise InputError(f"{run.path} was not measured; allowed: a run folder of `bentpipe measure`")
     if grid is None and "slots" not in run.tables:
         raise InputError(
-            f"{run.path} has no table slots, since no step of 1 ms was seen in the path's length: give those that the "
-            "operator uses by --slots, as in --slots 15,12"
+            f"{run.path} has no table slots, because no step of 1 ms was found in the delay of the path: "
+            "add the slots of the operator, such as --slots 15,12"
         )
     trace = run.trace("probe")
     good = (trace["quiet"] & trace["replied"] & (trace["train"] < 0)).to_numpy()
@@ -326,15 +327,15 @@ def _notes(found: list[Slot], slots: int, common: float | None, sky: Sky) -> lis
     notes = []
     if len(found) < slots:
         notes.append(
-            f"{slots - len(found)} of {slots} slots have too few probes at rest to compare satellites"
+            f"{slots - len(found)} of {slots} slots have too few probes without load to compare satellites"
         )
     if any(not one.candidates for one in found):
         none = sum(not one.candidates for one in found)
-        notes.append(f"in {none} slots no satellite of {sky.file.name} can have served")
+        notes.append(f"in {none} slots no satellite of {sky.file.name} is possible")
     if sky.gateway is None:
         notes.append(
-            "the gateway is not known, so its satellite's distance may change as well: only the course within each "
-            "slot was compared, and several candidates are to be expected"
+            "the position of the gateway is not known, and its distance to the satellite changes as well. "
+            "Only the change of the delay within each slot was compared, so expect several candidates"
         )
     elif common is not None:
         notes.append(f"the remainder of the round trip, beyond the satellite, is {1e3 * common:.2f} ms")

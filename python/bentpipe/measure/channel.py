@@ -68,7 +68,7 @@ class Channel:
             raise ChannelError(error.strerror or str(error)) from error
         answer = exactly(sock, 2 * NUMBER, end)
         if not hmac.compare_digest(answer[NUMBER:], _digest(key, own, answer[:NUMBER])):
-            raise ChannelError("the other end has another key")
+            raise ChannelError("the other host has another key")
         return cls(sock, hmac.digest(key, own + answer[:NUMBER], "sha256"), True)
 
     @classmethod
@@ -76,7 +76,7 @@ class Channel:
         """Answers the other end, whose first bytes, :data:`MAGIC`, have been read. Raises :class:`ChannelError`."""
         hello = exactly(sock, 2 * NUMBER, end)
         if not hmac.compare_digest(hello[NUMBER:], _digest(key, MAGIC, hello[:NUMBER])):
-            raise ChannelError("the other end has another key")
+            raise ChannelError("the other host has another key")
         own = os.urandom(NUMBER)
         sock.sendall(own + _digest(key, hello[:NUMBER], own))
         return cls(sock, hmac.digest(key, hello[:NUMBER] + own, "sha256"), False)
@@ -103,7 +103,7 @@ class Channel:
         text, data = exactly(self.sock, text_bytes, end), exactly(self.sock, data_bytes, end)
         digest = _digest(self._key, self._heard.to_bytes(8), head, text, data)
         if not hmac.compare_digest(exactly(self.sock, NUMBER, end), digest):
-            raise ChannelError("a message that was made with another key")
+            raise ChannelError("a message with another key")
         self._heard += 2
         try:
             message = json.loads(text)

@@ -90,9 +90,9 @@ def of_policy(seen: Seen, likely: int, policy: str | None) -> Depth:
     elif policy == "drop-front":
         found.append(_behind_losses(seen))
     elif policy is None:
-        return Depth(likely, _held(seen), None, "too few probes show how much is lost at random")
+        return Depth(likely, _held(seen), None, "too few probes to estimate random losses")
     else:
-        return Depth(likely, _held(seen), None, "its queue management drops before it is full")
+        return Depth(likely, _held(seen), None, "the queue management drops packets before the queue is full")
     told = [one for one in found if one]
     least, most = max(0, min(told) - FREE * seen.size), max(told) + FREE * seen.size
     apart = max(likely - min(told), max(told) - likely) / max(1, likely)
@@ -100,8 +100,8 @@ def of_policy(seen: Seen, likely: int, policy: str | None) -> Depth:
     if apart > APART:
         if policy == "drop-front" and found[-1]:
             likely = found[-1]
-        cause = "a host or the path held datagrams up, or its rate varied"
-        reason = f"ways to tell it differ by {100 * apart:.0f} %: {cause}"
+        cause = "a host or the path delayed datagrams, or the rate varied"
+        reason = f"the estimates of the depth differ by {100 * apart:.0f} %: {cause}"
     return Depth(likely, least, most, reason)
 
 

@@ -78,7 +78,7 @@ class Echoes:
         self._sent: list[int] = []
         self._returned: dict[int, int] = {}
         #: Why nothing is sent, if nothing is.
-        self.trouble: str | None = None if rate else "the plan has none"
+        self.trouble: str | None = None if rate else "the plan contains no ICMP echo"
 
     def __enter__(self) -> Self:
         if self._rate:
@@ -86,7 +86,7 @@ class Echoes:
                 self._sock, self._raw = _opened(self._family)
                 self._sock.connect(self._address)
             except OSError as error:
-                self.trouble = f"this host may not send it ({error.strerror or error})"
+                self.trouble = f"this user may not send ICMP echo ({error.strerror or error})"
             else:
                 self._thread = threading.Thread(target=self._run, daemon=True)
                 self._thread.start()

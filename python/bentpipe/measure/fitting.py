@@ -62,7 +62,7 @@ def series(run: Run) -> dict[str, pl.DataFrame]:
     return found
 
 
-_HALVES: Final = "Delay: the round-trip time divided half and half"
+_HALVES: Final = "Delay: half of the round-trip time in each direction"
 _NO_TRUST: Final = "Do not trust it for one-way delays, such as those of calls"
 
 
@@ -77,9 +77,7 @@ def division(run: Run) -> str:
         f"{1e3 * rows[name]['delay_least_low']:.1f} to {1e3 * rows[name]['delay_least_high']:.1f} ms {where}"
         for name, where in (("forward", "towards the reflector"), ("backward", "back"))
     ]
-    return (
-        f"{_HALVES}. The clocks tell only that the least one-way delay is {' and '.join(bounds)}. {_NO_TRUST}"
-    )
+    return f"{_HALVES}. By the clocks, the minimum one-way delay is {' and '.join(bounds)}. {_NO_TRUST}"
 
 
 def profile(found: dict[str, pl.DataFrame], duration_s: float, seed: int) -> dict[str, pl.DataFrame]:
@@ -128,7 +126,7 @@ def replay(run: Run, out: Path, *, as_profile: bool = False, seed: int = 1) -> l
     del document["link"]
     notes = [division(run), *run.fidelity["reasons"]]
     if as_profile:
-        notes.append(f"drawn from its statistics with seed {seed}, in blocks of {BLOCK_S:g} s on the average")
+        notes.append(f"drawn from its statistics with seed {seed}, in blocks of {BLOCK_S:g} s on average")
     about = "".join(f"# {note[0].upper()}{note[1:]}.\n" for note in notes)
     parts = [("", document), ("[[link]]\n", link), ("[link.return]\n", back)]
     parts += [("[[flow]]\n", flow) for flow in flows]
@@ -159,7 +157,11 @@ def of_series(trace: Path, out: Path) -> list[Path]:
     notes = [f"# Replays {trace.name}, the same in both directions."]
     if missing:
         stands = {"rate": "100 Mbit/s", "delay": "no delay", "loss": "no loss"}
-        notes.append("# It does not say: " + ", ".join(f"{name} ({stands[name]})" for name in missing) + ".")
+        notes.append(
+            "# Assumed, because the trace has no such column: "
+            + ", ".join(f"{name} ({stands[name]})" for name in missing)
+            + "."
+        )
     side = [
         f'rate = "{rate:.0f} bit/s"',
         f'delay = "{1e9 * delay:.0f} ns"',

@@ -51,10 +51,10 @@ class Ability(NamedTuple):
     def lack(self) -> str | None:
         """Why it does not do for probes; None if it does."""
         if self.flags & _HARDWARE != _HARDWARE:
-            return "it has no time stamps of hardware"
+            return "it has no hardware time stamps"
         if not self.departures >> _TX_ON & 1 or not self.arrivals >> _ALL & 1:
-            return "it stamps only packets of PTP, not all"
-        return "its clock is none that can be read" if self.clock < 0 else None
+            return "it stamps only PTP packets"
+        return "its clock cannot be read" if self.clock < 0 else None
 
 
 def ability(name: str) -> Ability | None:
@@ -125,7 +125,7 @@ def card(name: str) -> Card | str:
     """Returns the card of an interface, switched on; otherwise why its stamps are not used, in a sentence's part."""
     can = ability(name)
     if can is None:
-        return "it does not say what it stamps"
+        return "it does not report its time-stamping features"
     if can.lack is not None:
         return can.lack
     with contextlib.ExitStack() as stack:
@@ -145,7 +145,8 @@ def card(name: str) -> Card | str:
                 stack.callback(_switch, name, before)
         except OSError as error:
             return (
-                f"its stamps cannot be switched on: {error.strerror}; hwstamp_ctl -i {name} -t 1 -r 1 does so"
+                f"its time stamps cannot be switched on: {error.strerror}; switch them on with hwstamp_ctl "
+                f"-i {name} -t 1 -r 1"
             )
         index = socket.if_nametoindex(name)
         kept = stack.pop_all()

@@ -146,7 +146,7 @@ class Loads:
         if self._log.reason is not None:
             found.append(f"TCP_INFO every 10 ms instead of the kernel's log of TCP: {self._log.reason}")
         if self._log.lost:
-            found.append(f"the kernel's log of TCP had no room for {self._log.lost} events")
+            found.append(f"the kernel's log of TCP lost {self._log.lost} events")
         return found
 
     def close(self) -> None:
@@ -306,7 +306,7 @@ class Loads:
             ended = answer.get("ended")
             outcome.trouble = None if ended is None else str(ended)
             if late:
-                outcome.trouble = f"it had not ended {REPORT_S:g} s after its time"
+                outcome.trouble = f"it was still running {REPORT_S:g} s after its planned end"
 
     def _udp_up(self, outcome: Outcome) -> None:
         item = outcome.item

@@ -188,7 +188,7 @@ class Loads:
         }
         serve = kinds.get((str(message.get("do")), str(message.get("direction"))))
         if serve is None:
-            channel.say({"error": "it knows no such transfer"})
+            channel.say({"error": "unknown transfer"})
             return
         name = os.urandom(NUMBER)
         transfer = self._transfers[name] = Transfer(host)
@@ -228,7 +228,7 @@ class Loads:
             try:
                 transfer.units = call.codec_of(codec).units
             except (KeyError, TypeError):
-                return f"codec = {codec!r}; it knows no such codec"
+                return f"codec = {codec!r}; unknown codec"
             self._calls[name[: call.SSRC]] = transfer
         if message.get("port") is not None:
             # Only the one of HTTP/3 may be asked for; a reflector without privileges cannot open it.
@@ -249,7 +249,7 @@ class Loads:
                 return f"object = {size!r}; allowed: 1 to {page.MOST} bytes"
             wanted = message.get("congestion")
             if wanted is not None and not bulk.can_choose(str(wanted)):
-                return f"congestion control {wanted}: it cannot be chosen there"
+                return f"congestion control {wanted}: not available at the reflector"
             transfer.object, transfer.congestion = size, None if wanted is None else str(wanted)
         return None
 
@@ -265,7 +265,7 @@ class Loads:
     def _joined(self, asked: Request) -> bool:
         if asked.transfer.joined.wait(PATIENCE_S):
             return True
-        asked.channel.say({"error": f"nothing of the transfer came within {PATIENCE_S:g} s"})
+        asked.channel.say({"error": f"no data of the transfer arrived within {PATIENCE_S:g} s"})
         return False
 
     def _sink(self, asked: Request) -> None:
@@ -348,7 +348,7 @@ class Loads:
             or (pattern["at"] > asked.seconds).any()
             or pattern["lane"].max() >= LANES
         ):
-            asked.channel.say({"error": "its pattern is none"})
+            asked.channel.say({"error": "unknown pattern"})
             return
         asked.transfer.lanes = int(pattern["lane"].max()) + 1
         if asked.transfer.tried:

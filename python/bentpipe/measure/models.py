@@ -109,7 +109,7 @@ def fitted(run: Run, folder: Path) -> Fitted:
     lines.append(
         "Do not trust it for: " + "; ".join(f"{one.quantity} of {one.flow}" for one in doubtful) + "."
         if doubtful
-        else f"All of these agree within {100 * TRUSTED:.0f} %; workloads that were not measured may not."
+        else f"All of these agree within {100 * TRUSTED:.0f} %. Other workloads may differ more."
     )
     return Fitted(lines, body, document, simulated, residuals)
 
@@ -172,15 +172,15 @@ def _queue(run: Run, direction: str) -> list[str]:
     rows = run.table("bottleneck").to_dicts() if "bottleneck" in run.tables else []
     own = [row for row in rows if row["direction"] == direction and row["overflowed"]]
     policies = {row.get("policy") for row in own}
-    stands = "a drop-tail queue of what has waited stands for it"
+    stands = "it is replaced by a drop-tail queue of the measured depth"
     if policies & {"aqm", "fair-queuing"}:
         kind = "fair queuing" if "fair-queuing" in policies else "active queue management"
         return [
-            f"Queue {direction}: {kind} was seen, whose parameters are not told; {stands}.",
+            f"Queue {direction}: {kind} was found, but its parameters cannot be determined; {stands}.",
             f"Do not trust it for: delay and losses {direction} of other loads that fill the queue.",
         ]
     if own and policies == {None}:
-        return [f"Queue {direction}: nothing tells its policy; {stands}."]
+        return [f"Queue {direction}: its policy cannot be determined; {stands}."]
     return []
 
 
@@ -207,12 +207,12 @@ def _error(run: Run, direction: str) -> tuple[dict[str, Any] | None, str]:
                 error = (
                     {"kind": "packet", "probability": float(lost.mean())} if lost.any() else {"kind": "none"}
                 )
-                return error, f"Losses {direction}: a probability, of {said}; too few for more."
+                return error, f"Losses {direction}: a probability, of {said}; too few for another process."
             best = min(fit_all(Outcomes.of(lost.astype(np.uint8))), key=lambda fit: fit.bic)
             return best.error, (
                 f"Losses {direction}: {best.process}, of {said}, mean burst {best.mean_burst:.2f}."
             )
-    return None, f"Losses {direction}: a probability, by the probes that were sent at rest."
+    return None, f"Losses {direction}: a probability, from the probes without load."
 
 
 def _jitter(run: Run, link: dict[str, Any]) -> list[str]:
@@ -280,8 +280,8 @@ def _handovers(run: Run, link: dict[str, Any]) -> str | None:
     trace = {"samples": f"time,delay\n{samples}"} | repeat
     link["trace"], link["return"]["trace"] = trace, dict(trace)
     if period is None:
-        return f"Handovers: {len(rows)} levels of delay, in no grid; after the last one nothing changes."
-    return f"Handovers: slots of {period:.3f} s, {len(rows)} levels of delay, which are repeated."
+        return f"Handovers: {len(rows)} levels of delay, without a regular grid; the last level is kept."
+    return f"Handovers: slots of {period:.3f} s, {len(rows)} levels of delay, repeated."
 
 
 def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, list[str]]:
@@ -296,13 +296,13 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, lis
         return None, []
     (row, *_) = rows
     superframe, rate = row["superframe"], base_value(link["rate"])
-    doubtful = ["queues of the return link that overflow", "other terminals beside this one"]
+    doubtful = ["queues of the return link that overflow", "other terminals on the same return link"]
     filled = "bottleneck" in run.tables and "up" in run.table("bottleneck")["direction"].to_list()
     if not filled and row.get("rate"):
         # No load has filled the return link: it has at least what an impulse was given.
         rate = row["rate"]
         doubtful.append(
-            f"rates above {rate / 1e3:.0f} kbit/s on the return link, the highest that an impulse was given"
+            f"rates above {rate / 1e3:.0f} kbit/s on the return link, the highest rate granted to an impulse"
         )
     # Slots of whole bytes, of which the constant rate takes whole ones.
     smallest = row["cra"] or rate / 32
@@ -317,7 +317,7 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, lis
     if row["response"]:
         dama["response"] = row["response"]
     else:
-        doubtful.append("the time from a request to its capacity, which the impulses have not told")
+        doubtful.append("the time from a request to its capacity, which the impulses did not determine")
     network = {
         "kind": "dvb-rcs",
         "propagation": link["delay"],
@@ -342,7 +342,7 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, lis
     except ScenarioError as error:
         problem = str(error).splitlines()[0]
         return None, [
-            f"An access network of {row['scheme']} was seen, but is none that can be built: {problem}",
+            f"An access network with {row['scheme']} was found, but no scenario can represent it: {problem}",
             f"Do not trust it for: the wait for capacity of {row['scheme']}.",
         ]
     return network, [

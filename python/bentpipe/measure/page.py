@@ -95,7 +95,7 @@ class Browser:
             reading = [lane.sock for lane in lanes if lane.open and lane.missing]
             ready, opened, _ = select.select(reading, waiting, [], 0.25)
             if time.monotonic() - heard > PATIENCE_S:
-                raise TimeoutError(None, f"nothing of a page came within {PATIENCE_S:g} s")
+                raise TimeoutError(None, f"no data of a page arrived within {PATIENCE_S:g} s")
             if not keep_on():
                 return
             for lane in list(lanes):

@@ -138,11 +138,11 @@ def verdict(found: Sequence[Error]) -> list[str]:
     said += f"{100 * np.quantile(sizes, 0.95):.1f} %"
     noise = np.abs([other for one in found for other in one.noise])
     if len(noise):
-        said += f"; further measurements differ by {100 * np.median(noise):.1f} % in the median"
+        said += f"; further measurements differ by {100 * np.median(noise):.1f} % (median)"
     wrong = [one for one in found if abs(one.relative) > max([models.TRUSTED, *np.abs(one.noise)])]
     uses = dict.fromkeys(f"{one.quantity} of {one.flow}" for one in wrong)
     if not uses:
-        return [f"{said}.", "It can be trusted for these loads."]
+        return [f"{said}.", "The prediction can be trusted for these loads."]
     return [f"{said}.", f"Do not trust it for: {'; '.join(uses)}."]
 
 

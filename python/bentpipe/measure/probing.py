@@ -110,7 +110,9 @@ def probe(
     """
     family, address = resolved(host, port)
     if plan.loads and key is None:
-        raise InputError("a plan with loads needs --key: a reflector without a key only answers probes")
+        raise InputError(
+            "a plan with loads needs --key, because a reflector without a key answers only probes"
+        )
     card = hardware.of_route(family, address)
     used = card if isinstance(card, hardware.Card) else None
     with contextlib.ExitStack() as stack:
@@ -134,7 +136,8 @@ def probe(
             there = [name for name in said if isinstance(name, str)] if isinstance(said, list) else []
         except ChannelError as error:
             raise InputError(
-                f"{host} answers probes, but takes part in no load: {error}. Loads need its TCP port {port}"
+                f"{host} answers probes, but accepts no loads: {error}. Loads need TCP port {port} of the "
+                "reflector"
             ) from error
         items = remaining(schedule(plan.loads, bulk.controls(), there, seed))
         sender.loads = load_client.Loads(family, address, key, items, seed, sender.steady)
@@ -164,8 +167,9 @@ def _shake(sock: socket.socket, key: bytes, host: str, port: int) -> tuple[int, 
                 break
         if found is None:
             raise InputError(
-                f"no answer from {host}, port {port}, within {sum(TRIES):g} s: the reflector is not running or cannot "
-                "be reached, or it has another key, since it gives strangers no answer"
+                f"no answer from {host}, port {port}, within {sum(TRIES):g} s: the reflector is not "
+                "running, cannot be reached, or has another key (it does not answer senders with a wrong "
+                "key)"
             )
         answer = found
     return answer.session, count
@@ -265,7 +269,7 @@ class _Sender:
         if isinstance(self.card, hardware.Card):
             seen.hardware_sent, seen.hardware_received = self.card.sent, self.card.received
             if not self.card.sent:
-                seen.no_hardware = "the card stamped no packet when it left"
+                seen.no_hardware = "the network card stamped no sent packet"
         else:
             seen.no_hardware = self.card
         seen.notes += self.notes

@@ -98,7 +98,7 @@ def bottlenecks(
     known = [one for one in found if one is not None and one.rate is not None]
     # At a constant rate a queue that drops at its front lets nothing wait for all of it, and looks like an AQM.
     front = {one.direction for one in known if one.policy == "drop-front"}
-    why = "a constant load does not wait for all of a queue that drops in front"
+    why = "the delay of a constant load does not show the whole depth of a queue that drops at the front"
     return [
         replace(one, depth_most=None, depth_reason=why)
         if one.direction in front and one.overflowed and one.policy != "drop-front"

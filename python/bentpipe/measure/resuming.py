@@ -75,8 +75,8 @@ def kept(folder: Path, host: str, seed: int, plan: Plan) -> Measured | None:
         about = json.loads(str(arrays["about"]))
         if about["of"] != _of(host, seed, plan):
             raise InputError(
-                f"{folder} holds an interrupted measurement of another host, plan or seed; allowed: the command that "
-                "began it, which continues it, or another folder"
+                f"{folder} contains an interrupted measurement with another host, plan or seed; repeat the "
+                "command that started it, or choose another folder"
             )
         seen = Measured(plan, *(arrays[name] for name in FIELDS))
         seen.echoes, seen.notes = arrays["echoes"], list(about["notes"])

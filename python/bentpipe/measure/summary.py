@@ -115,22 +115,25 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
         )
         if found.contradicted:
             notes.append(
-                "the clocks are farther apart than their hosts know, whose errors are therefore left out"
+                "the clocks differ by more than the errors that their hosts report, so these errors are "
+                "ignored"
             )
         loads = loaded(seen, rtt, found, local, remote)
         directions = _directions(seen, found, _at_rest(time, rtt, loads), notes)
         if found.steps:
             when = ", ".join(f"{time[ok][step]:.1f} s" for step in found.steps)
-            notes.append(f"the clocks of the two hosts moved against each other at {when}")
+            notes.append(f"the clocks of the two hosts shifted relative to each other at {when}")
     if abs(seen.clock_moved_s) > 1e-3:
         notes.append(
-            f"the clock of this host was moved by {seen.clock_moved_s * 1e3:.1f} ms; its times do not depend on it"
+            f"the clock of this host was adjusted by {seen.clock_moved_s * 1e3:.1f} ms; the measured times "
+            "are not affected"
         )
     if not seen.kernel_sent or not seen.kernel_received:
-        notes.append("the kernel gave no times of packets, so those of this program are used")
+        notes.append("the kernel provided no time stamps of packets, so the times of this program are used")
     breaks = interruptions(time, ok)
     notes += [
-        f"from {begin:.1f} to {end:.1f} s no packet had a reply: the path was interrupted, so its losses are not random"
+        f"from {begin:.1f} to {end:.1f} s no packet had a reply: the path was interrupted, so these losses "
+        "are not random"
         for begin, end in breaks
     ]
     arrived = seen.reply[ok]
@@ -201,12 +204,12 @@ def _possible(seen: Measured, least_s: float, notes: list[str]) -> float:
     wrong = ok & ((rtt < 0) | (seen.left < seen.arrived))
     if wrong.any():
         seen.returned[wrong] = 0
-        notes.append(f"{wrong.sum()} replies have times that contradict each other and count as lost")
+        notes.append(f"{wrong.sum()} replies have contradictory times and count as lost")
         ok = seen.replied
     if ok.any() and (least := float(rtt[ok].min())) < 2 * least_s:
         notes.append(
-            f"replies came after {1e3 * least:.3f} ms, earlier than light would go there and back by --distance, which "
-            "is therefore left out"
+            f"replies came after {1e3 * least:.3f} ms, earlier than light travels there and back over "
+            "--distance, so --distance is ignored"
         )
         return 0.0
     return least_s
@@ -235,11 +238,11 @@ def _directions(seen: Measured, found: Delays, quiet: NDArray[np.bool_], notes: 
     if stateless and last - replies > 0:
         lost = None
         notes.append(
-            "the reflector repeats the numbers of the probes, so the directions of losses cannot be told apart"
+            "the reflector repeats the numbers of the probes, so the direction of losses cannot be determined"
         )
     if sent > last:
         last_ones = "last packet had" if sent - last == 1 else f"last {sent - last} packets had"
-        notes.append(f"the {last_ones} no reply, and it is not known in which direction")
+        notes.append(f"the {last_ones} no reply; the direction of the loss is not known")
     result = []
     rest = (quiet & (seen.train < 0))[seen.replied]
     if not rest.any():
@@ -350,9 +353,7 @@ def _rate(seen: Measured, notes: list[str]) -> tuple[float, float, float] | None
     if not rates:
         return None
     if as_sent > len(rates) / 2:
-        notes.append(
-            "trains arrived as fast as this host sent them: the rate is at least that, not that of the path"
-        )
+        notes.append("trains arrived as fast as this host sent them, so the rate of the path may be higher")
     low, high = np.quantile(rates, (0.05, 0.95))
     return float(8e9 * TRAIN_BYTES / np.median(np.concatenate(gaps))), float(low), float(high)
 

@@ -76,7 +76,9 @@ def text(one: Survey) -> str:
     said = [f"DSCP and ECN {one.direction}: {'changed ' + '; '.join(changed) if changed else 'kept'}"]
     if lost:
         said.append(f"none of {', '.join(lost)} arrived")
-    said.append("no datagram arrived" if one.mtu is None else f"datagrams up to {one.mtu} B arrive whole")
+    said.append(
+        "no datagram arrived" if one.mtu is None else f"datagrams up to {one.mtu} B arrive unfragmented"
+    )
     return ", ".join(said)
 
 

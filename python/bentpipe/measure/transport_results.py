@@ -124,5 +124,5 @@ def text(found: Sequence[Way]) -> str:
             said.append(f"{verdict}: {names}")
     best = max(one.rate for one in found)
     passed = [one.name for one in found if one.verdict == "open"]
-    said.append(f"open: {'; '.join(passed)}, up to {rate_text(best)}" if passed else "nothing passed")
+    said.append(f"open: {'; '.join(passed)}, up to {rate_text(best)}" if passed else "no datagram arrived")
     return f"UDP and QUIC {found[0].direction}: {', '.join(said)}"

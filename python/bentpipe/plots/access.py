@@ -49,7 +49,7 @@ def timelines(packets: Sequence[Wait], at_s: float | None = None) -> Figure:
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("time (s)")
     more = f", {len(shown)} of {len(packets)} packets" if len(packets) > len(shown) else ""
-    axes.set_title(f"{shown[0].terminal}: what packets waited for{more}")
+    axes.set_title(f"{shown[0].terminal}: parts of the wait of each packet{more}")
     figure.legend(loc="outside lower center", ncols=3)
     return figure
 
@@ -77,7 +77,7 @@ def waits(run: Run, terminal: str | None = None) -> Figure:
         if mean.any():
             axes.bar(middles, mean, width=end / bins, bottom=below, color=_PARTS[index], label=label)
             below += mean
-    axes.set_title(f"{frame['terminal'][0]}: what packets waited for")
+    axes.set_title(f"{frame['terminal'][0]}: parts of the mean wait")
     axes.set_ylabel("mean wait (ms)")
     axes.set_xlabel("time (s)")
     axes.set_xlim(0, end)

@@ -69,10 +69,10 @@ def _lines(campaign: Campaign, metric: str, x: str | None, each: str | None, of:
     view = _View.of(campaign, metric, of)
     across = campaign.key(x) if x else view.most_numbers()
     if across is None:
-        raise InputError(f"{campaign.store.path}: nothing is varied, so there is nothing to draw against")
+        raise InputError(f"{campaign.store.path}: no key is varied, so the figure has no x axis")
     panel = campaign.key(each) if each else None
     if panel == across:
-        raise InputError(f'"{each}" is the axis: choose another key for the panels')
+        raise InputError(f'"{each}" is already the x axis; choose another key for the panels')
     axis = Axis.of(view.frame[across], axis_name(across))
     series = [key for key in view.keys if key not in (across, panel)]
     parts = _parts(view.frame, [panel]) if panel else {"": view.frame}
@@ -126,7 +126,7 @@ def campaign_map(
     view = _View.of(campaign, metric, of, chosen)
     if view.frame["entity"].n_unique() > 1:
         raise InputError(
-            f"a heat map is of one flow, terminal or link: choose with --of; there are: "
+            "a heat map shows one flow, terminal or link: choose one with --of; allowed: "
             f"{', '.join(sorted(view.frame['entity'].unique()))}"
         )
     across, up = (Axis.of(view.frame[key], axis_name(key)) for key in chosen)
@@ -178,7 +178,7 @@ def campaign_cdf(
             **line(index),
         )
     axes.set_xlabel(view.title)
-    axes.set_ylabel("share of values up to it")
+    axes.set_ylabel("cumulative share")
     axes.set_ylim(0, 1)
     legend(axes)
     name_figure(figure, campaign.name)
@@ -230,7 +230,7 @@ class Axis:
         if scale_x(wide) == "log":
             if min(values) <= 0:
                 raise InputError(
-                    f"{self.title} has the value {min(values):g}, which has no place on a logarithmic axis"
+                    f"{self.title} has the value {min(values):g}, which a logarithmic axis cannot show"
                 )
             axes.set_xscale("log")
             if len(values) <= _MOST_TICKS:

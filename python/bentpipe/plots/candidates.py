@@ -31,7 +31,7 @@ def candidates(run: Run, slots: Sequence[Slot]) -> Figure:
             for place, one in enumerate(slot.candidates):
                 time, course = one.course
                 if place == 0:
-                    label = "likeliest satellite, and a constant" if number == 0 else None
+                    label = "delay over the likeliest satellite plus a constant" if number == 0 else None
                     above.plot(time, 1e3 * course, color=COLOURS[0], label=label)
                 below.plot(
                     (slot.begin + slot.end) / 2,

@@ -91,4 +91,4 @@ def _draw_handovers(axes: Axes, sites: dict[str, list[float]]) -> None:
     axes.set_yticks(range(len(sites)), list(sites))
     axes.set_ylim(-0.6, len(sites) - 0.4)
     axes.invert_yaxis()
-    axes.set_title("Handovers, to the nearest of the moments drawn")
+    axes.set_title("Handovers, rounded to the drawn times")

@@ -54,8 +54,8 @@ def cdf(runs: Runs, *, by: Literal["group", "class"] = "group") -> Figure:
             drawn.append((panel, lines))
     if not drawn:
         raise InputError(
-            f"nothing to draw: a distribution needs {_LEAST} values of a quantity, such as {_LEAST} flows that "
-            "delivered something"
+            f"nothing to draw: a distribution needs {_LEAST} values of a quantity, such as the goodput of "
+            f"{_LEAST} flows"
         )
     columns = min(2, len(drawn))
     rows = -(-len(drawn) // columns)

@@ -27,8 +27,8 @@ def frame_fits(outcomes: Outcomes, fits: Sequence[Fit]) -> Figure:
     figure = Figure(figsize=(9.0, 6.2), layout="constrained")
     ((bursts, gaps), (correlation, distances)) = figure.subplots(2, 2)
     for axes, lengths, lost, label in (
-        (bursts, outcomes.bursts, True, "frames lost in a row (burst)"),
-        (gaps, outcomes.gaps, False, "frames received in a row (gap)"),
+        (bursts, outcomes.bursts, True, "consecutive lost frames (burst)"),
+        (gaps, outcomes.gaps, False, "consecutive received frames (gap)"),
     ):
         values, part = survival(lengths)
         some = chosen(len(values), 60)
@@ -38,7 +38,7 @@ def frame_fits(outcomes: Outcomes, fits: Sequence[Fit]) -> Figure:
             axes.loglog(grid, fit.chain.run_survival(grid, lost=lost), label=fit.process, **line(number))
         axes.set_ylim(0.5 / len(lengths), 1.5)
         axes.set_xlabel(label)
-        axes.set_ylabel("part at least as long")
+        axes.set_ylabel("fraction at least this long")
     lags = lags_of(outcomes.frames)
     correlation.semilogx(lags, outcomes.autocorrelation(lags), ".", color=INK, markersize=5)
     for number, fit in enumerate(fits):

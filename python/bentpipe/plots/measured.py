@@ -34,7 +34,7 @@ def delays(run: Run) -> Figure:
     import polars as pl
 
     if run.clock != "measured":
-        raise InputError(f"{run.path} was not measured: the figure delays is of runs of `bentpipe measure`")
+        raise InputError(f"{run.path} was not measured; the figure delays needs a run of `bentpipe measure`")
     probes = run.trace("probe").filter(pl.col("train") < 0)
     if not probes["replied"].any():
         raise InputError(f"{run.path}: no probe had a reply, so there is no delay to draw")

@@ -86,7 +86,7 @@ def queue(runs: Runs) -> Figure:
         (draw_link_queue, "link.queue_packets"), (draw_terminal_queue, "dama.queue"), runs=runs
     )
     if not drawn:
-        raise InputError("no queue was recorded: add the trace link or dama to the scenario")
+        raise InputError("the run has no trace of a queue; add link or dama to record.traces of the scenario")
     figure, axes = panels([2.4] * len(drawn))
     for one, draw in zip(axes, drawn, strict=True):
         draw(one, runs)
@@ -136,7 +136,7 @@ def flow(runs: Runs, name: str) -> Figure:
         )
     ]
     if not drawn:
-        raise InputError(f"nothing to draw: nothing of flow {name} was recorded")
+        raise InputError(f"nothing to draw: the run has no trace of flow {name}")
     figure, axes = panels([2.0] * len(drawn))
     for one, draw in zip(axes, drawn, strict=True):
         draw(one, runs, flow=name)
@@ -343,7 +343,7 @@ def _draw_drops(axes: Axes, run: Run, drawn: Sequence[tuple[str, list[Line]]]) -
         if drop["reason"] == "queue full" and drop["stage"] not in recorded
     ]
     if silent:
-        axes.set_title(f"Queues of links; not recorded: {listed(silent, 3)}")
+        axes.set_title(f"Queues of links; without a trace: {listed(silent, 3)}")
 
 
 def draw_terminal_queue(axes: Axes, runs: Runs) -> None:
@@ -441,7 +441,9 @@ def _with_data(*draws: tuple[Draw, *tuple[str, ...]], runs: Runs) -> list[Draw]:
 
 def _finish(figure: Figure, lowest: Axes, runs: Runs) -> Figure:
     if not any(axes.lines for axes in figure.axes):
-        raise InputError("nothing to draw: the quantity was not recorded (see record.traces of the scenario)")
+        raise InputError(
+            "nothing to draw: the run has no trace of this quantity; add it to record.traces of the scenario"
+        )
     lowest.set_xlabel("time (s)")
     lowest.set_xlim(left=0)
     known = [run for _, run in named_runs(runs)]

@@ -41,7 +41,9 @@ def rates(runs: Runs, *, bin_s: float | None = None) -> Figure:
             axes.fill_between(middles, least, greatest, color=style["color"], alpha=0.12, linewidth=0)
             drawn += 1
     if drawn == 0:
-        raise InputError("no transmission of Wi-Fi was recorded: add the trace wifi to the scenario")
+        raise InputError(
+            "the run has no trace of Wi-Fi transmissions; add wifi to record.traces of the scenario"
+        )
     axes.set_xlabel("time (s)")
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)

@@ -180,19 +180,22 @@ def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) 
     predicted = [leg for leg in legs if leg.prediction is not None]
     for number, leg in enumerate(legs, 1):
         if leg.prediction is None:
-            note = f"split in {len(legs)} legs, of which leg {number} is not predicted: {leg.note}"
+            note = f"split in {len(legs)} legs, but leg {number} is not predicted: {leg.note}"
             return replace(leg, note=note, legs=tuple(legs))
     slowest = min(predicted, key=lambda leg: leg.prediction.goodput_bit_s if leg.prediction else 0.0)
-    note = f"split in {len(legs)} legs: this is what leg {legs.index(slowest) + 1} would bring alone"
+    note = (
+        f"split in {len(legs)} legs: this is the prediction for leg {legs.index(slowest) + 1} alone, the "
+        "slowest leg"
+    )
     return replace(slowest, note="; ".join(filter(None, (note, slowest.note))), legs=tuple(legs))
 
 
 def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> list[Leg]:
     """Returns the connections that carry a flow in series: several if proxies split it."""
     if kind_of(flow["transport"]) != "tcp":
-        raise NotPredicted(f"the equations are about TCP, and this flow uses {kind_of(flow['transport'])}")
+        raise NotPredicted(f"the equations describe TCP, and this flow uses {kind_of(flow['transport'])}")
     if kind_of(flow["app"]) != "bulk":
-        raise NotPredicted(f"the equations are about bulk transfers, and this flow is {kind_of(flow['app'])}")
+        raise NotPredicted(f"the equations describe bulk transfers, and this flow is {kind_of(flow['app'])}")
     there, back = known["there"], known["back"]
     if there is None or back is None:
         raise NotPredicted(f"there is no path from {flow['from']} to {flow['to']} and back")
@@ -229,7 +232,8 @@ def _predict_leg(
     name = known["name"]
     arguments = flow_arguments(scenario, flow, known, leg)
     notes = [
-        f"what service {service['name']} sends at {service['node']} ({kind_of(service['role'])}) is not counted"
+        f"traffic of service {service['name']} at {service['node']} ({kind_of(service['role'])}) is not "
+        "counted"
         for service in scenario.get("service", [])
     ]
     notes += _notes(base_value(scenario["duration"]), known, leg, arguments)
@@ -241,14 +245,14 @@ def _predict_leg(
         prediction = predict_flow(**arguments)
     except ValueError as refused:
         # A scenario may be valid and still not fit the equations, such as one with links without delay.
-        return FlowPrediction(name, None, f"the equations refuse {refused}", arguments)
+        return FlowPrediction(name, None, f"the equations do not apply: {refused}", arguments)
     congestion = leg.transport["congestion"]
     if prediction.limited_by == "loss" and congestion not in COVERED:
         # Reno's answer may be a tenth of this one's.
         return FlowPrediction(
             name,
             None,
-            f"losses limit it, and no equation has the answer of {congestion} to losses",
+            f"losses limit this flow, and no equation describes the response of {congestion} to losses",
             arguments,
         )
     if prediction.limited_by == "rate":
@@ -267,17 +271,17 @@ def flow_arguments(
     segment = int(transport["segment_size"])
     duration_s = base_value(scenario["duration"]) - known["start_s"]
     if duration_s <= 0:
-        raise NotPredicted("it does not start within the run")
+        raise NotPredicted("the flow does not start before the end of the run")
     if isinstance(app, Mapping) and "duration" in app:
         duration_s = min(duration_s, base_value(app["duration"]))
     dama = next(filter(None, map(dama_of, (*leg.there, *leg.back))), None)
     if dama is not None and dama["scheme"] not in SCHEMES:
-        raise NotPredicted(f"the equations know no scheme {dama['scheme']}")
+        raise NotPredicted(f"no equation describes the scheme {dama['scheme']}")
     rates = [hop["rate_bit_s"]["mean"] for hop in leg.there]
     share = known["share_bit_s"]
     rate_bit_s = min(*rates, _acknowledged_bit_s(known, leg), math.inf if share is None else share)
     if rate_bit_s <= 0:
-        raise NotPredicted("nothing is left for it on its path")
+        raise NotPredicted("the path has no capacity left for this flow")
     window_bytes = _window_bytes(transport)
     delays = {
         which: sum(hop["delay_s"][which] for hop in (*leg.there, *leg.back))
@@ -336,9 +340,9 @@ def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any
     """Returns what the equations do not use, a clause each."""
     congestion = leg.transport["congestion"]
     if congestion not in COVERED:
-        yield f"{congestion} is not predicted: this is what Reno would do"
+        yield f"no equation for {congestion}: this is the prediction for Reno"
     if arguments["loss_probability"] > 0:
-        yield "losses on the path are in it by a response function, which is an estimate"
+        yield "the effect of losses is an estimate by a response function"
     unused = [key for key in UNUSED if leg.transport.get(key)]
     if unused:
         yield f"not in the equations: {', '.join(unused)}"
@@ -346,15 +350,15 @@ def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any
     if leg.transport.get("send_memory") is not None and window is not None:
         room = arguments["rate_bit_s"] * arguments["rtt0_s"] / 8
         if carried_bytes(leg.transport) < min(window + arguments["segment_bytes"], room):
-            yield "send_memory is the limit in the equations; an open congestion window may exceed it"
+            yield "the equations use send_memory as the limit; a large congestion window may exceed it"
     for proxy in known["proxies"]:
         if proxy["kind"] != "split":
-            yield f"what proxy {proxy['name']} does ({proxy['kind']}) is not in the equations"
+            yield f"not in the equations: the effect of proxy {proxy['name']} ({proxy['kind']})"
     for hop in (*leg.there, *leg.back):
         yield from _about(hop, duration_s)
     yield from _shared(known, leg)
     if _acknowledged_bit_s(known, leg) <= arguments["rate_bit_s"]:
-        yield f"the way back carries acknowledgments for {rate_text(arguments['rate_bit_s'])} only"
+        yield f"the return path carries acknowledgments for only {rate_text(arguments['rate_bit_s'])}"
 
 
 def _about(hop: Hop, duration_s: float) -> Iterator[str]:
@@ -367,7 +371,8 @@ def _about(hop: Hop, duration_s: float) -> Iterator[str]:
         first, more = changes[0], len(changes) - 1
         times = f" and {more} more time{'s' if more > 1 else ''}" if more else ""
         yield (
-            f"{name} changes at {span_text(first['at_s'])} ({first['what']}){times}; predicted for its first state"
+            f"{name} changes at {span_text(first['at_s'])} ({first['what']}){times}; the prediction is for "
+            "its first state"
         )
 
 
@@ -377,16 +382,16 @@ def _shared(known: Flow, leg: Leg) -> Iterator[str]:
             share = rate_text(known["share_bit_s"])
             by_round_trip = known.get("by_round_trip")
             rule = (
-                "a share as 1 / RTT^2 (Reno, losses at the same moments)"
+                "a share proportional to 1 / RTT^2 (Reno, simultaneous losses)"
                 if by_round_trip
                 else "a max-min share"
             )
-            rest = "; a shorter round trip gets more" if by_round_trip is False else ""
+            rest = "; a flow with a shorter round-trip time gets more" if by_round_trip is False else ""
             yield f"{hop['network']} is shared by {hop['flows']} flows: predicted for {rule} of {share}{rest}"
         if hop["pages_bit_s"] > 0:
             yield (
-                f"{hop['network']}: pages, files and mails of other flows count with their mean rate of up to "
-                f"{rate_text(hop['pages_bit_s'])}, and leave less while they load"
+                f"{hop['network']}: pages, files and mails of other flows are counted at their mean rate of "
+                f"up to {rate_text(hop['pages_bit_s'])}; during a transfer they take more"
             )
 
 
@@ -400,9 +405,9 @@ def _bottleneck(hop: Hop, known: Flow, arguments: Mapping[str, Any]) -> Iterator
     product = rate * arguments["rtt0_s"] / 8
     if room < 0.9 * product:
         yield (
-            f"{hop['network']}: its queue holds {100 * room / product:.2g} % of a bandwidth-delay product, so a "
-            "window that losses cut does not always fill the link"
+            f"{hop['network']}: the queue holds {100 * room / product:.2g} % of a bandwidth-delay product, "
+            "so a window does not always fill the link after a loss"
         )
     else:
         added = f"up to {span_text(8 * room / rate)}" if math.isfinite(room) else "without a limit"
-        yield f"{hop['network']}: the round trip is longer by what waits in its queue, {added}"
+        yield f"{hop['network']}: the queue adds to the round-trip time, {added}"

@@ -212,7 +212,5 @@ def library() -> Any:
             import itur.models.itu839
             import itur.models.itu1511
     except ImportError as error:
-        raise InputError(
-            "rain attenuation needs the library itur, which is not installed: pip install 'bentpipe[rain]'"
-        ) from error
+        raise InputError("rain attenuation needs the library itur: pip install 'bentpipe[rain]'") from error
     return itur

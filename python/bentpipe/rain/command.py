@@ -45,7 +45,7 @@ class Sites:
         if self.elevation is not None:
             return self.elevation
         if self.satellite is None:
-            raise InputError("sites need --satellite or --elevation")
+            raise InputError("--site needs --satellite or --elevation")
         return site.elevation(self.satellite)
 
 
@@ -142,14 +142,14 @@ def write(
     from .synthesis import synthesise
 
     if file.suffix not in {".csv", ".parquet"}:
-        raise InputError(f"{file}: allowed: a file that ends in .csv or .parquet")
+        raise InputError(f"{file}: allowed: a .csv or .parquet file")
     names = [sky.site.name for sky in skies]
     if len(set(names)) < len(names):
         raise InputError(f"two sites have the same name: {', '.join(names)}")
     samples = duration_s / step_s * len(skies)
     if samples > MOST:
         raise InputError(
-            f"{samples:.0f} samples; allowed: at most {MOST}, by a longer --step or a shorter --duration"
+            f"{samples:.0f} samples; allowed: at most {MOST}; use a longer --step or a shorter --duration"
         )
     if storm is None:
         series = synthesise(skies, duration_s, step_s=step_s, seed=seed)

@@ -50,7 +50,7 @@ _COLUMNS: Final = (
     _Column("transfer", "s", _of("transfer")),
     _Column("predicted", "s", _of("predicted_transfer"), soft=True),
     _Column("transaction", "mean, ms", _of("transaction_mean", 1e3)),
-    _Column("95\u00a0%", "ms", _of("transaction_p95", 1e3)),
+    _Column("p95", "ms", _of("transaction_p95", 1e3)),
     _Column("started", "", _of("started")),
     _Column("finished", "", _of("finished")),
     _Column("unfinished", "", _of("unfinished")),
@@ -58,7 +58,7 @@ _COLUMNS: Final = (
     _Column("lost or late", "%", _of("voice_loss")),
     _Column("mouth to ear", "ms", _of("voice_delay", 1e3)),
     _Column("RTT mean", "ms", _of("rtt_mean", 1e3)),
-    _Column("RTT 95\u00a0%", "ms", _of("rtt_p95", 1e3)),
+    _Column("RTT p95", "ms", _of("rtt_p95", 1e3)),
     _Column("predicted", "ms", _of("predicted_rtt", 1e3), soft=True),
     _Column("efficiency", "%", _of("efficiency", 100)),
     _Column("time-outs", "", _of("timeouts")),
@@ -185,47 +185,49 @@ def _figures(
         (flows,) = results.values()
         if by_group(flows)[0]:
             caption = (
-                "Distribution over the flows of each group; of transactions and datagrams, over all of them."
+                "Distributions over the flows of each group. Those of transactions and datagrams are over "
+                "all transactions and datagrams of the group."
             )
             with suppress(InputError):
                 figures.append((caption, plots.cdf(run)))
             if classes_beside(flows):
                 with suppress(InputError):
-                    figures.append(("The same for each traffic class.", plots.cdf(run, by="class")))
+                    figures.append(
+                        ("Distribution over the flows of each traffic class.", plots.cdf(run, by="class"))
+                    )
         figures += _of_constellation(run)
         if run.clock == "measured":
             caption = (
-                "Delays of the path: of probes as intervals, as two clocks cannot tell how a round-trip time divides, "
-                "and of the datagrams of loads. Loads that wait longer than probes have a queue of their own."
+                "Delays of probes and of the datagrams of loads. One-way delays of probes are intervals, "
+                "because two clocks cannot divide a round-trip time exactly. Loads with a longer delay than "
+                "the probes have their own queue."
             )
             with suppress(InputError):
                 figures.append((caption, plots.delays(run)))
         # Nothing was recorded, or nothing happened: there is no such figure.
         with suppress(InputError):
             caption = (
-                "Everything that was recorded. Dashed: predicted. Throughput is what is delivered in order: after a "
-                "repair, the data that waited for it comes at once, above the rate of the link."
+                "All recorded quantities. Dashed lines: predicted. Throughput counts data delivered in "
+                "order: after a retransmission, the data behind the gap is delivered at once, so the "
+                "throughput can exceed the rate of the link."
             )
             figures.append((caption + _about_quantiles(results), plots.overview(run)))
         return figures
     about = _about_quantiles(results)
     summarised = (
-        " Of each run, the medians over its flows."
+        "Each run is shown by the medians over its flows."
         if sum(map(len, results.values())) > plots.MOST_ROWS
         else ""
     )
-    figures = [(f"Flows of all runs. Diamonds: predicted.{summarised}", plots.comparison(results))]
+    figures = [(f"Flows of all runs. Diamonds: predicted values.{summarised}", plots.comparison(results))]
     traced = {name: run for name, run in runs.items() if run.traces}
     if 0 < len(traced) <= MOST_PANELS:
         if any(run.has_trace("delivery") or run.has_trace("datagram") for run in traced.values()):
             figures.append(
-                (f"Throughput. Dashed: predicted.{about}", plots.side_by_side(traced, "throughput"))
+                (f"Throughput. Dashed lines: predicted.{about}", plots.side_by_side(traced, "throughput"))
             )
         if any(run.has_trace(what) for run in traced.values() for what in ("rtt", "round_trip")):
-            caption = (
-                "Round-trip time. Dashed: predicted mean; shaded: from the least to the greatest predicted."
-                + about
-            )
+            caption = "Round-trip time. Dashed line: predicted mean. Shaded area: predicted range." + about
             figures.append((caption, plots.side_by_side(traced, "rtt")))
         if any(run.has_trace("dama") for run in traced.values()):
             figures.append(("Efficiency of the return link.", plots.efficiency(traced)))
@@ -246,7 +248,7 @@ def _of_constellation(run: Run) -> list[tuple[str, Figure]]:
                 course = plots.constellation_course(run, network=name)
                 shown = plots.constellation_map(constellation(run.scenario, [0.0], network=name))
                 figures.append((f"{name} at the start, with the paths of the flows.", shown))
-                about = "Paths as computed at 240 moments; round-trip times as the flows measured them."
+                about = "Paths, computed at 240 times, and round-trip times as measured by the flows."
                 figures.append((about, course))
     return figures
 
@@ -257,8 +259,9 @@ def _about_quantiles(results: Mapping[str, Sequence[FlowResult]]) -> str:
     if max(map(len, results.values()), default=0) <= plots.MOST_LINES:
         return ""
     return (
-        f" A panel of more than {plots.MOST_LINES} flows, terminals or links shows their median and the range from the "
-        "10th to the 90th percentile; the lighter range holds all of them. Predictions are then medians, too."
+        f" A panel of more than {plots.MOST_LINES} flows, terminals or links shows their median and the "
+        "range from the 10th to the 90th percentile; the lighter range contains all of them. Predictions "
+        "are then also medians."
     )
 
 

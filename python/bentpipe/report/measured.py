@@ -105,14 +105,14 @@ def _load_lost(row: _Row) -> str:
     return "-" if sent is None else f"{sent - row['delivered_packets']} of {sent}"
 
 
-_LOADS_TITLE: Final = "Loads of datagrams, calls and pages; one-way delays by the middle of their intervals"
+_LOADS_TITLE: Final = "Loads of datagrams, calls and pages; one-way delays are the middles of their intervals"
 
 #: What the user of a load has: delay and loss of its datagrams, the rating of a call, the time of a page.
 _LOADS: Final[_Columns] = {
     "load": _text("flow"),
     "lost": _load_lost,
     "delay mean, ms": _ms("delay_mean"),
-    "95 %, ms": _ms("delay_p95"),
+    "p95, ms": _ms("delay_p95"),
     "mouth to ear, ms": _ms("voice_delay"),
     "jitter, ms": _ms("voice_jitter"),
     "R": _number("voice_r"),
@@ -127,10 +127,10 @@ _TABLES: Final[Mapping[str, tuple[str, _Columns]]] = {
         "Each direction at rest",
         {
             "direction": _text("direction"),
-            "least one-way delay, ms": _between("delay_least_low", "delay_least_high", 1e3),
-            "above it: median, ms": _ms("variation_p50"),
-            "95 %, ms": _ms("variation_p95"),
-            "99 %, ms": _ms("variation_p99"),
+            "minimum one-way delay, ms": _between("delay_least_low", "delay_least_high", 1e3),
+            "above the minimum: median, ms": _ms("variation_p50"),
+            "p95, ms": _ms("variation_p95"),
+            "p99, ms": _ms("variation_p99"),
             "certain to, ms": _ms("variation_error"),
             "lost": _lost,
             "loss, %": _loss,
@@ -145,7 +145,7 @@ _TABLES: Final[Mapping[str, tuple[str, _Columns]]] = {
             "queue, kB": _depth,
             "between": _depth_bounds,
             "policy": _text("policy"),
-            "not closer because": lambda row: row["depth_reason"] or "",
+            "limited by": lambda row: row["depth_reason"] or "",
         },
     ),
     "scheduler": (
@@ -160,15 +160,15 @@ _TABLES: Final[Mapping[str, tuple[str, _Columns]]] = {
         },
     ),
     "slots": (
-        "Handovers: the least round-trip time of each level",
+        "Handovers: the minimum round-trip time of each level",
         {
-            "begin, s": _number("begin"),
+            "start, s": _number("begin"),
             "round-trip time, ms": _ms("round_trip"),
             "slots, s": _number("period"),
         },
     ),
     "survey": (
-        "What passes: DSCP and ECN, and the largest datagram that arrives",
+        "Transparency: DSCP and ECN, and the largest datagram that arrives",
         {
             "direction": _text("direction"),
             "sent as": lambda row: f"{row['sent_as']:#04x}",

@@ -213,7 +213,7 @@ def _pieces(file: Path, size: int = _PIECE) -> Iterator[tuple[bytes, npt.NDArray
             rest, before = content[4 * at :], before + 4 * at
             yield padded, 4 * np.array(places, np.int64)
     if before == 0:
-        raise InputError(f"{file} is not a capture of bentpipe: it does not begin as pcapng does")
+        raise InputError(f"{file} is not a capture of bentpipe: it does not start like a pcapng file")
     if rest:
         raise InputError(f"{file} is truncated: its last packet, from byte {before} on, is incomplete")
 

@@ -165,7 +165,7 @@ ENDINGS: Final[Mapping[str, Callable[[Table], bytes]]] = {
 def content(table: Table, ending: str) -> bytes:
     """Returns a table in the format of an ending of :data:`ENDINGS`. Raises :class:`bentpipe.InputError` for others."""
     if ending not in ENDINGS:
-        raise InputError(f"the ending {ending} is not one that can be written; allowed: {', '.join(ENDINGS)}")
+        raise InputError(f"cannot write a file with the ending {ending}; allowed: {', '.join(ENDINGS)}")
     return ENDINGS[ending](table)
 
 

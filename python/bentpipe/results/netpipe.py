@@ -53,7 +53,9 @@ def blocks(run: Run, flow: str | None = None) -> list[Block]:
     """The blocks of a flow, by default of the only one that has NetPIPE. Raises :class:`bentpipe.InputError`."""
     known = flows(run)
     if not known:
-        raise InputError(f'no flow of {run.name} runs NetPIPE: allowed is app = {{ kind = "netpipe" }}')
+        raise InputError(
+            f'no flow of {run.name} runs NetPIPE; allowed: a flow with app = {{ kind = "netpipe" }}'
+        )
     if flow is None and len(known) > 1:
         raise InputError(f"several flows run NetPIPE: choose one of {', '.join(known)} with --flow")
     chosen = flow or known[0]

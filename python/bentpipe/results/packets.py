@@ -227,15 +227,16 @@ def _nodes_in_both(a: Run, b: Run) -> list[str]:
         kept = run.scenario.get("record", {}).get("capture_bytes", _HEADERS)
         if kept < _HEADERS:
             raise UncapturedError(
-                f"{run.path / FILE} has {kept} bytes of each packet, which may cut headers off; "
-                f"record.capture_bytes = {_HEADERS} or more keeps them whole"
+                f"{run.path / FILE} has only {kept} bytes of each packet, which may cut off headers; set "
+                f"record.capture_bytes to {_HEADERS} or more"
             )
     names = [captures.nodes(run.path / FILE) for run in (a, b)]
     both = [name for name in names[0] if name in names[1]]
     if not both:
         places = ", ".join(f"{run.path} at {listed(of)}" for run, of in zip((a, b), names, strict=True))
         raise UncapturedError(
-            f"packets were captured at different nodes: {places}; record.capture has to name the same"
+            f"packets were captured at different nodes: {places}; use the same nodes in record.capture of "
+            "both runs"
         )
     return both
 

@@ -157,10 +157,10 @@ class Run:
         missing = [name for name in last if not (self.path / name).exists()]
         command = [str(word) for word in self.provenance.get("command") or []]
         if self.provenance.get("instrument") == "measure":
-            how = "the same command continues the measurement"
+            how = "repeat the command to continue the measurement"
         else:
-            how = f"to repeat the run: {shlex.join(command)}" if command else "it has to be repeated"
-        what = f"lacks {listed(missing)}, which a run writes at its end"
+            how = f"to repeat the run: {shlex.join(command)}" if command else "repeat the run"
+        what = f"lacks {listed(missing)}, written at the end of a run"
         return f"{self.path} was killed or still runs, and {what}; {how}"
 
     @cached_property

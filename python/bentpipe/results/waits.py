@@ -32,13 +32,13 @@ PARTS: Final = {
 
 #: What each part waits for.
 ABOUT: Final = {
-    "wait_earlier": "slots that came before its own request",
-    "wait_request": "until the request was made",
-    "wait_lost": "requests that were lost on the way",
+    "wait_earlier": "slots that needed no request of its own",
+    "wait_request": "an opportunity to send a request",
+    "wait_lost": "repetition of lost requests",
     "wait_propagation": "propagation of the request and of the plan",
-    "wait_controller": "processing, boundaries, lead of the plan",
-    "wait_competition": "slots of others and of earlier packets",
-    "wait_slot": "place in the superframe, and sending",
+    "wait_controller": "processing, superframe boundaries, lead time",
+    "wait_competition": "slots for other terminals and earlier packets",
+    "wait_slot": "position in the superframe, transmission",
 }
 
 
@@ -73,14 +73,14 @@ class Wait:
         parts = self.parts_ns
         asked = at + parts["wait_request"]
         if parts["wait_lost"]:
-            moments.append((asked, "asked for; the request was lost"))
+            moments.append((asked, "requested; the request was lost"))
         asked += parts["wait_lost"]
         if self.asked_ns is not None:
             moments.append((self.asked_ns, "asked for"))
         after = asked + parts["wait_propagation"] + parts["wait_controller"]
         begins = after + parts["wait_competition"]
         if self.asked_ns is not None and after < begins:
-            moments.append((after, "first superframe in which that could be granted"))
+            moments.append((after, "first superframe in which the request could be granted"))
         if self.asked_ns is None:
             begins += parts["wait_earlier"]
         if begins > self.arrival_ns:
@@ -147,7 +147,9 @@ def explain(run: Run, terminal: str | None, at_s: float) -> list[Wait]:
         there = frame.filter(pl.col("arrival") > at_ns).sort("arrival").head(1)
     if there.is_empty():
         last = frame["sent"].max()
-        shown = "there is none" if last is None else f"the last one left at {float(str(last)) / 1e9:.3f} s"
+        shown = (
+            "there is none" if last is None else (f"the last packet left at {float(str(last)) / 1e9:.3f} s")
+        )
         raise InputError(f"no packet waited at {at_s:g} s or arrived later: {shown}")
     flows = run.flow_names
     return [_wait(row, flows) for row in there.iter_rows(named=True)]

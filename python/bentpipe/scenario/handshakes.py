@@ -14,7 +14,7 @@ def given_up(transport: Mapping[str, Any], rtt_s: float) -> str:
 
     >>> linux = {"rto_initial": "1 s", "rto_max": "120 s", "syn_linear_timeouts": 4, "syn_retries": 6}
     >>> given_up(linux, 131), given_up(linux, 132)
-    ('', 'no connection: it gives its SYN up after 131 s, and a round trip is 132 s: rto_initial or ... is too small')
+    ('', 'no connection: the sender gives up its SYN after 131 s, but a round trip takes 132 s; increase ...')
     """
     first, most = base_value(transport["rto_initial"]), base_value(transport["rto_max"])
     patience_s = first * transport["syn_linear_timeouts"]
@@ -22,6 +22,6 @@ def given_up(transport: Mapping[str, Any], rtt_s: float) -> str:
     if rtt_s <= patience_s:
         return ""
     return (
-        f"no connection: it gives its SYN up after {span_text(patience_s)}, and a round trip is {span_text(rtt_s)}: "
-        "rto_initial or syn_retries is too small"
+        f"no connection: the sender gives up its SYN after {span_text(patience_s)}, but a round trip takes "
+        f"{span_text(rtt_s)}; increase rto_initial or syn_retries"
     )

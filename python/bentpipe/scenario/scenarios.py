@@ -159,8 +159,8 @@ def _late(data: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
     ]
     if numbers:
         # The engine refuses later ones.
-        words = "is the end of the run, so that the change has no effect"
-        words += f"; the same holds for {len(numbers) - 1} more" if numbers[1:] else ""
+        words = "is the end of the run, so the change has no effect"
+        words += f"; the same applies to {len(numbers) - 1} more" if numbers[1:] else ""
         yield ["change", str(numbers[0]), "at"], words
 
 
@@ -251,7 +251,7 @@ def toml_value(value: Any) -> str:
     if isinstance(value, Sequence):
         return "[" + ", ".join(map(toml_value, value)) + "]"
     raise TypeError(
-        f"a scenario cannot hold {value!r}: allowed are tables, lists, texts, numbers and booleans"
+        f"a scenario cannot contain {value!r}; allowed: tables, lists, texts, numbers and booleans"
     )
 
 

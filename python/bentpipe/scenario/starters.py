@@ -24,7 +24,7 @@ def preset_named(beginning: str, what: str = "preset") -> str:
     if beginning in names or len(meant) == 1:
         return beginning if beginning in names else meant[0]
     if meant:
-        raise InputError(f'"{beginning}" is ambiguous: it could be {" or ".join(meant)}')
+        raise InputError(f'"{beginning}" is ambiguous; it matches {" or ".join(meant)}')
     raise unknown(what, beginning, names)
 
 
@@ -59,11 +59,11 @@ def scenario_from(preset: str, about: str, text: str, editor: bool = False) -> s
             'name = "transfer"',
             f"from = {_quoted(origin)}",
             f"to = {_quoted(destination)}",
-            'app = { kind = "bulk" }              # endless; size = "12 MB" would end it',
+            'app = { kind = "bulk" }              # endless; with size = "12 MB" it ends',
             "",
             "[flow.transport]",
             'kind = "tcp"',
-            'congestion = "reno"                  # bentpipe variants lists them all',
+            'congestion = "reno"                  # `bentpipe variants` lists all',
             "initial_window = 10                  # segments",
             *_handshake(preset, fragment),
             "",
@@ -124,7 +124,7 @@ def _handshake(preset: str, fragment: Mapping[str, Any]) -> list[str]:
         return []
     enough_s = 100 * math.ceil(1.2 * rtt_s / 100)
     return [
-        f'rto_initial = "{enough_s} s"               # longer than a round trip, which 1 s would not wait for',
+        f'rto_initial = "{enough_s} s"               # longer than a round trip; the default is 1 s',
         f'rto_max = "{enough_s} s"',
     ]
 

@@ -267,8 +267,8 @@ def _quick_starts(scenario: Scenario, known: Facts) -> Iterator[str]:
             found.setdefault(tuple(dict.fromkeys(lacking)), {})[flow.get("group") or flow["name"]] = None
     for parts_, names in found.items():
         yield (
-            f"{ranges(list(names))}: quick_start has no effect, as {listed(list(parts_))} "
-            f"{'does' if len(parts_) == 1 else 'do'} not support it (no key quick_start there)"
+            f"{ranges(list(names))}: quick_start has no effect, because {listed(list(parts_))} "
+            f"{'does' if len(parts_) == 1 else 'do'} not support it (no key quick_start)"
         )
 
 
@@ -298,13 +298,13 @@ def _about_queue(row: Row) -> str:
     if held < product / FAR:
         return (
             f"the queue of {size_text(held)} is {number(held / product, 2)} of a bandwidth-delay product "
-            f"({size_text(product)}): losses may leave the link idle"
+            f"({size_text(product)}): the link may be idle after losses"
         )
     if held > FAR * product and math.isfinite(held):
         wait = span_text(8 * held / row.hop["rate_bit_s"]["mean"])
         return (
             f"the queue of {size_text(held)} is {number(held / product, 2)} times a bandwidth-delay product "
-            f"({size_text(product)}): waits of up to {wait}"
+            f"({size_text(product)}): packets may wait up to {wait}"
         )
     return ""
 
@@ -326,7 +326,9 @@ def _connections(scenario: Scenario, known: Facts) -> Iterator[str]:
         if rtt > 0 and window < rate * rtt / 8:
             limit = rate_text(8 * window / rtt)
             found.setdefault(
-                f"{key} of {size_text(window)} limits it to {limit} over a round trip of {span_text(rtt)}", []
+                f"{key} of {size_text(window)} limits the flow to {limit} over a round trip of "
+                f"{span_text(rtt)}",
+                [],
             ).append(flow.get("group") or flow["name"])
     for about, names in found.items():
         yield f"{listed(list(dict.fromkeys(names)))}: {about}"
@@ -402,7 +404,7 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
             stuck.setdefault(ranges(list(dict.fromkeys(load.stuck))), []).append(part)
     for names, these in stuck.items():
         whose = "its rate is" if len(these) == 1 else "their rates are"
-        yield f"{ranges(in_order(these))}: {whose} 0 bit/s, so that nothing of {names} passes"
+        yield f"{ranges(in_order(these))}: {whose} 0 bit/s, so no packet of {names} passes"
     yield from _overloaded(loads)
     for network in dict.fromkeys(load.network for load in loads.values()):
         of_it = {part: load for part, load in loads.items() if load.network == network}
@@ -413,7 +415,7 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
         if most.share < UNLOADED and not any(load.open for load in of_it.values()):
             where = "it" if part == network else part
             asked, share = rate_text(most.asked), number(100 * most.share, 2)
-            yield f"{network}: all flows over {where} ask for {asked}, {share} % of its rate: it is unloaded"
+            yield f"{network}: all flows over {where} together send {asked}, only {share} % of its rate"
 
 
 def _overloaded(loads: Mapping[str, _Load]) -> Iterator[str]:
@@ -428,17 +430,20 @@ def _overloaded(loads: Mapping[str, _Load]) -> Iterator[str]:
     for flows, (part, load) in worst.items():
         names = ranges(list(dict.fromkeys(flows)))
         carried = rate_text(load.asked / load.share)
-        yield f"{part}: flows ask for {rate_text(load.asked)} ({names}), more than the {carried} that it carries"
+        yield (
+            f"{part}: overloaded: flows send {rate_text(load.asked)} ({names}), more than its capacity of "
+            f"{carried}"
+        )
 
 
 def _memory(need: dict[str, Any]) -> str:
     """What an emulation holds in memory while all links are full.
 
     >>> _memory({"bytes": 17_750_000_000, "largest": "sat: 10 Gbit/s for 10 s"})
-    'an emulation holds up to 17.8 GB (sat: 10 Gbit/s for 10 s)'
+    'an emulation needs up to 17.8 GB (sat: 10 Gbit/s for 10 s)'
     """
     most = f" ({need['largest']})" if need["largest"] else ""
-    return f"an emulation holds up to {size_text(need['bytes'])}{most}"
+    return f"an emulation needs up to {size_text(need['bytes'])}{most}"
 
 
 def _paths(flow: Flow) -> Iterator[str]:

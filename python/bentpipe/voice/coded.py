@@ -92,8 +92,8 @@ def _library(name: str, number: int, package: str, codec: str) -> ctypes.CDLL:
             return ctypes.CDLL(place)
     others = ", ".join(known for known in CODECS if not known.startswith(codec))
     raise MissingLibraryError(
-        f"{codec} is coded by lib{name}, which is not installed (Debian: {package}); "
-        f"without it a call can be heard with {others}"
+        f"{codec} needs the library lib{name}, which is not installed (Debian: {package}); without this "
+        f"library, calls with these codecs can be heard: {others}"
     )
 
 
@@ -313,6 +313,7 @@ def codec_named(name: str) -> Any:
     codec = next(codec for codec in emodel.codecs().values() if codec.name.lower() == name.lower())
     if codec.name not in CODECS:
         raise InputError(
-            f"no library codes speech in {codec.name} here; a call can be heard with {', '.join(CODECS)}"
+            f"no installed library encodes speech in {codec.name}; calls with these codecs can be heard: "
+            f"{', '.join(CODECS)}"
         )
     return codec

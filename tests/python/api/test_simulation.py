@@ -183,7 +183,7 @@ def test_what_begins_when_the_run_has_ended_is_named_with_its_place(tmp_path: Pa
             (
                 'at = "2000 ms"',
                 *(6, "change.1.at", "2000 ms"),
-                "is the end of the run, so that the change has no effect; the same holds for 1 more",
+                "is the end of the run, so the change has no effect; the same applies to 1 more",
             ),
         )
     ]

@@ -138,7 +138,7 @@ def test_means_that_hardly_differ_have_room_above_them(tmp_path: Path) -> None:
     figure.draw_without_rendering()
     # Nothing is random then, which the table says.
     shown = " ".join(call("table", tmp_path / "store", folder=tmp_path).split())
-    assert "note: the replications do not differ" in shown
+    assert "note: all replications are equal" in shown
     (axes,) = figure.axes
     highest = max(float(np.max(np.asarray(line.get_ydata()))) for line in axes.get_lines())
     assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] >= 1.04 * highest
@@ -148,7 +148,7 @@ def test_what_cannot_be_drawn_is_said(tmp_path: Path) -> None:
     text = SCENARIO[: SCENARIO.index("vary.")]
     campaign = run(plan(write_scenario(tmp_path, text), ["duration=1 s"], replications=1), tmp_path / "store")
     assert math.isnan(campaign.means("goodput")["half_width"][0])
-    with pytest.raises(InputError, match="nothing is varied"):
+    with pytest.raises(InputError, match="no key is varied"):
         plots.campaign_lines(campaign)
     with pytest.raises(InputError, match="needs two varied keys"):
         plots.campaign_map(campaign)

@@ -146,7 +146,7 @@ def test_a_command_without_dashes_is_shown_with_them(line: str) -> None:
     code, said = called(*line.split())
     words = line.split()
     shown = " ".join([*words[:2], "--", *words[2:]])
-    assert code == 2 and "put -- before the command" in said and shown in " ".join(said.split())
+    assert code == 2 and "write -- before the command" in said and shown in " ".join(said.split())
 
 
 def test_show_writes_what_its_file_is_called_and_check_reads_it(
@@ -250,7 +250,7 @@ def test_check_finds_what_campaigns_refuse_and_counts_runs(tmp_path: Path) -> No
     code, said = called("check", str(file))
     assert code == 0 and "6 runs: 2 variants x 3 replications" in said
     # A request that no part of the path grants.
-    assert "up: quick_start has no effect, as sat does not support it" in " ".join(said.split())
+    assert "up: quick_start has no effect, because sat does not support it" in " ".join(said.split())
     code, said = called("check", str(file), "--set", "link.sat.return.quick_start=0.5")
     assert code == 0 and "quick_start" not in said
     for line in (
@@ -279,7 +279,7 @@ def test_check_finds_what_campaigns_refuse_and_counts_runs(tmp_path: Path) -> No
         ("budget budget.csv", "line 1: down.frequency: expected a frequency"),
         ("plot run --figure rtt --figure x --figure y", 'unknown figure "y"'),
         ("plot run --out good.toml", "--out good.toml: is a file; allowed: a folder"),
-        ("plot run --figure delays", "the figure delays is of runs of `bentpipe measure`"),
+        ("plot run --figure delays", "the figure delays needs a run of `bentpipe measure`"),
         ("show good.toml --out no/such/x.toml", "no/such/x.toml: there is no folder no/such"),
         ("new geo --out no/such/x.toml", "no/such/x.toml: there is no folder no/such"),
         ("serve --data bed --socket no/such/x", "--socket no/such/x: there is no folder no/such"),
@@ -316,7 +316,7 @@ def test_figures_that_can_be_drawn_are_drawn_beside_one_that_cannot(
 def test_a_network_in_place_of_its_host_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bentpipe.live.state.records", lambda: [SimpleNamespace(id="d1")])
     code, said = called("exec", "d1", "--", "true")
-    assert code == 2 and "d1 is a network: name the host, too, as in `bentpipe exec d1 HOST -- true`" in said
+    assert code == 2 and "d1 is a network: also name the host, as in `bentpipe exec d1 HOST -- true`" in said
 
 
 def test_code_is_allowed_by_an_option_after_the_command(tmp_path: Path) -> None:

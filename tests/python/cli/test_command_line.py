@@ -259,10 +259,10 @@ def test_bad_input_is_a_message_and_exit_code_2(place: Path, scenario: Path) -> 
         # Not the current folder.
         (
             ("show", "upload.toml", "--out", ""),
-            "'--out' / '-o': it is empty; allowed: the name of a file or folder",
+            "'--out' / '-o': the value is empty; allowed: the name of a file or folder",
         ),
-        (("check", ""), "'SCENARIO': it is empty"),
-        (("compare", "run", ""), "it is empty"),
+        (("check", ""), "'SCENARIO': the value is empty"),
+        (("compare", "run", ""), "the value is empty"),
     ],
 )
 def test_values_are_refused_in_words(place: Path, scenario: Path, words: tuple[str, ...], said: str) -> None:
@@ -294,7 +294,9 @@ def test_compare_plot_and_report_read_runs(place: Path) -> None:
     assert json.loads(call("report", "a", "b", "--out", "page.html", "--json"))["report"] == "page.html"
     for words in (("plot", "a"), ("compare", "a", "b")):
         refused = " ".join(call(*words, "--out", "rtt.PNG", code=2).split())
-        assert "--out rtt.PNG: figures go into a folder" in refused and "allowed: a folder" in refused
+        assert (
+            "--out rtt.PNG: figures are written into a folder" in refused and "allowed: a folder" in refused
+        )
 
 
 def test_new_writes_a_scenario_that_can_be_checked(place: Path) -> None:
@@ -305,7 +307,7 @@ def test_new_writes_a_scenario_that_can_be_checked(place: Path) -> None:
     # As `bentpipe run`, it takes an unambiguous beginning of the name.
     call("new", "atm")
     assert 'preset = "atm-tdma"' in (place / "atm-tdma.toml").read_text(encoding="utf-8")
-    assert "it could be access-leo or access-leo-isl" in call("new", "access", code=2)
+    assert "it matches access-leo or access-leo-isl" in call("new", "access", code=2)
 
 
 def test_new_redirected_into_its_own_file_fills_it_and_into_another_says_so(place: Path) -> None:
@@ -328,7 +330,7 @@ def test_new_redirected_into_its_own_file_fills_it_and_into_another_says_so(plac
     os.close(terminal)
     said = os.read(end, 4096).decode()
     os.close(end)
-    assert "written  mars.toml" in said and "standard output is empty: --out -" in said
+    assert "written  mars.toml" in said and "standard output is empty; use --out -" in said
     assert (place / "other.toml").stat().st_size == 0 and 'preset = "mars"' in (
         place / "mars.toml"
     ).read_text()
@@ -462,7 +464,7 @@ def test_an_interrupted_study_says_so_and_resumes_from_its_complete_runs(
         process.send_signal(number)
         _, said = process.communicate(timeout=60)
     assert process.returncode == code, said
-    message = "interrupted: complete runs are kept in runs/long, and the same command resumes from here"
+    message = "interrupted; complete runs are in runs/long; repeat the command to resume"
     assert " ".join(said.split()) == message
     assert json.loads((runs / "900d" / "provenance.json").read_text())["status"] == "incomplete"
     assert not (runs / "900d" / NOTE).exists()

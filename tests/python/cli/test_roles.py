@@ -132,7 +132,7 @@ def test_a_satcom_engineer_sizes_a_hub_for_200_terminals(call: Call, tmp_path: P
     assert all(len(one) <= 1 for one in waits.values())
     page = (tmp_path / "with-12" / "report.html").read_text()
     assert "Nodes whose flows get least" in page and "class voice" in page
-    assert page.count("the equations are about bulk transfers") == 1
+    assert page.count("the equations describe bulk transfers") == 1
 
 
 #: Her test: a page behind a geostationary satellite, and what a slower link does to it.

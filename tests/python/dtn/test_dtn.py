@@ -120,9 +120,9 @@ def test_a_plan_that_contradicts_itself_is_refused_with_its_lines(tmp_path: Path
         (["agent", "dtn://mars/in", "--storage", "s"], "names an endpoint; allowed: a node such as"),
         (["agent", "dtn://m/", "--storage", "s", "--listen", "http://x"], "allowed: tcpcl://HOST"),
         (["agent", "dtn://m/", "--storage", "s", "--route", "*=dtn://e/"], '"dtn://e/" is not a peer'),
-        (["agent", "dtn://m/", "--storage", "s", "--limit", "5 m"], '--limit "5 m": is not possible'),
+        (["agent", "dtn://m/", "--storage", "s", "--limit", "5 m"], '--limit "5 m": not a positive quantity'),
         (["agent", "dtn://m/", "--storage", "s", "--peer", "dtn://e/"], "has no =; allowed: NODE=LAYER"),
-        (["agent", "dtn://m/", "--storage", "s", "--rate", "5 s"], '--rate "5 s": is not possible'),
+        (["agent", "dtn://m/", "--storage", "s", "--rate", "5 s"], '--rate "5 s": not a positive quantity'),
         (["send", "--to", "dtn://e/in", "--size", "1 B", "--via", "ltp://h"], "allowed: tcpcl://HOST"),
         (
             ["send", "--to", "dtn://e/in", "--size", "1 B", "--integrity-key", "missing"],
@@ -130,9 +130,9 @@ def test_a_plan_that_contradicts_itself_is_refused_with_its_lines(tmp_path: Path
         ),
         (
             ["agent", "dtn://m/", "--storage", "s", "--confidentiality-key", "/etc/hostname"],
-            "is not a key; allowed: hexadecimal digits of 16 or 32 bytes",
+            "not a key; allowed: 16 or 32 bytes as hexadecimal digits",
         ),
-        (["send", "--to", "dtn://e/in"], "nothing or too much to send"),
+        (["send", "--to", "dtn://e/in"], "give either files or --size"),
         (["send", "--to", "nowhere", "--size", "1 kB"], '"nowhere" is not an endpoint identifier'),
         (
             ["send", "--to", "dtn://e/in", "--size", "1 kB", "--via", "tcpcl://127.0.0.1:1"],

@@ -127,11 +127,11 @@ def test_an_exit_orders_payloads_and_waits_for_its_destination(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "nothing or too much to do; allowed: --listen with --to, or --inbox with --connect"),
-        (["--listen", "127.0.0.1:0"], "nothing or too much to do"),
+        ([], "the options do not match; allowed: --listen with --to, or --inbox with --connect"),
+        (["--listen", "127.0.0.1:0"], "the options do not match"),
         (
             ["--listen", "nowhere", "--to", "dtn://e/in"],
-            "--listen nowhere: is not an address; allowed: HOST:PORT",
+            "--listen nowhere: not an address; allowed: HOST:PORT",
         ),
         (["--listen", "127.0.0.1:0", "--to", "earth"], '"earth" is not an endpoint identifier'),
         (["--listen", "127.0.0.1:0", "--to", "dtn://e/in", "--via", "udp://h"], "allowed: tcpcl://HOST"),

@@ -78,7 +78,7 @@ def test_what_the_machine_cannot_hold_is_told_by_check_and_refused(tmp_path: Pat
     file = _scenario(tmp_path, '{ kind = "bulk" }', "3 s")
     far = ["--set", "link.l.rate=1000 Gbit/s", "--set", "link.l.delay=10000 s"]
     said = _bentpipe("check", file, *far).stdout
-    assert "an emulation holds up to 1775000 GB (l: 1 Tbit/s for 10000 s)" in said
+    assert "an emulation needs up to 1775000 GB (l: 1 Tbit/s for 10000 s)" in said
     done = _bentpipe("emulate", file, *far, "--out", tmp_path / "run", "--no-report")
     assert done.returncode == 1
     for words in ("full links hold 1775000.0 GB", "l: 1 Tbit/s for 10000 s", "choose lower rates"):

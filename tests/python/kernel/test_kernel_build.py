@@ -182,9 +182,12 @@ def test_kernels_of_several_sources_stand_side_by_side(
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("missing.tar.xz", "no file"),
-        ("linux.zip", "no source of the kernel"),
-        ("linux-source-9.tar.xz", 'time.c is not as the change "clock_loops" of bentpipe expects'),
+        ("missing.tar.xz", "not a file"),
+        ("linux.zip", "not a source of the kernel"),
+        (
+            "linux-source-9.tar.xz",
+            'time.c differs from the source that the change "clock_loops" of bentpipe expects',
+        ),
     ],
 )
 def test_a_file_that_is_no_supported_source_is_refused(tmp_path: Path, name: str, why: str) -> None:

@@ -87,7 +87,9 @@ def test_a_build_that_was_interrupted_between_two_parts_is_completed(tmp_path: P
 def test_an_anchor_that_is_missing_or_occurs_twice_is_refused(tmp_path: Path, loop: str, why: str) -> None:
     (change,) = read(tmp_path)
     tree = source(tmp_path, loop=loop)
-    with pytest.raises(InputError, match=f'^loop.c is not as the change "ending" .* its anchor {why} '):
+    with pytest.raises(
+        InputError, match=f'^loop.c differs from the source that the change "ending" .* the anchor {why} '
+    ):
         change.apply(tree)
     assert (tree / "loop.c").read_text() == loop
 

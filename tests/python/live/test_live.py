@@ -334,7 +334,7 @@ def test_a_preset_is_named_by_a_beginning_that_is_its_own() -> None:
     ("arguments", "said"),
     [
         (["run", "geo", "--host", "sever", "--", "true"], 'did you mean "server"'),
-        (["run", "geo"], "put -- before the command"),
+        (["run", "geo"], "write -- before the command"),
         (["run", "gee", "--", "true"], 'did you mean "geo"'),
         (["run", "mar", "--set", "nonsense", "--", "true"], '--set: "nonsense"'),
         (["run", "i", "--", "true"], "iridium or iridium-next"),
@@ -342,7 +342,7 @@ def test_a_preset_is_named_by_a_beginning_that_is_its_own() -> None:
         (["up", "missing.toml"], "missing.toml"),
         (["up", "geo", "--name", "../x"], "is not a valid network id"),
         (["up", "geo", "--host-at", "sever=127.0.0.2"], 'did you mean "server"'),
-        (["up", "geo", "--host-at", "user=127.0.0.2"], "is where your programs run"),
+        (["up", "geo", "--host-at", "user=127.0.0.2"], "your programs run in user"),
         (["up", "geo", "--host-at", "server=there"], "allowed: an address"),
         (["exec", "user", "--", "true"], "no network is up"),
         (["watch", "geo"], 'unknown network "geo"'),

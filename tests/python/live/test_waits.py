@@ -24,7 +24,10 @@ def test_for_another_process_that_holds_the_state(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(state, "_LIMIT_S", 0.2)
     with (state.folder() / "lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(OSError, match="another bentpipe has held .*lock for 0.2 s"), state.locked():
+        with (
+            pytest.raises(OSError, match="another bentpipe process has locked .*lock for 0.2 s"),
+            state.locked(),
+        ):
             pass
     with state.locked():
         pass
@@ -62,6 +65,6 @@ def test_for_another_build_of_the_kernel_can_be_ended(tmp_path: Path) -> None:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(build.Stopped), build._alone(tmp_path / "lock", tell):
             pass
-    assert told == ["waiting for another process that builds it"] * 2
+    assert told == ["waiting for another process that builds this kernel"] * 2
     with build._alone(tmp_path / "lock", tell):
         pass

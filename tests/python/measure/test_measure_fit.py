@@ -22,7 +22,9 @@ def test_a_mahimahi_trace_becomes_a_scenario_that_carries_its_rate(tmp_path: Pat
     answer = CliRunner().invoke(app, ["fit", str(tmp_path / "lte.up"), "--out", str(out)])
     assert answer.exit_code == 0, answer.output
     assert set(read(tmp_path / "lte-series.csv").columns) == {"time", "rate"}
-    assert "It does not say: delay (no delay), loss (no loss)" in out.read_text()
+    assert (
+        "Assumed, because the trace has no such column: delay (no delay), loss (no loss)" in out.read_text()
+    )
     run = bp.simulate(out, out=tmp_path / "run")
     # TCP takes nearly all of what 1.2 Mbyte opportunities offer, without the headers.
     offered = 1500 * len(lines)
@@ -45,7 +47,7 @@ def test_a_trace_of_leoreplayer_becomes_a_scenario_with_its_rate_and_delay(tmp_p
     out = tmp_path / "leo.toml"
     answer = CliRunner().invoke(app, ["fit", str(tmp_path / "bw_7.txt"), "--out", str(out)])
     assert answer.exit_code == 0, answer.output
-    assert "It does not say: loss (no loss)" in out.read_text()
+    assert "Assumed, because the trace has no such column: loss (no loss)" in out.read_text()
     series = read(tmp_path / "leo-series.csv")
     at = {time: series.filter(pl.col("time") <= time).row(-1, named=True) for time in (0.5, 1.5)}
     assert (at[0.5]["rate"], at[0.5]["delay"]) == (24e6, 0.024)

@@ -102,11 +102,11 @@ def test_the_clock_of_a_card_is_followed() -> None:
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        (1, 0x1A, "no time stamps of hardware"),
-        (2, -1, "none that can be read"),
-        (3, 0b01, "only packets of PTP"),
+        (1, 0x1A, "no hardware time stamps"),
+        (2, -1, "cannot be read"),
+        (3, 0b01, "only PTP packets"),
         # HWTSTAMP_FILTER_PTP_V2_EVENT and no other.
-        (7, 1 << 12 | 1, "only packets of PTP"),
+        (7, 1 << 12 | 1, "only PTP packets"),
     ],
 )
 def test_what_a_card_lacks_is_said(place: int, value: int, said: str) -> None:
@@ -184,7 +184,7 @@ def test_a_run_says_why_no_card_has_stamped(tmp_path: Path) -> None:
     folder.free(tmp_path / "run")
     folder.write(tmp_path / "run", "127.0.0.1", 1, seen, summarise(seen))
     fidelity = json.loads((tmp_path / "run" / "fidelity.json").read_text())
-    why = "interface lo: it has no time stamps of hardware"
+    why = "interface lo: it has no hardware time stamps"
     assert fidelity["hardware_timestamps"] == {"sent": 0, "received": 0, "reason": why}
     assert fidelity["kernel_timestamps"]
 
@@ -195,7 +195,7 @@ def test_a_kernel_that_stamps_no_departure_is_said(monkeypatch: pytest.MonkeyPat
     with reflecting(KEY) as (port, _):
         seen = measure.probe("127.0.0.1", port, plan, KEY)
     assert not seen.kernel_sent and seen.kernel_received
-    assert any("those of this program are used" in note for note in summarise(seen).notes)
+    assert any("the times of this program are used" in note for note in summarise(seen).notes)
 
 
 INSIDE = """

@@ -197,7 +197,7 @@ def test_a_fitted_access_network_says_for_which_uses_it_must_not_be_trusted(
     assert found.document["network"]["access"]["return"]["dama"]["scheme"] == "vbdc"
     of_network, of_residuals = (line for line in found.lines if line.startswith("Do not trust it for"))
     assert "queues of the return link that overflow" in of_network
-    assert any("half and half" in line and "one-way delays" in line for line in found.lines)
+    assert any("half of the round-trip time" in line and "one-way delays" in line for line in found.lines)
     assert "rates above 1200 kbit/s" in of_network
     assert ("the time from a request to its capacity" in of_network) == (response is None)
     # Each impulse was simulated when it was sent, and is a row of the load that it belongs to.
@@ -217,9 +217,9 @@ def test_a_fit_says_where_its_queue_is_not_the_one_that_was_seen(tmp_path: Path)
     free(tmp_path / "run")
     run = write(tmp_path / "run", "here", 1, seen, summarise(seen))
     for policies, said in (
-        (("aqm", "drop-tail"), "Queue up: active queue management was seen"),
-        (("aqm", "fair-queuing"), "Queue up: fair queuing was seen"),
-        ((None, None), "Queue up: nothing tells its policy"),
+        (("aqm", "drop-tail"), "Queue up: active queue management was found"),
+        (("aqm", "fair-queuing"), "Queue up: fair queuing was found"),
+        ((None, None), "Queue up: its policy cannot be determined"),
         (("drop-tail", None), None),
     ):
         rows = [{"load": "l", "direction": "up", "overflowed": True, "policy": one} for one in policies]
@@ -242,7 +242,7 @@ def test_a_fit_says_where_its_queue_is_not_the_one_that_was_seen(tmp_path: Path)
     (goodput,) = (one for one in document["residuals"] if one["quantity"] == "goodput")
     assert goodput["measured"] == pytest.approx(run.flows["goodput"][0])
     answer = CliRunner().invoke(app, [*words, "--process", "bernoulli"])
-    assert answer.exit_code == 2 and "--process is of a trace of frames" in answer.stderr
+    assert answer.exit_code == 2 and "--process is only for a trace of frames" in answer.stderr
 
 
 @pytest.mark.slow

@@ -152,7 +152,7 @@ def test_loads_that_were_not_used_in_the_fit_are_predicted(bentpipe: Bentpipe, t
     answer = CliRunner().invoke(app, list(map(str, words)))
     assert answer.exit_code == 0, answer.output
     text = out.read_text()
-    assert "# Loads of held-out, which were not used in the fit, by simulation:" in text
+    assert "# Loads of held-out (not used in the fit), predicted by simulation:" in text
     # Both hosts let their receive windows grow from 64 KiB, and so do those of the scenario.
     transports = [flow["transport"] for flow in bp.load(out).data["flow"]]
     starts = [base_value(one["receive_window_start"]) for one in transports if one["kind"] == "tcp"]

@@ -61,7 +61,7 @@ def test_the_report_has_what_was_measured(seen: measure.Measured, tmp_path: Path
     took = float(by_name["page-cubic-1"]["page median, ms"])
     assert took == pytest.approx(1e3 * flow["page-cubic-1"]["transaction_p50"], rel=0.01)
     assert by_name["udp-down-1"]["lost"] == "0 of 83" and by_name["udp-down-1"]["MOS"] == "-"
-    assert len(found["What passes"].rows) == 10 and len(found["UDP and QUIC"].rows) == 5
+    assert len(found["Transparency"].rows) == 10 and len(found["UDP and QUIC"].rows) == 5
     text = page([run])
     assert "The path, as measured" in text and "Each direction at rest" in text
     # Throughput, and the delays of both directions above round-trip times.
@@ -87,7 +87,7 @@ def test_delays_are_in_one_figure(seen: measure.Measured, tmp_path: Path) -> Non
     assert {line.get_label() for line in both.lines} >= {"probes", "ICMP echo"}
     # What has no delays of a path is refused.
     answer = CliRunner().invoke(app, ["plot", str(run.path), str(run.path), "--figure", "delays"])
-    assert answer.exit_code == 2 and "delays shows one run only" in answer.stderr
+    assert answer.exit_code == 2 and "the figure delays shows only one run" in answer.stderr
     simulated = bp.simulate(run.path / "scenario.toml", out=tmp_path / "simulated")
     assert measured.tables(simulated) == []
     with pytest.raises(InputError, match="was not measured"):

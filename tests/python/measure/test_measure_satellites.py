@@ -169,8 +169,8 @@ def test_what_cannot_be_told_is_refused_with_what_is_allowed(tmp_path: Path) -> 
         ([*sky, "--terminal", "95,8"], "latitude and longitude in degrees"),
         ([*sky, *place, "--gateway", "nan,8"], "latitude and longitude in degrees"),
         ([*sky, *place, "--out", "x.toml"], "leave out --out"),
-        ([*sky, *place, "--slots", "15"], "length and begin in each minute"),
-        ([*sky, *place, "--slots", "15,99"], "length and begin in each minute"),
+        ([*sky, *place, "--slots", "15"], "length and start within each minute"),
+        ([*sky, *place, "--slots", "15,99"], "length and start within each minute"),
         ([*sky, *place], "is not the folder of a run"),
         (["--elements", tmp_path / "none.tle", *place], "none.tle"),
     ):

@@ -72,11 +72,11 @@ def test_errors_on_the_way_become_a_loss_probability() -> None:
 
 def test_what_the_equations_do_not_cover_is_a_reason() -> None:
     assert "nothing" not in note('flow.up.app={kind="cbr",rate="8 kbit/s"}', "flow.up.transport=udp")
-    assert "start within the run" in note("flow.up.start=61 s")
+    assert "does not start before the end of the run" in note("flow.up.start=61 s")
     assert note("link.sat.delay=0 s", scenario=GEO) == "the equations need a path with a delay"
     for scheme in ("avbdc", "fca"):
         said = note(f"network.sat.return.dama.scheme={scheme}")
-        assert said == f"the equations know no scheme {scheme}"
+        assert said == f"no equation describes the scheme {scheme}"
 
 
 def test_the_effect_of_the_queue_before_the_bottleneck_is_named() -> None:
@@ -85,8 +85,8 @@ def test_the_effect_of_the_queue_before_the_bottleneck_is_named() -> None:
         return flow.note
 
     # The preset's queue is one bandwidth-delay product: half of a window of two fills the link.
-    assert said() == "sat: the round trip is longer by what waits in its queue, up to 504 ms"
-    assert "its queue holds 50 % of a bandwidth-delay product" in said(
+    assert said() == "sat: the queue adds to the round-trip time, up to 504 ms"
+    assert "the queue holds 50 % of a bandwidth-delay product" in said(
         'link.sat.queue={kind="drop-tail",bytes="312500 B"}'
     )
 
@@ -131,7 +131,10 @@ def test_pages_beside_a_bulk_flow_count_with_their_mean_rate() -> None:
     assert up["share_bit_s"] == pytest.approx(10e6 - answers)
     assert up["there"] is not None and up["there"][0]["flows"] == 2
     bulk = predict_scenario(scenario)["up"]
-    assert "pages, files and mails of other flows count with their mean rate of up to 115 kbit/s" in bulk.note
+    assert (
+        "pages, files and mails of other flows are counted at their mean rate of up to 115 kbit/s"
+        in bulk.note
+    )
     # In the other direction there are only requests.
     opposite = facts(
         with_pages(pages=1000, think="10 s", response_time="100 ms")
@@ -239,7 +242,7 @@ def test_reno_shares_a_bottleneck_by_round_trip_times() -> None:
     for other in (two_paths("reno", 15, 15), two_paths("cubic", 15, 75)):
         same = predict_scenario(other)
         assert [one.arguments["rate_bit_s"] for one in same.values()] == [10e6, 10e6]
-    assert "max-min share of 10 Mbit/s; a shorter round trip gets more" in same["f0"].note
+    assert "max-min share of 10 Mbit/s; a flow with a shorter round-trip time gets more" in same["f0"].note
 
 
 def test_the_package_of_the_equations_is_also_the_function() -> None:

@@ -222,7 +222,7 @@ def test_its_rules_are_its_own_and_go_with_it_also_when_killed(lab: Lab) -> None
         assert far.recv(4) == b"past"
     assert lab.command("--remove").stdout == "removed\n"
     assert lab.picture() == before
-    assert lab.command("--remove").stdout == "nothing was left\n"
+    assert lab.command("--remove").stdout == "there are no remains of a proxy\n"
 
     lab.start()
     os.kill(lab.worker_process, signal.SIGKILL)

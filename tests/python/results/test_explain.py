@@ -99,7 +99,7 @@ def test_the_command_says_it_in_words_in_json_and_in_a_figure(run: bp.Run, tmp_p
     # Words are on the left, as numbers are on the right.
     shown = call("--terminal", "st2")
     assert re.search(
-        r"^ slot position +place in the superframe, .* +[\d.]+ +[\d.]+ +[\d.]+ *$", shown, re.MULTILINE
+        r"^ slot position +position in the superframe, .* +[\d.]+ +[\d.]+ +[\d.]+ *$", shown, re.MULTILINE
     )
 
     wrong = CliRunner().invoke(app, ["explain", str(run.path), "--terminal", "st1", "--at", "soon"])

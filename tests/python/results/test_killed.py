@@ -52,7 +52,7 @@ def test_its_report_has_what_is_there_and_says_what_is_missing(killed: Path) -> 
     said = commands.run("report", killed)
     assert said.returncode == 0, said.stderr
     text = " ".join(said.stdout.split())
-    missing = "lacks flows.parquet, tables, summary.json, which a run writes at its end"
+    missing = "lacks flows.parquet, tables, summary.json, written at the end of a run"
     assert missing in text and "bentpipe simulate killed.toml --out run" in text
     page = (killed / "report.html").read_text(encoding="utf-8")
     assert "is incomplete (killed, or still running)" in page and missing in page

@@ -421,8 +421,8 @@ def test_packets_that_cannot_be_compared_are_refused_in_words(run: Path, tmp_pat
     }
     said = {
         "nothing": f'{tmp_path}/nothing has no packets.pcapng: record.capture = ["NODE"]',
-        "elsewhere": f"different nodes: {run} at a, {tmp_path}/elsewhere at b; record.capture has to",
-        "cut": "has 60 bytes of each packet, which may cut headers off; record.capture_bytes = 80 or more",
+        "elsewhere": f"different nodes: {run} at a, {tmp_path}/elsewhere at b; use the same nodes in record.capture",
+        "cut": "has only 60 bytes of each packet, which may cut off headers; set record.capture_bytes to 80 or more",
     }
     for name, one in others.items():
         bp.simulate(one, out=tmp_path / name)

@@ -56,9 +56,9 @@ def test_a_hub_of_200_terminals_is_a_scenario_of_under_40_lines_and_10_s_of_proc
     # The traffic classes are the groups under other names: they are in the report alone.
     assert len(shown.splitlines()) < 40
     page = (tmp_path / "hub" / "report.html").read_text()
-    assert "200 flows" in page and "DSCP 46, class voice" in page and "the equations are about" in page
+    assert "200 flows" in page and "DSCP 46, class voice" in page and "the equations describe" in page
     # One footnote per reason, not one per flow.
-    assert page.count("the equations are about bulk transfers") == 1
+    assert page.count("the equations describe bulk transfers") == 1
 
 
 def test_every_flow_is_shown_on_request(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_cautions_name_what_is_probably_not_meant() -> None:
     for changes, expected in (
         (
             {"link": [link | {"queue": {"kind": "drop-tail", "packets": 50}}]},
-            "losses may leave the link idle",
+            "the link may be idle after losses",
         ),
         (
             {"link": [link | {"queue": {"kind": "drop-tail", "bytes": "90 MB"}}]},
@@ -132,11 +132,11 @@ def test_cautions_name_what_is_probably_not_meant() -> None:
         ),
         (
             {"flow": [bulk | {"transport": {"kind": "tcp", "receive_window": "64 kB"}}]},
-            "receive_window of 64 kB limits it to 1.02 Mbit/s over a round trip of 500 ms",
+            "receive_window of 64 kB limits the flow to 1.02 Mbit/s over a round trip of 500 ms",
         ),
         (
             {"flow": [bulk | {"app": {"kind": "cbr", "rate": "64 kbit/s"}, "transport": "udp"}]},
-            "% of its rate: it is unloaded",
+            "% of its rate",
         ),
         (
             {"link": [link, link | {"name": "spare", "from": "b", "to": "c"}]},
@@ -180,21 +180,23 @@ def test_flows_that_ask_for_more_than_their_way_carries_are_named() -> None:
         return cautions(scenario, facts(scenario))
 
     (said,) = found(flow)
-    assert said == "sat.st1: flows ask for 80 kbit/s (call), more than the 64 kbit/s that it carries"
+    assert said == "sat.st1: overloaded: flows send 80 kbit/s (call), more than its capacity of 64 kbit/s"
     # At 128 kbit/s it is neither too much nor, beside little on the forward link of 10 Mbit/s, unloaded.
     little = {"app": {"kind": "cbr", "rate": "8 kbit/s"}, "from": "gw", "to": "st1"}
     assert found(flow, flow | {"name": "little"} | little, rate="128 kbit/s") == []
     # Each call fits; both of one terminal do not.
     (said,) = found(flow | {"count": 2}, rate="128 kbit/s")
-    assert said.startswith("sat.st1: flows ask for 160 kbit/s (call), more than the 128 kbit/s")
+    assert said.startswith(
+        "sat.st1: overloaded: flows send 160 kbit/s (call), more than its capacity of 128 kbit/s"
+    )
     assert found(flow, flow | {"name": "other", "from": "st2"}, rate="128 kbit/s") == []
     # A constant rate that nobody has set is none.
-    assert found(flow, rate="0 kbit/s") == ["sat.st1: its rate is 0 bit/s, so that nothing of call passes"]
+    assert found(flow, rate="0 kbit/s") == ["sat.st1: its rate is 0 bit/s, so no packet of call passes"]
     # A medium that terminals share: each stays below its 2.048 Mbit/s.
     cbr = flow | {"app": {"kind": "cbr", "rate": "1500 kbit/s"}}
     satellite["return"] = {"dama": {"scheme": "rbdc"}}
     (said,) = found(cbr, cbr | {"name": "other", "from": "st2"}, rate="0 kbit/s")
-    assert said.startswith("sat.return: flows ask for 3.0") and "(call, other)" in said
+    assert said.startswith("sat.return: overloaded: flows send 3.0") and "(call, other)" in said
 
 
 def test_a_part_that_is_passed_twice_has_the_delays_of_both_hops() -> None:
@@ -248,4 +250,4 @@ def test_a_queue_is_sized_by_what_an_application_sends_through_it(flow: str, tmp
     assert ("sat: the queue of 60.5 kB" in said) == (answers == "stream")
     assert "sat.return:" not in said or answers == "nothing"
     # A call takes 3 % of the slower direction; how much a query yields is not known.
-    assert ("unloaded" in said) == ("voice" in flow)
+    assert ("% of its rate" in said) == ("voice" in flow)

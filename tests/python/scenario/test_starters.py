@@ -43,7 +43,7 @@ def test_tcp_reaches_mars_in_a_new_scenario_and_is_said_not_to_without_its_key(t
     hasty = bp.load(written, ["flow.transfer.transport.rto_initial=1 s"])
     failed = bp.simulate(hasty, overrides=["duration=6000 s"], out=tmp_path / "2")
     assert connection_failures(failed) == {"transfer": FAILURES[2]}
-    said = "no connection: it gives its SYN up after 131 s, and a round trip is 1518 s"
+    said = "no connection: the sender gives up its SYN after 131 s, but a round trip takes 1518 s"
     assert any(one.startswith(f"transfer: {said}") for one in cautions(hasty, facts(hasty)))
     predicted = predict_scenario(hasty)["transfer"]
     assert predicted.prediction is None and predicted.note.startswith(said)

@@ -59,7 +59,7 @@ def test_the_plan_is_printed_in_words_and_fits() -> None:
         ["m3", "sample", "every"],
     ]
     assert "avg(temperature), max(light) per node," in text and "in windows of 10 s" in text
-    assert "m3 -> sink" in text and "every measure to the sink" in text
+    assert "m3 -> sink" in text and "all measurements to the sink" in text
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_the_sink_is_a_tcp_server() -> None:
         socket.create_connection(address, 10) as client,
     ):
         stream = client.makefile("rb")
-        assert stream.readline().startswith(b"# a sink")
+        assert stream.readline().startswith(b"# connected to a sink")
         client.sendall(b"SELECT colour FROM motes\n")
         assert b"error: " in stream.readline()
         begun = time.monotonic()
@@ -126,4 +126,4 @@ def test_the_sink_is_a_tcp_server() -> None:
         sampled = sorted({float(row[0]) for row in rows})
         assert all(abs(later - earlier - 0.1) < 1e-6 for earlier, later in pairwise(sampled))
         client.sendall(b"stop\nquit\n")
-        assert any(b"# stopped after" in line for line in stream)
+        assert any(b"# stopped; the motes exchanged" in line for line in stream)

@@ -29,7 +29,7 @@ def test_few_short_runs_give_points_figures_and_table_3(tmp_path: Path) -> None:
 
 
 def test_a_study_that_decides_itself_takes_no_replications(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="leave --replications out"):
+    with pytest.raises(InputError, match="leave out --replications"):
         studies.run(FOLDER.parent / "satnex", None, tmp_path, json=True, replications=2)
 
 

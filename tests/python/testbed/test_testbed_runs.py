@@ -131,7 +131,7 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
         assert "allowed: DELETE, GET" in lab("api", "LOOK", "/audit", code=2)
         assert "did you mean" in lab("launch", "smal", code=2)
         assert "no file nofile.toml" in lab("launch", "nofile.toml", code=2)
-        assert "had ended already: done" in lab("cancel", "1")
+        assert "had already ended: done" in lab("cancel", "1")
         with monkeypatch.context() as interrupted:
             interrupted.setattr(Laboratory, "wait", interrupt)
             assert "run 2  small  queued" in lab("launch", "small", "--wait", code=130)

@@ -228,7 +228,7 @@ def test_a_party_of_a_conference_hears_the_mix_of_all_others(tmp_path: Path) -> 
         assert gaps > 10 * np.mean(
             np.subtract(*listening.heard(good, f"{name}.reverse", recordings))[middle] ** 2
         )
-    with pytest.raises(InputError, match="nothing arrived of call 2 at one.source"):
+    with pytest.raises(InputError, match="no packet of call 2 arrived at one.source"):
         listening.heard(good, "one.reverse/2", recordings)
 
 

@@ -24,17 +24,21 @@ def batches(
         int, typer.Option("--batches", min=2, metavar="NUMBER", help="Number of batches.")
     ] = 20,
     warm_up: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Time at the start of the run that is left out.")
+        float,
+        typer.Option(
+            min=0, metavar="SECONDS", help="Time at the start of the run that is excluded from the batches."
+        ),
     ] = 0.0,
     confidence: Annotated[
         float, typer.Option(metavar="PROBABILITY", help="Probability that the interval contains the mean.")
     ] = 0.95,
     json: Json = False,
 ) -> None:
-    """Show means of one long run by the method of batch means.
+    """Compute means of one long run by the method of batch means.
 
-    Each has a confidence interval. The run is divided into batches of equal length whose means are assumed to be
-    independent. This is tested; if they are not, the interval is too narrow: use fewer batches or a longer run.
+    Each mean has a confidence interval. The method divides the run into batches of equal length and assumes
+    that the means of the batches are independent. The command tests this assumption. If the means are not
+    independent, the interval is too narrow: use fewer batches or a longer run.
     """
     from bentpipe.cli.output import print_json, print_table
     from bentpipe.plots.data import trace_of

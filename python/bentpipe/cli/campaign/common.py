@@ -23,8 +23,9 @@ Metrics = Annotated[
     typer.Option(
         "--metric",
         metavar="COLUMN",
-        help="A column of the table of flows, TABLE.COLUMN of a report, or the share of flows per group with a value "
-        "below or above a threshold, such as 'share(goodput < 2 Mbit/s)'. Repeatable.",
+        help="A column of the table flows, TABLE.COLUMN of another result table, or the share of flows per "
+        "group with a value below or above a threshold, such as 'share(goodput < 2 Mbit/s)'. "
+        "Repeatable.",
         show_default="goodput",
     ),
 ]
@@ -33,8 +34,8 @@ Against = Annotated[
     typer.Option(
         "--against",
         metavar="VALUE",
-        help="Differences from the variant with this value or label of a varied key, or KEY=VALUE, paired by "
-        "replication, instead of means.",
+        help="Print differences instead of means: from the variant with this value or label of a varied key "
+        "(or KEY=VALUE), paired by replication.",
         show_default=False,
     ),
 ]
@@ -42,7 +43,7 @@ By = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KEY",
-        help="Group by the values of this varied key, over all others. Repeatable.",
+        help="Group by this varied key, and average over the other keys. Repeatable.",
         show_default="all varied keys",
     ),
 ]
@@ -51,7 +52,8 @@ Of = Annotated[
     typer.Option(
         "--of",
         metavar="NAME",
-        help="Only this flow, terminal or link, or the mean over a group of flows or a pattern such as 'st*'.",
+        help="Select one flow, terminal or link, or the mean over a group of flows or a pattern such as "
+        "'st*'.",
         show_default=False,
     ),
 ]

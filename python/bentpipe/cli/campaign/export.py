@@ -18,7 +18,8 @@ def export(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="The file to write; its name ends in .csv, .parquet, .xlsx, .json, .md or .tex.",
+            help="The file to write. Its ending selects the format: .csv, .parquet, .xlsx, .json, .md or "
+            ".tex.",
             show_default=False,
         ),
     ],
@@ -30,15 +31,16 @@ def export(
         str | None,
         typer.Option(
             metavar="TABLE",
-            help="Export every row of this table of every run, in base units, instead of means: flows, link, ...",
+            help="Export all rows of this table (flows, link, ...) of all runs, in base units, instead of "
+            "means.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Export means for other programs or papers.
 
-    The file is CSV, Parquet, a spreadsheet, JSON, or a table of Markdown or LaTeX. Each mean is over the replications,
-    with its confidence interval.
+    The file is CSV, Parquet, a spreadsheet, JSON, or a table in Markdown or LaTeX. It contains the mean over
+    the replications of each variant, with its confidence interval.
     """
     from bentpipe.campaign import Campaign
     from bentpipe.campaign.tabulate import exported, tabulate

@@ -44,21 +44,21 @@ def plot(
     x: Annotated[
         str | None,
         typer.Option(
-            metavar="KEY", help="The varied key on the x axis.", show_default="the one with most numbers"
+            metavar="KEY", help="The varied key on the x axis.", show_default="the key with the most numbers"
         ),
     ] = None,
     y: Annotated[
         str | None,
         typer.Option(
-            metavar="KEY", help="The varied key on the y axis of a heat map.", show_default="the next"
+            metavar="KEY", help="The varied key on the y axis of a heat map.", show_default="the next key"
         ),
     ] = None,
     each: Annotated[
         str | None,
         typer.Option(
             metavar="KEY",
-            help="The varied key with a panel per value.",
-            show_default="the one with fewest values",
+            help="The varied key with one panel per value.",
+            show_default="the key with the fewest values",
         ),
     ] = None,
     by: By = None,

@@ -52,14 +52,12 @@ def run(
             metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.", show_default=False
         ),
     ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Repeat runs that have failed.")
-    ] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Repeat the failed runs.")] = False,
     json: Json = False,
 ) -> None:
     """Run the campaign that a scenario describes under [campaign].
 
-    Runs that the campaign's folder already holds are reused, so the same command resumes after an interruption. The
+    The campaign reuses the runs in its folder, so repeat the command to resume after an interruption. The
     exit code is 1 if a run has failed.
     """
     from bentpipe import campaign
@@ -68,7 +66,7 @@ def run(
     from bentpipe.cli.stopping import stoppable
 
     if workers is not None and dask is not None:
-        raise InputError("--workers is for this machine and --dask for a cluster: choose one of them")
+        raise InputError("--workers is for this machine and --dask for a cluster: give only one of them")
     given: list[Override] = [*(overrides or []), *([] if seed is None else [("--seed", f"seed={seed}")])]
     plan = planned(scenario, given, vary, replications, label)
     for warning in plan.base.warnings:
@@ -108,7 +106,7 @@ def run(
             print_note(sentence, indent=9)
         typer.echo(f"results  {results.store.path}")
     if stop.wanted:
-        typer.echo("interrupted: the same command resumes from here", err=True)
+        typer.echo("interrupted; repeat the command to resume", err=True)
         raise typer.Exit(stop.exit_code)
     if counts.get("failed"):
         raise typer.Exit(TROUBLE)

@@ -27,7 +27,7 @@ def show(
 ) -> None:
     """Show what a campaign varies, and its progress.
 
-    For a scenario, shows what would be run.
+    Without a folder, shows the runs that the campaign of a scenario would make.
     """
     from bentpipe.campaign import Campaign, Store, store_folder
     from bentpipe.campaign.store import index_of

@@ -52,9 +52,7 @@ def table(
     print_table([*means.words, *columns, "runs"], rows, text_columns=len(means.words))
     halves = [one[0][1] for row in means.rows for one in row.means if one]
     if halves and not any(halves) and against is None:
-        print_note(
-            "note: the replications do not differ: what is random in the scenario, if anything, has no effect on it"
-        )
+        print_note("note: all replications are equal: no random process of the scenario affects these values")
 
 
 def _folded(heading: str) -> str:

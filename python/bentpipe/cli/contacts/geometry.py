@@ -23,7 +23,7 @@ def geometry(
         str, typer.Option(metavar="NAME", help="The other body: mars or moon.", show_default=False)
     ],
     start: Annotated[
-        datetime, typer.Option(metavar="DATE", help="When the plan begins (UTC).", show_default=False)
+        datetime, typer.Option(metavar="DATE", help="Start time of the plan (UTC).", show_default=False)
     ],
     station: Annotated[
         list[str] | None,
@@ -35,43 +35,60 @@ def geometry(
     ] = None,
     site: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=LAT,LON", help="A place on the body. Repeatable.", show_default=False),
+        typer.Option(
+            metavar="NAME=LAT,LON", help="A site on the other body. Repeatable.", show_default=False
+        ),
     ] = None,
     orbiter: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=ALTITUDE,INCLINATION[,NODE[,PHASE]]",
-            help="A circular orbit about the body (km, deg). Repeatable.",
+            help="A satellite on a circular orbit about the other body (km, deg). Repeatable.",
             show_default=False,
         ),
     ] = None,
-    hours: Annotated[float, typer.Option(min=0.01, metavar="NUMBER", help="Its length.")] = 24.0,
+    hours: Annotated[float, typer.Option(min=0.01, metavar="NUMBER", help="Length of the plan.")] = 24.0,
     mask: Annotated[
-        float, typer.Option(min=0, max=90, metavar="DEG", help="Lowest elevation at which places see.")
+        float,
+        typer.Option(
+            min=0,
+            max=90,
+            metavar="DEG",
+            help="Lowest elevation at which a station or a site can communicate.",
+        ),
     ] = 10.0,
     rate: Annotated[
         float, typer.Option(min=0.001, metavar="BIT/S", help="Rate of contacts with the Earth.")
     ] = 64_000,
     near_rate: Annotated[
-        float, typer.Option(min=0.001, metavar="BIT/S", help="Rate of contacts about the body.")
+        float,
+        typer.Option(
+            min=0.001, metavar="BIT/S", help="Rate of contacts between sites and orbiters of the other body."
+        ),
     ] = 256_000,
     longest: Annotated[
         float,
-        typer.Option(min=1, metavar="SECONDS", help="Divide longer contacts: each has one light time."),
+        typer.Option(
+            min=1,
+            metavar="SECONDS",
+            help="Divide longer contacts into parts of this length; each part has one light time.",
+        ),
     ] = 600.0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write the plan there.", show_default=False),
+        typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default=False),
     ] = None,
     json: Json = False,
 ) -> None:
     """Make a contact plan between the Earth and Mars or the Moon.
 
-    Of stations on the Earth, places on the other body, and orbiters about it.
+    The plan has the contacts of ground stations on the Earth, sites on the other body and satellites around
+    it.
 
-    Positions are those of JPL's DE421, which is part of the extra `space`: pip install 'bentpipe[space]'. A contact is
-    open while the signal, after its light time, arrives: above the lowest elevation of places, and not behind the body
-    of an orbiter. The plan is CSV, with the columns of the other commands.
+    Positions come from JPL's ephemeris DE421, which is part of the extra `space`: pip install
+    'bentpipe[space]'. A contact is open while a signal reaches the other end after its light time. Stations
+    and sites need the lowest elevation, and the body must not hide an orbiter. The plan is a CSV file that
+    the other commands read.
     """
     from bentpipe.dtn import ephemeris
     from bentpipe.errors import InputError
@@ -137,7 +154,7 @@ def _place(text: str, option: str, body: str, mask: float) -> Place:
     name, (latitude, longitude) = _numbers(text, option, 2, 2)
     if not -90 <= latitude <= 90 or not -360 <= longitude <= 360:
         raise InputError(
-            f'{option} "{text}" is not on a globe; allowed: latitude -90 to 90, longitude -360 to 360'
+            f'{option} "{text}" is not a position; allowed: latitude -90 to 90, longitude -360 to 360'
         )
     return Place(name, latitude, longitude, mask, body)
 

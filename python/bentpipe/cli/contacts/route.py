@@ -26,7 +26,7 @@ SkipImpossible = Annotated[
     bool,
     typer.Option(
         "--skip-impossible",
-        help="Skip contacts that do not end after their start. Without it they are refused.",
+        help="Skip contacts that do not end after their start. By default, such contacts are refused.",
     ),
 ]
 
@@ -44,33 +44,40 @@ def read(plan: Path, skip_impossible: bool) -> Plan:
 def route(
     plan: PlanFile,
     source: Annotated[
-        str, typer.Option("--from", metavar="NODE", help="The node that has the bundle.", show_default=False)
+        str, typer.Option("--from", metavar="NODE", help="The source of the bundle.", show_default=False)
     ],
     destination: Annotated[
-        str, typer.Option("--to", metavar="NODE", help="The node that shall get it.", show_default=False)
+        str, typer.Option("--to", metavar="NODE", help="The destination of the bundle.", show_default=False)
     ],
     at: Annotated[
-        str, typer.Option(metavar="SECONDS", help="When it is there, in seconds of the plan.")
+        str,
+        typer.Option(
+            metavar="SECONDS", help="Time at which the bundle is at the source, in seconds of the plan."
+        ),
     ] = "0",
-    size: Annotated[int, typer.Option("--bytes", min=0, metavar="NUMBER", help="Its size.")] = 0,
+    size: Annotated[int, typer.Option("--bytes", min=0, metavar="NUMBER", help="Size of the bundle.")] = 0,
     most: Annotated[
-        int, typer.Option("--routes", min=1, max=1000, metavar="NUMBER", help="Find this many, best first.")
+        int,
+        typer.Option(
+            "--routes", min=1, max=1000, metavar="NUMBER", help="Number of routes to find, best first."
+        ),
     ] = 1,
     without: Annotated[
         list[str] | None,
-        typer.Option(metavar="NODE", help="A node that it must avoid. Repeatable.", show_default=False),
+        typer.Option(metavar="NODE", help="A node to avoid. Repeatable.", show_default=False),
     ] = None,
     skip_impossible: SkipImpossible = False,
     json: Json = False,
 ) -> None:
-    """Find the route by which a bundle arrives first.
+    """Find the route with the earliest arrival of a bundle.
 
     Routes are those of contact graph routing (CCSDS 734.3).
 
-    The arrival is that of the last bit: a bundle begins when the contact is open and it is there, must have left when
-    the contact ends, takes its bytes divided by the rate and then the light time; nodes forward it whole. Equal
-    arrivals are decided by the number of contacts, then by the latest end. A bundle that is at its destination arrives
-    at once, without a contact. Exit code 1 if there is no route.
+    The arrival is the arrival of the last bit. A node starts to send the bundle when it has received the
+    whole bundle and the contact is open, and must finish before the contact ends. Each transmission takes the
+    size divided by the rate, plus the light time. Among routes with equal arrival, the route with fewer
+    contacts is better, then the route whose contacts end later. A bundle that is already at its destination
+    arrives at once. The exit code is 1 if no route exists.
     """
     from bentpipe.dtn import contacts
 

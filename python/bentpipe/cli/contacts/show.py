@@ -31,9 +31,9 @@ def show(
     skip_impossible: SkipImpossible = False,
     json: Json = False,
 ) -> None:
-    """Show which nodes can transmit to which, and draw when.
+    """List the contacts between nodes, and draw their times.
 
-    Prints the totals of each pair of nodes.
+    Prints the number, total time and capacity of the contacts of each pair of nodes.
     """
     from ..output import of_format, print_json, print_table
 

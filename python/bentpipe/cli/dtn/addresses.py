@@ -20,7 +20,7 @@ def address(text: str, option: str, layers: tuple[str, ...] = BETWEEN_AGENTS) ->
     found = re.fullmatch(r"(\w+)://(\[[^]]+]|[^:/\[\]]+)(?::(\d+))?/?", text)
     if found is None or found[1] not in layers:
         allowed = ", ".join(f"{layer}://HOST[:PORT]" for layer in layers)
-        raise InputError(f"{option} {text}: is not an address; allowed: {allowed}")
+        raise InputError(f"{option} {text}: not an address; allowed: {allowed}")
     layer, host, port = found[1], found[2].strip("[]"), int(found[3] or PORTS[found[1]])
     if port > 65535:
         raise InputError(f"{option} {text}: port {port} is out of range; allowed: 0 to 65535")
@@ -37,5 +37,5 @@ def place(text: str, option: str) -> tuple[str, int]:
     """Return the host and the port of ``HOST:PORT``. Raises InputError if it is neither."""
     found = re.fullmatch(r"(\[[^]]+]|[^:/\[\]]+):(\d+)", text)
     if found is None or int(found[2]) > 65535:
-        raise InputError(f"{option} {text}: is not an address; allowed: HOST:PORT")
+        raise InputError(f"{option} {text}: not an address; allowed: HOST:PORT")
     return found[1].strip("[]"), int(found[2])

@@ -31,7 +31,8 @@ def agent(
         list[str] | None,
         typer.Option(
             metavar="LAYER://HOST[:PORT]",
-            help="Serve other agents there. LAYER is tcpcl, mtcp, stcp, udp or ltp. Repeatable.",
+            help="Address at which to serve other agents. LAYER is tcpcl, mtcp, stcp, udp or ltp. "
+            "Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -39,7 +40,7 @@ def agent(
         list[str] | None,
         typer.Option(
             metavar="NODE=LAYER://HOST[:PORT]",
-            help="Another agent, which is reached there. Repeatable.",
+            help="Another agent and its address. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -47,7 +48,7 @@ def agent(
         list[str] | None,
         typer.Option(
             metavar="NODE=PEER",
-            help="Bundles for NODE go to PEER; * is any other node. Repeatable.",
+            help="Send bundles for NODE to PEER; * stands for all other nodes. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -55,7 +56,7 @@ def agent(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A contact plan: bundles are routed by it and leave in its contacts.",
+            help="A contact plan. Its contacts determine the routes and the departures of bundles.",
             show_default=False,
         ),
     ] = None,
@@ -63,28 +64,30 @@ def agent(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="When second 0 of the plan is, such as 2024-01-01T00:00:00Z.  [default: now]",
+            help="Time of second 0 of the plan, such as 2024-01-01T00:00:00Z.  [default: now]",
             show_default=False,
         ),
     ] = None,
     skip_impossible: SkipImpossible = False,
     light_time: Annotated[
-        str, typer.Option(metavar="TIME", help="LTP: one-way light time to peers that are not in the plan.")
+        str, typer.Option(metavar="TIME", help="LTP: one-way light time to peers outside the plan.")
     ] = "0 s",
     margin: Annotated[
         str,
         typer.Option(
-            metavar="TIME", help="LTP: what an answer may take beyond light times and closed contacts."
+            metavar="TIME",
+            help="LTP: time that an answer may take in addition to light times and closed contacts.",
         ),
     ] = "1 s",
     rate: Annotated[
         str,
-        typer.Option(metavar="RATE", help="Rate of LTP and UDP to peers that are not in the plan."),
+        typer.Option(metavar="RATE", help="Rate of LTP and UDP to peers outside the plan."),
     ] = "100 Mbit/s",
     in_flight: Annotated[
         str,
         typer.Option(
-            metavar="SIZE", help="LTP: most bytes to a peer without acknowledgment; further bundles wait."
+            metavar="SIZE",
+            help="LTP: maximum number of unacknowledged bytes to a peer. Further bundles wait.",
         ),
     ] = "100 MB",
     engine: Annotated[
@@ -92,7 +95,8 @@ def agent(
         typer.Option(
             min=1,
             metavar="NUMBER",
-            help="LTP: number of the engine.  [default: that of an ipn node, or a checksum of the node's name]",
+            help="LTP: number of the engine.  [default: the number of an ipn node, or a checksum of the "
+            "node's name]",
             show_default=False,
         ),
     ] = None,
@@ -102,40 +106,49 @@ def agent(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Write the payloads for NODE into FOLDER/SERVICE, one file each. If unset, they are only counted.",
+            help="Write each payload for NODE as a file into FOLDER/SERVICE. If unset, payloads are only "
+            "counted.",
             show_default=False,
         ),
     ] = None,
     limit: Annotated[
-        str, typer.Option(metavar="SIZE", help="Most bytes of bundles to store; further ones are refused.")
+        str,
+        typer.Option(
+            metavar="SIZE", help="Maximum total size of stored bundles. Further bundles are refused."
+        ),
     ] = "1 GB",
-    longest: Annotated[str, typer.Option(metavar="SIZE", help="Longest bundle to receive.")] = "100 MB",
+    longest: Annotated[
+        str, typer.Option(metavar="SIZE", help="Maximum size of a received bundle.")
+    ] = "100 MB",
     sync: Annotated[
         bool,
         typer.Option(
-            "--sync", help="Acknowledge a bundle when it is on the medium, to survive a failure of power."
+            "--sync",
+            help="Acknowledge a bundle only after it is written to the medium, so that it "
+            "survives a power failure.",
         ),
     ] = False,
     status: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write the counts into this file, each second.", show_default=False
+            metavar="FILE", help="Write the counters into this file every second.", show_default=False
         ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Run a bundle agent (BPv7, RFC 9171) until Ctrl-C or SIGTERM.
 
-    It stores bundles on disk before it acknowledges them, forwards them by TCPCL version 4 (RFC 9174, without TLS),
-    MTCP, STCP, UDP or LTP (RFC 5326), delivers the payloads for its own node, and sends the status reports that
-    bundles ask for. What it has acknowledged survives its death. Prints the addresses on which it listens, and its
-    counts at the end.
+    The agent stores each bundle on disk before it acknowledges the bundle, so acknowledged bundles survive a
+    crash. It forwards bundles over TCPCL version 4 (RFC 9174, without TLS), MTCP, STCP, UDP or LTP (RFC
+    5326), delivers payloads for its own node, and sends the requested status reports. Prints the addresses on
+    which it listens, and its counters at the end.
 
-    With --plan, bundles to nodes of the plan go by contact graph routing and leave in contacts only. A node of the
-    plan is named by its identifier, by NAME for dtn://NAME/ or by NUMBER for ipn:NUMBER.0. A bundle that fits no
-    contact is divided into fragments.
+    With --plan, the agent uses contact graph routing for bundles to nodes of the plan, and sends these
+    bundles only during contacts. In the plan, a node has its identifier, the NAME of dtn://NAME/ or the
+    NUMBER of ipn:NUMBER.0. A bundle that fits no contact is divided into fragments.
 
-    With a key, payloads for NODE are delivered only if they are signed or encrypted with it (BPSec, RFC 9172).
+    With a key, the agent delivers payloads for NODE only if they are signed or encrypted with this key
+    (BPSec, RFC 9172).
     """
     import json as text
 
@@ -198,7 +211,8 @@ def agent(
             counts = text.loads(_native.run_agent(text.dumps(config), ready, lambda: stop.wanted))
         except OSError as error:
             raise InputError(
-                f"{error}; allowed: a storage and addresses that nobody else uses and this user may use"
+                f"{error}; allowed: a storage folder and addresses that no other process uses and that this "
+                "user may access"
             ) from error
     if json:
         print_json(counts)

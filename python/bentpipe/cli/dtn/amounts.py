@@ -38,7 +38,7 @@ def lead(text: str | None, option: str) -> float:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise InputError(
-            f'{option} "{text}": is not a time; allowed: ISO 8601, such as 2024-01-01T00:00:00Z'
+            f'{option} "{text}": not a time; allowed: ISO 8601, such as 2024-01-01T00:00:00Z'
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -59,7 +59,5 @@ def _value(text: str, fits: bool) -> float:
 def _positive(text: str, option: str, fits: bool, example: str, least: float = 0.0) -> float:
     value = _value(text, fits)
     if not (value > 0.0 and value >= least):
-        raise InputError(
-            f'{option} "{text}": is not possible; allowed: a positive quantity such as "{example}"'
-        )
+        raise InputError(f'{option} "{text}": not a positive quantity; allowed: a value such as "{example}"')
     return value

@@ -14,7 +14,8 @@ IntegrityKey = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Key of BIB-HMAC-SHA2 (RFC 9173): hexadecimal digits of at least 16 bytes, best 48.",
+        help="File with the key of BIB-HMAC-SHA2 (RFC 9173): at least 16 bytes as hexadecimal digits, "
+        "better 48.",
         show_default=False,
     ),
 ]
@@ -22,7 +23,7 @@ ConfidentialityKey = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Key of BCB-AES-GCM (RFC 9173): hexadecimal digits of 16 or 32 bytes.",
+        help="File with the key of BCB-AES-GCM (RFC 9173): 16 or 32 bytes as hexadecimal digits.",
         show_default=False,
     ),
 ]
@@ -47,5 +48,5 @@ def _key(path: Path | None, option: str, lengths: range | tuple[int, ...]) -> st
         text = ""
     if not re.fullmatch(r"([0-9a-fA-F]{2})+", text) or len(text) // 2 not in lengths:
         allowed = "at least 16" if isinstance(lengths, range) else " or ".join(map(str, lengths))
-        raise InputError(f"{option} {path}: is not a key; allowed: hexadecimal digits of {allowed} bytes")
+        raise InputError(f"{option} {path}: not a key; allowed: {allowed} bytes as hexadecimal digits")
     return text

@@ -15,7 +15,7 @@ def proxy(
         str | None,
         typer.Option(
             metavar="HOST:PORT",
-            help="Accept TCP connections there, and send what comes as bundles to --to.",
+            help="Address at which to accept TCP connections. Their bytes are sent as bundles to --to.",
             show_default=False,
         ),
     ] = None,
@@ -26,13 +26,13 @@ def proxy(
         ),
     ] = None,
     via: Annotated[
-        str, typer.Option(metavar="tcpcl://HOST[:PORT]", help="The agent that takes the bundles.")
+        str, typer.Option(metavar="tcpcl://HOST[:PORT]", help="The agent that accepts the bundles.")
     ] = "tcpcl://127.0.0.1",
     inbox: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Read the payloads that an agent has delivered there, FOLDER/SERVICE.",
+            help="The folder into which an agent delivers payloads, FOLDER/SERVICE.",
             show_default=False,
         ),
     ] = None,
@@ -40,7 +40,7 @@ def proxy(
         str | None,
         typer.Option(
             metavar="HOST:PORT",
-            help="Write each stream in --inbox to a TCP connection to there.",
+            help="Address to which each stream in --inbox is sent over a TCP connection.",
             show_default=False,
         ),
     ] = None,
@@ -49,25 +49,25 @@ def proxy(
         typer.Option(
             "--from",
             metavar="ENDPOINT",
-            help="Source of the bundles, of this proxy alone.  [default: dtn://proxy/ and a random name]",
+            help="Source of the bundles; no other proxy may use it.  [default: dtn://proxy/ and a random "
+            "name]",
             show_default=False,
         ),
     ] = None,
-    block: Annotated[str, typer.Option(metavar="SIZE", help="Most bytes of a bundle's payload.")] = "10 kB",
+    block: Annotated[str, typer.Option(metavar="SIZE", help="Maximum size of a bundle's payload.")] = "10 kB",
     flush: Annotated[
-        str, typer.Option(metavar="TIME", help="Time after which a payload that is not full is sent.")
+        str, typer.Option(metavar="TIME", help="Time after which a partly filled payload is sent.")
     ] = "100 ms",
-    lifetime: Annotated[
-        str, typer.Option(metavar="TIME", help="Time after which the bundles are worth nothing.")
-    ] = "1 d",
+    lifetime: Annotated[str, typer.Option(metavar="TIME", help="Lifetime of the bundles.")] = "1 d",
     json: Json = False,
 ) -> None:
     """Carry TCP connections as bundles, until Ctrl-C or SIGTERM.
 
-    One proxy ends the connections beside an agent (--listen, --to), as at an orbiter; another opens them again beside
-    the agent of the destination (--inbox, --connect). TCP is acknowledged by the first proxy, so that it never waits
-    for the space link; the agents keep and retransmit. The bytes of a connection arrive in order; nothing comes
-    back.
+    The first proxy, for example at an orbiter, terminates the connections next to an agent (--listen, --to).
+    The second proxy opens the connections again next to the agent of the destination (--inbox, --connect).
+    The first proxy acknowledges all TCP segments, so TCP never waits for the space link; the agents store and
+    retransmit the bundles. The bytes of a connection arrive in order. No bytes travel in the opposite
+    direction.
     """
     import json as text
     import secrets
@@ -88,7 +88,7 @@ def proxy(
         or (listen is None) != (to is None)
         or (inbox is None) != (connect is None)
     ):
-        raise InputError("nothing or too much to do; allowed: --listen with --to, or --inbox with --connect")
+        raise InputError("the options do not match; allowed: --listen with --to, or --inbox with --connect")
 
     def ready(where: str) -> None:
         print(text.dumps({"listening": [where]}) if json else f"listens on {where}", flush=True)
@@ -126,7 +126,7 @@ def proxy(
                 ready("{}:{}".format(*working.address))
             working.run(lambda: stop.wanted)
     except OSError as error:
-        raise InputError(f"{error}; allowed: a folder and an address that this user may use") from error
+        raise InputError(f"{error}; allowed: a folder and an address that this user may access") from error
     counts = {"streams": working.streams, "payloads": working.payloads, "bytes": working.bytes}
     if json:
         print_json(counts)

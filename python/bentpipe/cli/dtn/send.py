@@ -14,7 +14,7 @@ from .keys import ConfidentialityKey, IntegrityKey
 def send(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE]...", help="Files to send, a bundle each.", show_default=False),
+        typer.Argument(metavar="[FILE]...", help="Files to send, each as one bundle.", show_default=False),
     ] = None,
     to: Annotated[
         str,
@@ -26,40 +26,43 @@ def send(
         str,
         typer.Option(
             metavar="LAYER://HOST[:PORT]",
-            help="The agent that takes the bundles. LAYER is tcpcl, mtcp, stcp or udp.",
+            help="The agent that accepts the bundles. LAYER is tcpcl, mtcp, stcp or udp.",
         ),
     ] = "tcpcl://127.0.0.1",
     source: Annotated[
         str, typer.Option("--from", metavar="ENDPOINT", help="Source of the bundles.")
     ] = "dtn://application/out",
     count: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="Send each so many times, as bundles of their own.")
+        int, typer.Option(min=1, metavar="NUMBER", help="Number of bundles to send per file.")
     ] = 1,
     size: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Send zeros of this size instead of files.", show_default=False),
+        typer.Option(
+            metavar="SIZE", help="Send a payload of zeros of this size instead of files.", show_default=False
+        ),
     ] = None,
-    lifetime: Annotated[
-        str, typer.Option(metavar="TIME", help="Time after which the bundles are worth nothing.")
-    ] = "1 d",
-    hops: Annotated[int, typer.Option(min=1, max=254, metavar="NUMBER", help="Most hops of a bundle.")] = 32,
+    lifetime: Annotated[str, typer.Option(metavar="TIME", help="Lifetime of the bundles.")] = "1 d",
+    hops: Annotated[
+        int, typer.Option(min=1, max=254, metavar="NUMBER", help="Maximum number of hops of a bundle.")
+    ] = 32,
     report: Annotated[
         str | None,
         typer.Option(
-            metavar="ENDPOINT", help="Have the delivery of each reported there.", show_default=False
+            metavar="ENDPOINT", help="Destination for a report of each delivery.", show_default=False
         ),
     ] = None,
     integrity_key: IntegrityKey = None,
     confidentiality_key: ConfidentialityKey = None,
     patience: Annotated[
-        str, typer.Option(metavar="TIME", help="Give up when the agent has been silent for so long.")
+        str, typer.Option(metavar="TIME", help="Fail after this time without an answer of the agent.")
     ] = "10 s",
     json: Json = False,
 ) -> None:
     """Send files as bundles to an agent, which stores and forwards them.
 
-    Over TCPCL the command ends when the agent has stored all bundles, with exit code 1 if it did not take all. MTCP,
-    STCP and UDP acknowledge nothing. With keys, payloads are signed and encrypted (BPSec, RFC 9172).
+    Over TCPCL, the command waits until the agent has stored all bundles. The exit code is 1 if the agent
+    refused a bundle. MTCP, STCP and UDP have no acknowledgments. With keys, payloads are signed and encrypted
+    (BPSec, RFC 9172).
     """
     import json as json_text
     import time
@@ -74,7 +77,7 @@ def send(
     from .keys import keys
 
     if bool(files) == (size is not None):
-        raise InputError("nothing or too much to send; allowed: files, or --size")
+        raise InputError("give either files or --size")
     layer, at = address(via, "--via", TO_AGENT)
     payloads = (
         [bytes(size_bytes(size, "--size"))] if size is not None else [_read(path) for path in files or ()]

@@ -14,16 +14,19 @@ def api(
         str, typer.Argument(metavar="METHOD", help="GET, POST, PUT, PATCH or DELETE.", show_default=False)
     ],
     path: Annotated[
-        str, typer.Argument(metavar="PATH", help="Such as /queue or /audit.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="PATH", help="The path of the request, such as /queue or /audit.", show_default=False
+        ),
     ],
     body: Annotated[
-        str | None, typer.Option(metavar="JSON", help="What is sent.", show_default=False)
+        str | None, typer.Option(metavar="JSON", help="The body of the request.", show_default=False)
     ] = None,
     server: Server = HERE,
 ) -> None:
-    """Send any request of the interface, and print the answer.
+    """Send an HTTP request, and print the answer.
 
-    Requests are those that the page sends; /api/openapi.json describes them.
+    The web page sends the same requests; /api/openapi.json describes them.
     """
     import json
 
@@ -39,5 +42,5 @@ def api(
     except ValueError as error:
         raise InputError(f"--body is not JSON: {error}") from None
     if not path.startswith("/"):
-        raise InputError(f'"{path}" is not a path; allowed: what follows /api, with a slash')
+        raise InputError(f'"{path}" is not a path; allowed: the part after /api, starting with a slash')
     print_json(laboratory(server).request(method.upper(), path.removeprefix("/api"), given))

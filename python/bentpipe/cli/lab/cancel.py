@@ -8,7 +8,7 @@ from .common import HERE, RunName, Server, run_id
 
 
 def cancel(run: RunName, server: Server = HERE) -> None:
-    """Cancel a run that waits or runs."""
+    """Cancel a waiting or running run."""
     from urllib.parse import quote
 
     from bentpipe.testbed.client import laboratory
@@ -17,7 +17,7 @@ def cancel(run: RunName, server: Server = HERE) -> None:
     path = f"/runs/{quote(run_id(server, run))}"
     before = lab.request("GET", path)
     if before["ended"]:
-        typer.echo(f"run {before['number']}  {before['name']}  had ended already: {before['state']}")
+        typer.echo(f"run {before['number']}  {before['name']}  had already ended: {before['state']}")
         return
     found = lab.request("POST", f"{path}/cancel", {})
     typer.echo(

@@ -25,6 +25,6 @@ def run_id(server: str, name: str) -> str:
     rows = laboratory(server).request("GET", f"/runs?limit=1&before={int(name) + 1}")
     if not rows or rows[0]["number"] != int(name):
         raise InputError(
-            f"there is no run {name}; allowed: a number or id, `bentpipe lab runs` lists the newest"
+            f"there is no run {name}; allowed: a number or id (`bentpipe lab runs` lists the newest runs)"
         )
     return str(rows[0]["id"])

@@ -8,7 +8,7 @@ from .common import HERE, Server
 
 
 def configurations(server: Server = HERE, json: Json = False) -> None:
-    """List the configurations that you may look at."""
+    """List the configurations that you can see."""
     from bentpipe.cli.output import print_json, print_table
     from bentpipe.testbed.client import laboratory
 

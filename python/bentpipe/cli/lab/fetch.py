@@ -22,7 +22,7 @@ def fetch(
 ) -> None:
     """Save the results of a run.
 
-    They are a run's folder, which every other command reads.
+    Writes a run's folder, which every other command reads.
     """
     from bentpipe.testbed.client import laboratory
 

@@ -24,11 +24,13 @@ def launch(
         typer.Option(
             "--instrument",
             metavar="NAME",
-            help="simulate, kernel or emulate. Repeatable, for runs side by side.",
+            help="simulate, kernel or emulate. Repeat it to compare runs of several instruments.",
             show_default="simulate",
         ),
     ] = None,
-    campaign: Annotated[bool, typer.Option("--campaign", help="Do the scenario's [campaign].")] = False,
+    campaign: Annotated[
+        bool, typer.Option("--campaign", help="Run the campaign of the scenario ([campaign]).")
+    ] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all runs have ended.")] = False,
     server: Server = HERE,
     json: Json = False,

@@ -13,7 +13,10 @@ from .common import HERE, Server
 
 def runs(
     search: Annotated[
-        str, typer.Option(metavar="WORDS", help="Only runs with this in their name.", show_default=False)
+        str,
+        typer.Option(
+            metavar="WORDS", help="List only runs whose name contains this text.", show_default=False
+        ),
     ] = "",
     server: Server = HERE,
     json: Json = False,

@@ -25,7 +25,7 @@ def save(
 ) -> None:
     """Save a scenario as a named configuration.
 
-    Changes the configuration of this name, if there is one.
+    Updates the configuration of this name if it exists.
     """
     from bentpipe.cli.output import print_json
     from bentpipe.errors import text_of

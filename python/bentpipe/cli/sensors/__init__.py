@@ -11,7 +11,7 @@ from .serve import serve
 
 app = typer.Typer(
     name="sensors",
-    help="Explain queries of sensor networks, or serve their results.",
+    help="Explain queries in sensor networks, or serve their results.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

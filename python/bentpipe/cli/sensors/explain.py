@@ -24,12 +24,16 @@ _WIDTH = 38
 ScenarioFile = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="A scenario with a flow whose app is of the kind sensors.", show_default=False
+        metavar="FILE", help="A scenario with a flow with an app of the kind sensors.", show_default=False
     ),
 ]
 FlowName = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="The flow, if several have a sensor network.", show_default=False),
+    typer.Option(
+        metavar="NAME",
+        help="The flow with the sensor network, if several flows have one.",
+        show_default=False,
+    ),
 ]
 
 
@@ -40,12 +44,18 @@ def explain(
     query: Annotated[
         str | None,
         typer.Option(
-            metavar="SQL", help="Another query than the scenario's, over the same motes.", show_default=False
+            metavar="SQL",
+            help="A query to explain instead of the scenario's query, for the same motes.",
+            show_default=False,
         ),
     ] = None,
     placement: Annotated[
         str | None,
-        typer.Option(metavar="nodes|sink", help="Another placement than the scenario's.", show_default=False),
+        typer.Option(
+            metavar="nodes|sink",
+            help="A placement to use instead of the scenario's placement.",
+            show_default=False,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -55,10 +65,11 @@ def explain(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print a query's operators on the nodes, and what they cost.
+    """Print the operators of a query on the nodes, and their cost.
 
-    Nodes with identical operators share their rows. Costs are expectations without collisions and losses, if each
-    condition holds for half of the measures, beside those of sending every measure to the sink.
+    Nodes with identical operators share a row. Costs are expected values without collisions and losses, under
+    the assumption that each condition holds for half of the measurements. For comparison, the last table also
+    has the cost of sending all measurements to the sink.
     """
     from bentpipe import sensors
 
@@ -75,20 +86,20 @@ def explain(
         return
     typer.echo(textwrap.fill(" ".join(plan.query.split()), 80, subsequent_indent="  ") + "\n")
     print_table(
-        ("Node", "Operator", "What it does", "Rows\nper s"),
+        ("Node", "Operator", "Operation", "Rows\nper s"),
         list(_operators(plan)),
         text_columns=3,
-        title="Where each part of the query runs",
+        title="Location of each part of the query",
     )
     print_table(
         ("From -> to", "Size of\na row, B", "Rows\nper s"),
         [(" -> ".join(one.path), f"{one.tuple_bytes}", f"{one.rows_per_s:.4g}") for one in plan.channels],
         text_columns=1,
-        title="What is sent between nodes",
+        title="Data sent between nodes",
     )
     print_table(
         ("Plan", "Messages\nper s", "Bytes\nper s", "Transceivers\nmW"),
-        [_cost("this one", plan.cost), _cost("every measure to the sink", plan.shipped)],
+        [_cost("this plan", plan.cost), _cost("all measurements to the sink", plan.shipped)],
         text_columns=1,
         title="Expected cost on the motes' channel",
     )

@@ -15,17 +15,20 @@ def serve(
     overrides: Overrides = None,
     flow: FlowName = None,
     listen: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Where clients connect; port 0 takes a free one.")
+        str,
+        typer.Option(
+            metavar="HOST:PORT", help="Address at which clients connect. Port 0 selects a free port."
+        ),
     ] = "127.0.0.1:7000",
     json: Json = False,
 ) -> None:
-    """Serve results of queries to TCP clients such as nc.
+    """Serve the results of queries to TCP clients such as nc.
 
-    Ends with Ctrl-C or SIGTERM.
+    Runs until Ctrl-C or SIGTERM.
 
-    The motes and their channel run on the clock of this machine. A client sends a query as a line, or an empty line
-    for the scenario's, and gets a line of comma-separated values for each row; stop ends the query, quit the
-    connection.
+    The motes and their channel run in real time. A client sends a query as a line, or an empty line for the
+    scenario's query, and receives a line of comma-separated values for each row of the result. The line stop
+    ends the query, and the line quit ends the connection.
     """
     import json as text
 
@@ -43,7 +46,7 @@ def serve(
             print(text.dumps({"listening": [where]}) if json else f"listens on {where}", flush=True)
             server.run(lambda: stop.wanted)
     except OSError as error:
-        raise InputError(f"{error}; allowed: an address that this user may use") from error
+        raise InputError(f"{error}; allowed: a free address that this user may use") from error
     counts = {"clients": server.clients, "rows": server.rows}
     if json:
         print_json(counts)

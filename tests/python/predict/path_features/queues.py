@@ -20,7 +20,7 @@ WEIGHED: Final = 'classes=[{name="x",dscp=["ef"],weight=3},{name="y"}]'
 ROWS: Final[tuple[Row, ...]] = (
     Row("link.queue link.queue.unlimited", LINK, ("link.w.queue=unlimited",)),
     _queue("drop-front", "packets bytes", 'packets=5,bytes="9 kB"', "drop-front"),
-    _queue("drop-tail", "packets", "packets=5", "its queue holds"),
+    _queue("drop-tail", "packets", "packets=5", "the queue holds"),
     _queue("drop-tail", "bytes", 'bytes="1 MB"', None),
     _queue("red", "packets min max probability", "packets=60,min=4,max=12,probability=0.2", "red"),
     _queue("red", "typical weight ecn", 'typical="500 B",weight=0.01,ecn=false', "red"),

@@ -30,7 +30,7 @@ ROWS: Final[tuple[Row, ...]] = (
     _tcp("receive_window", "receive_window=20 kB"),
     _tcp("receive_window_start", "receive_window=100 kB;receive_window_start=30 kB"),
     _tcp("send_buffer", "send_buffer=20 kB"),
-    _tcp("send_memory", "send_memory=30 kB", "send_memory is the limit"),
+    _tcp("send_memory", "send_memory=30 kB", "send_memory as the limit"),
     _tcp("window_scaling", "window_scaling=false"),
     _tcp("segmentation_offload", "segmentation_offload=true", "segmentation_offload"),
     _tcp(
