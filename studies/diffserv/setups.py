@@ -68,7 +68,7 @@ def setups(scenario: Path, out: Path, *, quiet: bool) -> Table:
     rows.append(["the paper, all points", "GEO", "", "0.586", "0.018", "0.658", "0.365", "0.0607", "rises"])
     header = ["set-up", "", "path ms", "RTT s", "sigma s", "TO s", "worst D s", "loss", "jitter ms 1e-7 1e-5"]
     return Table(
-        f"What each assumption does, on eight points of each constellation, {MINUTES} minutes each",
+        f"Effect of each assumption, on eight points of each constellation, {MINUTES} minutes each",
         header,
         rows,
     )

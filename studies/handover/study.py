@@ -154,7 +154,7 @@ def _sensitivity(out: Path, json: bool) -> Reproduction:
             [setup.name, f"{len(verdicts) - len(failing)} of {len(verdicts)}", " ".join(failing) or "-"]
         )
     return Reproduction(
-        [], tables=[Table("What each assumption does", ["set-up", "hold", "statements that do not"], rows)]
+        [], tables=[Table("Effect of each assumption", ["set-up", "hold", "statements that do not"], rows)]
     )
 
 

@@ -280,7 +280,7 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
         "window: median over mean (0.79)",
     ]
     return Reproduction(
-        judge(statements, {}), tables=[Table("What each assumption does (four seeds)", header, rows)]
+        judge(statements, {}), tables=[Table("Effect of each assumption (four seeds)", header, rows)]
     )
 
 
