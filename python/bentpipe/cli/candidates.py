@@ -115,10 +115,10 @@ def show(found: list[Slot], notes: list[str]) -> None:
         "satellite",
         "elevation\ndeg",
         "azimuth\ndeg",
-        "least\nms",
+        "minimum\nms",
         "change\nms",
         "measured\nms",
-        "likely\n%",
+        "probability\n%",
     )
     print_table(columns, rows, text_columns=2, title="Satellites that may have served each slot")
     sure = sum(bool(slot.candidates) and slot.candidates[0].probability >= TOLD for slot in found)

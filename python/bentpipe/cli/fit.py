@@ -328,13 +328,13 @@ def _print(trace: Path, outcomes: Outcomes, fits: list[Fit], best: Fit) -> None:
 
     header = (
         "process",
-        "para-\nmeters",
-        "BIC over\nbest",
+        "parameters",
+        "BIC above\nbest",
         "loss",
-        "burst",
-        "gap",
-        "bursts\noff",
-        "gaps\noff",
+        "mean\nburst",
+        "mean\ngap",
+        "distance\nof bursts",
+        "distance\nof gaps",
     )
     lowest = min(one.bic for one in fits)
     rows = [("trace", "", "", *map(number, (outcomes.loss, outcomes.mean_burst, outcomes.mean_gap)), "", "")]

@@ -182,7 +182,7 @@ def _print(said: Summary, run: Run) -> None:
         ]
         for one in said.directions
     ]
-    columns = ("direction", "least delay\nms", "p50\nms", "p95\nms", "p99\nms", "lost", "loss\n%")
+    columns = ("direction", "minimum delay\nms", "p50\nms", "p95\nms", "p99\nms", "lost", "loss\n%")
     title = "Each direction at rest: minimum delay, variation above the minimum, loss"
     if rows:
         print_table(columns, rows, text_columns=2, title=title)

@@ -48,7 +48,7 @@ def variants(
         (variant,) = listed
         for paragraph, indent in _paragraphs(variant["head"]):
             print_note(paragraph, indent=indent)
-        typer.echo(f"\nRuns in:      {', '.join(variant['homes'])}")
+        typer.echo(f"\nRuns in:    {', '.join(variant['homes'])}")
         if variant["parameters"]:
             rows = [
                 (one["name"], f"{one['min']} to {one['max']}", str(one["default"]), one["about"])

@@ -329,7 +329,7 @@ def test_what_cannot_be_measured_is_a_message(tmp_path: Path, monkeypatch: pytes
         answer = CliRunner().invoke(app, line.split())
         assert answer.exit_code == 1 and "or it requires a key (--key)" in answer.stderr, answer.output
         assert (
-            "least delay" not in answer.stdout and open_run(tmp_path / "open").fidelity["verdict"] == "void"
+            "minimum delay" not in answer.stdout and open_run(tmp_path / "open").fidelity["verdict"] == "void"
         )
 
 
