@@ -23,7 +23,7 @@ def agent(
         Path,
         typer.Option(
             metavar="FOLDER",
-            help="Where bundles are stored; created if it is missing.",
+            help="The folder in which to store bundles. Created if missing.",
             show_default=False,
         ),
     ],
