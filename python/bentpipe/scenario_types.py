@@ -155,21 +155,21 @@ Clock: TypeAlias = 'Literal["virtual", "kernel"]'
 
 
 class Precision(TypedDict):
-    """When a variant has enough replications: when half of the confidence interval of a mean is at most a
-    given fraction of the mean."""
+    """The precision of a mean at which a variant has enough replications: half of the confidence interval is
+    at most a given fraction of the mean."""
 
     at_most: NotRequired[int]
-    """Maximum number of replications of a variant, 100 by default; at least `replications`."""
+    """Maximum number of replications of a variant, at least `replications`. Default 100."""
     metric: str
-    """The column of the flows that must be known with this precision, or TABLE.COLUMN of another report."""
+    """Column of the flows that must be known with this precision, or TABLE.COLUMN of another report."""
     of: NotRequired[str]
     """Name of the flow, terminal or link; or of a group of flows, or a pattern such as `st*`, whose mean then
-    counts. If unset, all of them must be known precisely enough."""
+    counts. If unset, all of them must be known with this precision."""
     relative_half_width: float
     """Maximum half width of the confidence interval, as a fraction of the mean; greater than 0."""
 
 
-#: How the values of sampled keys are drawn from their ranges.
+#: The method of drawing the values of sampled keys from their ranges.
 Method: TypeAlias = 'Literal["latin-hypercube", "random"]'
 
 
@@ -177,52 +177,52 @@ class Sample(TypedDict):
     """Values drawn at random from ranges, for several keys at once."""
 
     between: dict[str, object]
-    """Keys with their minimum and maximum, as numbers or quantities of one unit: `["1 Mbit/s", "10
+    """Ranges of the keys: minimum and maximum, as numbers or quantities of one unit: `["1 Mbit/s", "10
     Mbit/s"]`."""
     count: int
-    """Number of combinations to draw, each of which is one variant of the campaign."""
+    """Number of combinations to draw, each of which is a variant of the campaign."""
     logarithmic: NotRequired[list[str]]
-    """Names of the keys whose logarithm is uniformly distributed instead of their value."""
+    """Names of the keys whose logarithm, instead of their value, is uniformly distributed."""
     method: NotRequired[Method]
-    """How the values are drawn; as a Latin hypercube by default."""
+    """Sampling method: `"latin-hypercube"` (the default) or `"random"`."""
     seed: NotRequired[int]
-    """Seed of the draw, 1 by default."""
+    """Seed of the draw. Default 1."""
 
 
 class Campaign(TypedDict):
-    """Many runs: values are varied, and each combination is replicated. The variants are the product of
+    """A campaign: values are varied, and each combination is replicated. The variants are the product of
     `vary`, each table of `zip`, `list` and `sample`; the last of them varies fastest. A single run of the
     scenario ignores it."""
 
     clock: NotRequired[Clock]
-    """The clock of the runs: simulated (`"virtual"`, the default), or real kernels in virtual time
+    """Clock of the runs: simulated (`"virtual"`, the default), or real kernels in virtual time
     (`"kernel"`)."""
     common_random_numbers: NotRequired[bool]
-    """Whether replications with the same number draw the same random numbers in every variant, so that
-    differences between variants are not due to chance; on by default. Otherwise every variant has its own
-    seed."""
+    """True if replications with the same number draw the same random numbers in every variant, so that
+    differences between variants are not due to chance. False: every variant has its own seed. Default
+    true."""
     confidence: NotRequired[float]
-    """Probability with which a confidence interval contains the mean, 0.95 by default; greater than 0 and
-    less than 1."""
+    """Confidence level: probability with which a confidence interval contains the mean, between 0 and 1.
+    Default 0.95."""
     keep_runs: NotRequired[bool]
-    """Whether the folders of the runs are kept, with their traces. Otherwise, the default, only reports are
-    recorded."""
+    """True if the folders of the runs are kept, with their traces. False: only reports are recorded. Default
+    false."""
     list: NotRequired[list[dict[str, object]]]
-    """Combinations given one by one, each a table of keys and values. The key `label` names a combination in
-    tables and figures."""
+    """Explicit combinations, each a table of keys and values. The key `label` names a combination in tables
+    and figures."""
     precision: NotRequired[Precision]
-    """When a variant has enough replications; `replications` is then the minimum. If unset, each has exactly
-    `replications`."""
+    """Precision at which a variant has enough replications; `replications` is then the minimum. If unset,
+    each variant has exactly `replications`."""
     replications: NotRequired[int]
-    """Number of runs of each variant, each with its own random numbers; 1 by default."""
+    """Number of runs of each variant, each with its own random numbers. Default 1."""
     sample: NotRequired[Sample]
-    """Combinations drawn at random. If unset, none are."""
+    """Randomly drawn combinations. If unset, none are drawn."""
     vary: NotRequired[dict[str, object]]
     """A grid: every combination of these values. The last key varies fastest."""
     zip: NotRequired[list[dict[str, object]]]
-    """Lists of the same length whose values are combined in step: the first values of all keys together, then
-    the second, and so on. A list under the key `label` names the combinations in tables and figures; one part
-    of a campaign may have labels."""
+    """Lists of equal length whose values are combined in step: the first values of all keys together, then
+    the second, and so on. A list under the key `label` names the combinations in tables and figures; only one
+    part of a campaign may have labels."""
 
 
 #: a span of time, 0 s to 36600 d
@@ -230,8 +230,8 @@ Span: TypeAlias = "str"
 
 
 class Change(TypedDict):
-    """New values for keys of links and networks from a given time on, applied before anything else that
-    happens at that time."""
+    """New values for keys of links and networks from a given time on, applied before all other events at that
+    time."""
 
     at: Span
     """Time of the change, at most the duration of the run."""
@@ -272,7 +272,7 @@ class SrtcmMeter(TypedDict):
     burst: Size
     """Committed burst size (CBS), the size of the bucket for green packets; at least 1500 B."""
     colour_aware: NotRequired[bool]
-    """Whether the marker is colour-aware: a packet never gets a lower drop precedence than it had. Off by
+    """True if the marker is colour-aware: a packet never gets a lower drop precedence than it had. Off by
     default."""
     committed: Rate
     """Committed information rate (CIR), at which both buckets are filled."""
@@ -287,7 +287,7 @@ class TrtcmMeter(TypedDict):
     burst: Size
     """Committed burst size (CBS); at least 1500 B."""
     colour_aware: NotRequired[bool]
-    """Whether the marker is colour-aware: a packet never gets a lower drop precedence than it had. Off by
+    """True if the marker is colour-aware: a packet never gets a lower drop precedence than it had. Off by
     default."""
     committed: Rate
     """Committed information rate (CIR), beyond which packets are yellow."""
@@ -348,29 +348,27 @@ Rule = TypedDict(
 
 class Fidelity(TypedDict):
     """Tolerances of an emulation. A run that exceeds one of them is degraded. A run that exceeds one tenfold,
-    or loses more packets than allowed, is void. A simulation needs none."""
+    or loses more packets than allowed, is void. Simulations do not use them."""
 
     lateness_max: NotRequired[Span]
-    """Maximum delay with which any packet may reach its host too late, 20 ms by default; longer than 0 s."""
+    """Maximum lateness of any packet at its host, longer than 0 s. Default 20 ms."""
     lateness_p99: NotRequired[Span]
-    """Maximum delay with which 99 % of the packets may reach their host too late, 1 ms by default; longer
-    than 0 s."""
+    """Maximum lateness of 99 % of the packets at their host, longer than 0 s. Default 1 ms."""
     lost: NotRequired[int]
-    """Number of packets that may be lost where no model drops them, 0 by default."""
+    """Maximum number of packets lost outside the models. Default 0."""
     rate: NotRequired[float]
-    """Maximum deviation of the rate of a transmitting link from the configured one, as a fraction; 0.01 by
-    default."""
+    """Maximum relative deviation of a transmitting link's rate from the configured one. Default 0.01."""
     reading_p99: NotRequired[Span]
-    """Maximum time for which 99 % of the packets may wait in the kernel before the engine reads them from a
-    host, 20 ms by default. A TCP sender that sends a window at once fills milliseconds."""
+    """Maximum time for which 99 % of the packets wait in the kernel before the engine reads them from a host.
+    A TCP sender that sends a window at once fills milliseconds. Default 20 ms."""
     starved: NotRequired[float]
-    """Maximum fraction of the run for which the engine's thread may wait for a processor, 0.01 by default."""
+    """Maximum fraction of the run for which the engine's thread waits for a processor. Default 0.01."""
     steal: NotRequired[float]
-    """Maximum fraction of the processors' time that the hypervisor may take from the machine (steal time),
-    0.02 by default."""
+    """Maximum fraction of the processors' time that the hypervisor takes from the machine (steal time).
+    Default 0.02."""
 
 
-#: How the lengths of bursts and silences, or the times between datagrams, are distributed.
+#: The distribution of the lengths of bursts and silences, or of the times between datagrams.
 Distribution: TypeAlias = 'Literal["constant", "exponential"]'
 
 #: The distribution of sizes about their mean.
@@ -382,12 +380,12 @@ TransferDirection: TypeAlias = 'Literal["upload", "download"]'
 #: The exchange that NetPIPE repeats and measures.
 NetpipeMode: TypeAlias = 'Literal["ping-pong", "one-way", "stream"]'
 
-#: What happens to a packet that the channel has corrupted.
+#: The treatment of packets that the channel has corrupted.
 Effect: TypeAlias = 'Literal["drop", "stale-checksum", "valid-checksum"]'
 
 
 class NoneCode(TypedDict):
-    """Code of the kind `none`. No code: one wrong bit loses the frame."""
+    """Code of the kind `none`. No channel code: a single bit error loses the frame."""
 
     kind: Literal["none"]
 
@@ -397,16 +395,15 @@ class ReedSolomonCode(TypedDict):
     (CCSDS 131.0-B)."""
 
     correctable: NotRequired[int]
-    """Bytes of a codeword that can be corrected: 16 (the default), which is RS(255,223), or 8,
-    RS(255,239)."""
+    """Number of correctable bytes per codeword: 16 (the default), which is RS(255,223), or 8, RS(255,239)."""
     interleave: NotRequired[int]
-    """Codewords in a frame, 5 by default; CCSDS has 1, 2, 3, 4, 5 and 8. A burst of errors is spread over all
-    of them."""
+    """Interleaving depth: the number of codewords in a frame, over which a burst of errors is spread. Default
+    5; CCSDS allows 1, 2, 3, 4, 5 and 8."""
     kind: Literal["reed-solomon"]
 
 
 class BchCode(TypedDict):
-    """Code of the kind `bch`. BCH(63,56) code of telecommand (CCSDS 231.0-B), which corrects one wrong bit in
+    """Code of the kind `bch`. BCH(63,56) code of telecommand (CCSDS 231.0-B), which corrects one bit error in
     each block of 56 bits."""
 
     kind: Literal["bch"]
@@ -414,7 +411,7 @@ class BchCode(TypedDict):
 
 class ConvolutionalCode(TypedDict):
     """Code of the kind `convolutional`. Convolutional code of rate 1/2 and constraint length 7 (CCSDS
-    131.0-B) with a Viterbi decoder, by its union bound."""
+    131.0-B) with a Viterbi decoder, evaluated by its union bound."""
 
     kind: Literal["convolutional"]
 
@@ -424,38 +421,36 @@ class ConcatenatedCode(TypedDict):
     131.0-B), with ideal interleaving between them."""
 
     correctable: NotRequired[int]
-    """Bytes of a Reed-Solomon codeword that can be corrected, 16 by default."""
+    """Number of correctable bytes per Reed-Solomon codeword, 16 by default."""
     interleave: NotRequired[int]
-    """Codewords in a frame, 5 by default."""
+    """Interleaving depth: the number of codewords in a frame, 5 by default."""
     kind: Literal["concatenated"]
 
 
 class TurboCode(TypedDict):
-    """Code of the kind `turbo`. A turbo code (CCSDS 131.0-B), as the best code of its length and rate that
-    loses `loss_db`."""
+    """Code of the kind `turbo`. A turbo code (CCSDS 131.0-B), modelled as the best code of its length and
+    rate with a loss of `loss_db`."""
 
     information: NotRequired[int]
-    """Bits of information in a codeword, 8920 by default; CCSDS has 1784, 3568, 7136 and 8920."""
+    """Information bits per codeword, 64 to 65536. Default 8920; CCSDS has 1784, 3568, 7136 and 8920."""
     kind: Literal["turbo"]
     loss_db: NotRequired[float]
-    """Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an
-    assumption."""
+    """Loss of the code and its decoder in dB, relative to the best code. Default 0.7, an assumption."""
     rate: NotRequired[float]
-    """Rate of the code, 0.5 by default; CCSDS has 1/2, 1/3, 1/4 and 1/6."""
+    """Code rate, 0 to 1. Default 0.5; CCSDS has 1/2, 1/3, 1/4 and 1/6."""
 
 
 class LdpcCode(TypedDict):
-    """Code of the kind `ldpc`. An LDPC code (CCSDS 131.0-B), as the best code of its length and rate that
-    loses `loss_db`."""
+    """Code of the kind `ldpc`. An LDPC code (CCSDS 131.0-B), modelled as the best code of its length and rate
+    with a loss of `loss_db`."""
 
     information: NotRequired[int]
-    """Bits of information in a codeword, 4096 by default; CCSDS has 1024, 4096 and 16384, and 7136."""
+    """Information bits per codeword, 64 to 65536. Default 4096; CCSDS has 1024, 4096 and 16384, and 7136."""
     kind: Literal["ldpc"]
     loss_db: NotRequired[float]
-    """Loss of the code and its decoder against the best code in dB, 0.7 by default, which is an
-    assumption."""
+    """Loss of the code and its decoder in dB, relative to the best code. Default 0.7, an assumption."""
     rate: NotRequired[float]
-    """Rate of the code, 0.5 by default; CCSDS has 1/2, 2/3, 4/5, and 0.875 with 7136 bits."""
+    """Code rate, 0 to 1. Default 0.5; CCSDS has 1/2, 2/3, 4/5, and 0.875 with 7136 bits."""
 
 
 #: The channel code of a space link.
@@ -469,7 +464,7 @@ class NoneFading(TypedDict):
 
 
 class RayleighFading(TypedDict):
-    """Fading of the kind `rayleigh`. Rayleigh fading: scattered waves without a direct one, as indoors
+    """Fading of the kind `rayleigh`. Rayleigh fading: scattered waves without a direct wave, as indoors
     without line of sight."""
 
     kind: Literal["rayleigh"]
@@ -480,14 +475,15 @@ class RiceFading(TypedDict):
     sight."""
 
     k_factor: float
-    """Power of the direct wave divided by that of the scattered ones (K), not in dB; 0 is Rayleigh fading."""
+    """Rice factor K: power of the direct wave divided by that of the scattered waves, not in dB. 0 is
+    Rayleigh fading."""
     kind: Literal["rice"]
 
 
-#: Fast fading: how the power of a radio signal varies around its mean over distances of a wavelength.
+#: Fast fading: the variation of a radio signal's power around its mean over distances of a wavelength.
 Fading: TypeAlias = 'NoneFading | RayleighFading | RiceFading | Literal["none", "rayleigh", "rice"]'
 
-#: A modulation of IEEE 802.11 by its name and data rate.
+#: A modulation of IEEE 802.11, named after its data rate.
 Modulation: TypeAlias = 'Literal["dsss-1", "dsss-2", "cck-5.5", "cck-11", "ofdm-6", "ofdm-9", "ofdm-12", "ofdm-18", "ofdm-24", "ofdm-36", "ofdm-48", "ofdm-54"]'
 
 #: a distance, -12000 km to 1e12 km (a depth is negative)
@@ -495,12 +491,12 @@ Distance: TypeAlias = "str"
 
 
 class Shadowing(TypedDict):
-    """Log-normal shadowing: the mean power varies with the place, normally distributed in dB."""
+    """Log-normal shadowing: the mean power varies with the position, normally distributed in dB."""
 
     deviation_db: float
-    """Standard deviation of the mean power in dB."""
+    """Standard deviation of the mean power in dB, 0 to 40."""
     distance: Distance
-    """Distance moved after which the correlation has fallen to 1/e."""
+    """Decorrelation distance: the distance moved after which the correlation has fallen to 1/e."""
 
 
 #: a speed, 0 m/s to 12 km/s
@@ -515,42 +511,41 @@ class NoneError(TypedDict):
 
 class PacketError(TypedDict):
     """Error of the kind `packet`. Independent packet errors: each packet, or unit of the framing, is
-    corrupted with the same probability, whatever its size."""
+    corrupted with the same probability, regardless of its size."""
 
     effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
+    """Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"` delivers them
+    with a bit error, which the receiver detects and drops. `"valid-checksum"` delivers them with a bit error
+    in the payload that no checksum reveals."""
     kind: Literal["packet"]
     probability: float
-    """Probability that a packet is corrupted, 0 to 1."""
+    """Corruption probability of a packet, 0 to 1."""
 
 
 class BitError(TypedDict):
-    """Error of the kind `bit`. Independent bit errors: each bit is wrong with the same probability, and a
-    packet or unit with a wrong bit is corrupted."""
+    """Error of the kind `bit`. Independent bit errors: each bit is wrong with the same probability. A packet
+    or unit with a bit error is corrupted."""
 
     effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
+    """Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"` delivers them
+    with a bit error, which the receiver detects and drops. `"valid-checksum"` delivers them with a bit error
+    in the payload that no checksum reveals."""
     kind: Literal["bit"]
     rate: float
-    """Probability that a bit is wrong (bit error rate, BER), 0 to 1."""
+    """Bit error rate (BER): the probability that a bit is wrong, 0 to 1."""
 
 
 class CodedError(TypedDict):
-    """Error of the kind `coded`. Frame errors of a space link behind its decoder, by the bit error rate
+    """Error of the kind `coded`. Frame errors of a space link after its decoder, given by the bit error rate
     before decoding or by Eb/N0."""
 
     ber: NotRequired[float]
-    """Probability that a bit is wrong before decoding, 0 to 1: decisions are hard then. Must be given if
-    `eb_n0_db` is not."""
+    """Bit error rate before decoding, 0 to 1, with hard decisions. Give either this or `eb_n0_db`."""
     code: NotRequired[Code]
-    """The channel code, that of the framing if there is a framing with one; none by default."""
+    """Channel code. Default none, or the code of the link's framing if it has one."""
     eb_n0_db: NotRequired[float]
-    """Energy of a bit of information over the noise density in dB, with coherent BPSK and soft decisions.
-    Must be given if `ber` is not."""
+    """Energy per information bit over noise density (Eb/N0) in dB, with coherent BPSK and soft decisions.
+    Give either this or `ber`."""
     kind: Literal["coded"]
 
 
@@ -562,12 +557,12 @@ class GilbertError(TypedDict):
     """Mean number of consecutive corrupted packets; at least 1 and at least `probability` / (1 -
     `probability`)."""
     effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
+    """Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"` delivers them
+    with a bit error, which the receiver detects and drops. `"valid-checksum"` delivers them with a bit error
+    in the payload that no checksum reveals."""
     kind: Literal["gilbert"]
     probability: float
-    """Fraction of all packets that is corrupted, 0 to 1 but less than 1."""
+    """Fraction of corrupted packets, from 0 to less than 1."""
 
 
 class GilbertElliottError(TypedDict):
@@ -575,36 +570,36 @@ class GilbertElliottError(TypedDict):
     chain with a loss probability in each state."""
 
     bad_to_good: float
-    """Probability per packet of going from the bad to the good state, 0 to 1; not 0 together with
+    """Transition probability per packet from the bad to the good state, 0 to 1; not 0 together with
     `good_to_bad`."""
     effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
+    """Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"` delivers them
+    with a bit error, which the receiver detects and drops. `"valid-checksum"` delivers them with a bit error
+    in the payload that no checksum reveals."""
     good_to_bad: float
-    """Probability per packet of going from the good to the bad state, 0 to 1."""
+    """Transition probability per packet from the good to the bad state, 0 to 1."""
     kind: Literal["gilbert-elliott"]
     loss_bad: float
-    """Probability that a packet in the bad state is corrupted, 0 to 1."""
+    """Corruption probability of a packet in the bad state, 0 to 1."""
     loss_good: NotRequired[float]
-    """Probability that a packet in the good state is corrupted, 0 to 1; 0 by default."""
+    """Corruption probability of a packet in the good state, 0 to 1. Default 0."""
 
 
 class MarkovError(TypedDict):
-    """Error of the kind `markov`. Errors by a Markov chain: it takes a step with each packet, and each of its
-    states corrupts packets with its own probability."""
+    """Error of the kind `markov`. Errors by a Markov chain: the chain takes a step with each packet, and each
+    state corrupts packets with its own probability."""
 
     effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
+    """Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"` delivers them
+    with a bit error, which the receiver detects and drops. `"valid-checksum"` delivers them with a bit error
+    in the payload that no checksum reveals."""
     kind: Literal["markov"]
     loss: list[float]
-    """Probability per state that a packet is corrupted, 0 to 1; the number of elements, 1 to 64, is that of
-    the states."""
+    """Corruption probability of each state, 0 to 1. The number of elements, 1 to 64, is the number of
+    states."""
     transitions: list[list[float]]
-    """One row per state, with the probability of each next state. Each row adds to 1; a difference of up to
-    0.001, as rounded numbers have, is divided out."""
+    """Transition probabilities: one row per state, with the probability of each next state. Each row adds to
+    1; a difference of up to 0.001 from rounding is removed by scaling."""
 
 
 class SnrStatesError(TypedDict):
@@ -612,84 +607,85 @@ class SnrStatesError(TypedDict):
     loss probability per state and data rate."""
 
     effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
+    """Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"` delivers them
+    with a bit error, which the receiver detects and drops. `"valid-checksum"` delivers them with a bit error
+    in the payload that no checksum reveals."""
     kind: Literal["snr-states"]
     loss: list[list[float]]
-    """One row per state, 1 to 64, with the probability that a frame is corrupted at each of the `rates`."""
-    rate: NotRequired[Rate]
-    """Data rate of packets on a link that has no modulations of its own. By default the highest of
+    """Corruption probabilities, 0 to 1: one row per state (1 to 64), with one column for each of the
     `rates`."""
+    rate: NotRequired[Rate]
+    """Data rate of packets on a link without its own modulations. Default the highest of `rates`."""
     rates: NotRequired[list[Rate]]
-    """Data rates of the columns of `loss`, in ascending order. A frame takes the column of the highest rate
-    that is not above its own, or the first one. If unset, `loss` has one column, for all rates."""
+    """Data rates of the columns of `loss`, in ascending order. A frame uses the column of the highest rate
+    that does not exceed its own, or the first column. If unset, `loss` has one column for all rates."""
     step: Span
     """Time between two steps of the chain."""
     transitions: list[list[float]]
-    """One row per state, with the probability of each next state. Each row adds to 1; a difference of up to
-    0.001, as rounded numbers have, is divided out."""
+    """Transition probabilities: one row per state, with the probability of each next state. Each row adds to
+    1; a difference of up to 0.001 from rounding is removed by scaling."""
 
 
 class SnrError(TypedDict):
-    """Error of the kind `snr`. Errors by the ratio of signal to noise, with fading and shadowing by speed,
-    and by the modulation of a frame."""
+    """Error of the kind `snr`. Errors by signal-to-noise ratio: with fading and shadowing at a speed, and by
+    the modulation of a frame."""
 
     effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
+    """Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"` delivers them
+    with a bit error, which the receiver detects and drops. `"valid-checksum"` delivers them with a bit error
+    in the payload that no checksum reveals."""
     fading: NotRequired[Fading]
-    """Fast fading around the mean; none by default."""
+    """Fast fading around the mean. Default none."""
     kind: Literal["snr"]
     mode: NotRequired[Modulation]
-    """Modulation of packets on a link that has no modulations of its own; `"cck-11"` by default. The number
-    is the rate in Mbit/s that the modulation has in IEEE 802.11; the link keeps its own."""
+    """Modulation of packets on a link without its own modulations. Default `"cck-11"`. The number is the rate
+    in Mbit/s of the modulation in IEEE 802.11; the link keeps its own rate."""
     shadowing: NotRequired[Shadowing]
-    """Slow variation of the mean; none by default."""
+    """Slow variation of the mean. Default none."""
     snr_db: float
-    """Ratio of the mean signal to the noise in the receiver's channel (22 MHz for DSSS and CCK), in dB."""
+    """Ratio of the mean signal to the noise in the receiver's channel (22 MHz for DSSS and CCK), in dB, from
+    -100 to 200."""
     speed: NotRequired[Speed]
-    """Speed of the station, or of what moves around it; 1 m/s by default, a walking person."""
+    """Speed of the station or of objects around it. Default 1 m/s, a walking person."""
     wavelength: NotRequired[Distance]
-    """Wavelength of the carrier; 0.123 m by default, channel 6 of the 2.4 GHz band (2.437 GHz)."""
+    """Wavelength of the carrier. Default 0.123 m, channel 6 of the 2.4 GHz band (2.437 GHz)."""
 
 
 class TraceError(TypedDict):
-    """Error of the kind `trace`. Errors by a trace: packets are corrupted as the frames of a recording were
-    lost; after its end it begins again."""
+    """Error of the kind `trace`. Errors by a trace: packets are corrupted where the frames of a recording
+    were lost. The recording repeats."""
 
     effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
+    """Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"` delivers them
+    with a bit error, which the receiver detects and drops. `"valid-checksum"` delivers them with a bit error
+    in the payload that no checksum reveals."""
     interval: NotRequired[Span]
-    """Time between the frames of the trace when it was recorded. If set, the trace passes with the time, and
-    a packet meets the outcome that was recorded last; if unset, each packet takes the next outcome."""
+    """Time between the recorded frames. If set, the trace advances with time, and a packet takes the outcome
+    that was recorded last. If unset, each packet takes the next outcome."""
     kind: Literal["trace"]
     outcomes: str | dict[str, object]
-    """The outcomes: a comma-separated table with a column `lost`, 0 or 1, and a row per frame, or with a
-    column `frames` besides and a row per run of frames of the same outcome. At least one frame is received
-    and one is lost. As a file at most 4 MiB: `bentpipe trace` shortens a table to its runs."""
+    """The outcomes: a comma-separated table with a column `lost`, 0 or 1, and a row per frame. With a further
+    column `frames`, each row is a run of frames of the same outcome. At least one frame must be received and
+    one lost. A file may have up to 4 MiB; `bentpipe trace` shortens a table to its runs."""
     start: NotRequired[int]
-    """Number of the frame with which the run begins; the first one is 1. Drawn at random if unset."""
+    """Number of the frame with which the run begins, from 1. Drawn at random if unset."""
 
 
 class ListError(TypedDict):
-    """Error of the kind `list`. Chosen errors: corrupts exactly the listed packets, for example to compare
+    """Error of the kind `list`. Listed errors: corrupts exactly the listed packets, for example to compare
     two TCP stacks under the same losses."""
 
     effect: NotRequired[Effect]
-    """What happens to a corrupted packet: `"drop"` (the default) loses it, `"stale-checksum"` delivers it
-    with a wrong bit, for which the receiver drops it, and `"valid-checksum"` delivers it with a wrong bit in
-    its payload that no checksum reveals."""
+    """Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"` delivers them
+    with a bit error, which the receiver detects and drops. `"valid-checksum"` delivers them with a bit error
+    in the payload that no checksum reveals."""
     kind: Literal["list"]
     packets: list[int]
     """Numbers of the corrupted packets (or units of the framing), in ascending order. The first packet of the
     direction has the number 1."""
 
 
-#: The error process of a channel: which packets, or units of the framing, it corrupts.
+#: The error process of a channel, which selects the packets, or units of the framing, to corrupt.
 Error: TypeAlias = 'NoneError | PacketError | BitError | CodedError | GilbertError | GilbertElliottError | MarkovError | SnrStatesError | SnrError | TraceError | ListError | Literal["none", "packet", "bit", "coded", "gilbert", "gilbert-elliott", "markov", "snr-states", "snr", "trace", "list"]'
 
 #: A placement of a query's operators.
@@ -700,7 +696,7 @@ class FixedPlayout(TypedDict):
     """Playout of the kind `fixed`. A de-jitter buffer of a fixed length."""
 
     delay: NotRequired[Span]
-    """Time for which the first packet of a talk spurt is held, 60 ms by default."""
+    """Time for which the first packet of a talk spurt is held. Default 60 ms."""
     kind: Literal["fixed"]
 
 
@@ -709,10 +705,10 @@ class Ramjee1Playout(TypedDict):
     linear filter."""
 
     initial: NotRequired[Span]
-    """Time for which the first talk spurt is held, 20 ms by default."""
+    """Playout delay of the first talk spurt. Default 20 ms."""
     kind: Literal["ramjee-1"]
     weight: NotRequired[float]
-    """Weight a of the past, 0.998002 by default (the paper's)."""
+    """Weight a of the past in the filters, 0 to 1. Default 0.998002 (the paper's)."""
 
 
 class Ramjee2Playout(TypedDict):
@@ -720,24 +716,24 @@ class Ramjee2Playout(TypedDict):
     filter that follows a growing delay faster."""
 
     growing: NotRequired[float]
-    """Weight b of the past while the delay grows, 0.75 by default (the paper's)."""
+    """Weight b of the past while the delay grows, 0 to 1. Default 0.75 (the paper's)."""
     initial: NotRequired[Span]
-    """Time for which the first talk spurt is held, 20 ms by default."""
+    """Playout delay of the first talk spurt. Default 20 ms."""
     kind: Literal["ramjee-2"]
     weight: NotRequired[float]
-    """Weight a of the past while the delay shrinks, and for the variation; 0.998002 by default (the
+    """Weight a of the past while the delay decreases, and for the variation; 0 to 1. Default 0.998002 (the
     paper's)."""
 
 
 class Ramjee3Playout(TypedDict):
     """Playout of the kind `ramjee-3`. An adaptive de-jitter buffer: algorithm 3 of Ramjee et al. 1994, by the
-    shortest delay of the talk spurt before."""
+    shortest delay of the previous talk spurt."""
 
     initial: NotRequired[Span]
-    """Time for which the first talk spurt is held, 20 ms by default."""
+    """Playout delay of the first talk spurt. Default 20 ms."""
     kind: Literal["ramjee-3"]
     weight: NotRequired[float]
-    """Weight a of the past for the variation, 0.998002 by default (the paper's)."""
+    """Weight a of the past for the variation, 0 to 1. Default 0.998002 (the paper's)."""
 
 
 class Ramjee4Playout(TypedDict):
@@ -745,7 +741,7 @@ class Ramjee4Playout(TypedDict):
     detection of delay spikes."""
 
     initial: NotRequired[Span]
-    """Time for which the first talk spurt is held, 20 ms by default."""
+    """Playout delay of the first talk spurt. Default 20 ms."""
     kind: Literal["ramjee-4"]
 
 
@@ -754,18 +750,19 @@ class MoonPlayout(TypedDict):
     percentile of the last delays, with detection of delay spikes."""
 
     head: NotRequired[float]
-    """Factor on the playout delay by which a packet's delay exceeds it when a spike begins, 4 by default."""
+    """Factor on the playout delay above which a packet's delay begins a spike. Default 4."""
     kind: Literal["moon"]
     percentile: NotRequired[float]
-    """Percentile of the delays that is the playout delay, 99 by default: 1 % of the packets may be late."""
+    """Percentile of the recent delays that is used as the playout delay, above 0 and at most 100. Default 99:
+    1 % of the packets may be late."""
     tail: NotRequired[float]
-    """Factor on the playout delay below which a packet's delay ends a spike, 2 by default."""
+    """Factor on the playout delay below which a packet's delay ends a spike. Default 2."""
     window: NotRequired[int]
-    """Number of packets whose delays are kept, 10000 by default."""
+    """Number of packets in the window of recent delays. Default 10000."""
 
 
 class NonePlayout(TypedDict):
-    """Playout of the kind `none`. No de-jitter buffer: every packet is played when it arrives."""
+    """Playout of the kind `none`. No de-jitter buffer: every packet is played on arrival."""
 
     kind: Literal["none"]
 
@@ -779,8 +776,8 @@ class P59Talker(TypedDict):
     turns, interrupt each other and fall silent."""
 
     interruption: NotRequired[float]
-    """Probability that one side's speech ends by an interruption, in which both speak, and not in silence:
-    0.4 by default (P.59)."""
+    """Probability that one side's speech ends by an interruption, in which both speak, and not in silence; 0
+    to 1. Default 0.4 (P.59)."""
     kind: Literal["p59"]
 
 
@@ -790,34 +787,33 @@ class ExponentialTalker(TypedDict):
 
     kind: Literal["exponential"]
     pause: NotRequired[Span]
-    """Mean length of a pause, 0.65 s by default (Sriram and Whitt 1986)."""
+    """Mean length of a pause. Default 0.65 s (Sriram and Whitt 1986)."""
     speech: NotRequired[Span]
-    """Mean length of a talk spurt, 0.352 s by default (Sriram and Whitt 1986)."""
+    """Mean length of a talk spurt. Default 0.352 s (Sriram and Whitt 1986)."""
 
 
 class RecordedTalker(TypedDict):
-    """Talker of the kind `recorded`. Talk spurts of real speech, as a voice activity detector found them in a
-    recording."""
+    """Talker of the kind `recorded`. Talk spurts of recorded speech, as found by a voice activity
+    detector."""
 
     callee: NotRequired[list[list[Span]]]
-    """Begin and end of each talk spurt of the callee (the flow's destination). If not given, the callee is
+    """Start and end of each talk spurt of the callee (the flow's destination). If unset, the callee is
     silent."""
     caller: list[list[Span]]
-    """Begin and end of each talk spurt of the caller (the flow's source), in order, from the beginning of the
+    """Start and end of each talk spurt of the caller (the flow's source), in order, from the beginning of the
     call."""
     kind: Literal["recorded"]
     length: NotRequired[Span]
-    """Length of the recording, after which it is repeated. If unset, it is played once, and silence
-    follows."""
+    """Length of the recording, after which it repeats. If unset, it is played once, and silence follows."""
 
 
 class AlwaysTalker(TypedDict):
-    """Talker of the kind `always`. A talker who never pauses."""
+    """Talker of the kind `always`. A talker who never pauses, as without silence suppression."""
 
     kind: Literal["always"]
 
 
-#: The talker at each side of a call, who decides when there is speech to send and when there is silence.
+#: The talker at each side of a call, which alternates between speech and silence.
 Talker: TypeAlias = 'P59Talker | ExponentialTalker | RecordedTalker | AlwaysTalker | Literal["p59", "exponential", "recorded", "always"]'
 
 
@@ -826,39 +822,37 @@ class BulkApp(TypedDict):
     or up to a size or a duration, and then closes."""
 
     duration: NotRequired[Span]
-    """Time for which the application writes, from the start of the flow. Data in the send buffer by then
-    (`send_memory`, `send_buffer`) is still sent; without a limited buffer, unsent data is discarded. Must be
-    longer than 0 s; unlimited if unset."""
+    """Time for which the application writes, from the start of the flow; longer than 0 s. Data then in the
+    send buffer (`send_memory`, `send_buffer`) is still sent; without a limited buffer, unsent data is
+    discarded. Unlimited if unset."""
     kind: Literal["bulk"]
     size: NotRequired[Size]
-    """Number of bytes to send, at least 1 B; endless if unset."""
+    """Number of bytes to send, at least 1 B. Unlimited if unset."""
 
 
 class BundlesApp(TypedDict):
-    """App of the kind `bundles`. Bundles at a rate, within a window or at given times, each of which the
-    destination reports, as DTNperf sends them."""
+    """App of the kind `bundles`. Bundles at a rate, within a window or at given times, each reported by the
+    destination, as in DTNperf."""
 
     bundles: NotRequired[int]
     """Number of bundles to send. If unset, bundles are sent until the end of the run."""
     kind: Literal["bundles"]
     payload: NotRequired[Size]
-    """Payload of a bundle, 50 kB by default, as of DTNperf; at least 20 B."""
+    """Payload of a bundle, at least 20 B. Default 50 kB, as in DTNperf."""
     rate: NotRequired[Rate]
-    """Rate of the payload, at which bundles are sent whatever has been reported. One of `window`, `rate` and
-    `series` must be given."""
+    """Rate of the payload, at which bundles are sent independent of reports. Give exactly one of `window`,
+    `rate` and `series`."""
     report: NotRequired[Size]
-    """Size of a report, 40 B by default: the length of a status report of the bundle protocol (RFC 9171,
-    section 6.1.1) with one status. 0 B sends none, which needs a `rate` or a `series`."""
+    """Size of a report. Default 40 B, the length of a status report of the bundle protocol (RFC 9171, section
+    6.1.1) with one status. With 0 B no reports are sent, which needs a `rate` or a `series`."""
     series: NotRequired[str | dict[str, object]]
-    """The bundles to send: a table, comma-separated or a Parquet file, with `time` in seconds from the start
-    of the flow and `payload` in bytes, which holds instead of the key `payload`. One of `window`, `rate` and
-    `series` must be given."""
+    """The bundles to send: a table, comma-separated text or a Parquet file, with `time` in seconds from the
+    start of the flow and `payload` in bytes, which replaces the key `payload`. Give exactly one of `window`,
+    `rate` and `series`."""
     timeout: NotRequired[Span]
-    """Time after which a bundle without a report counts as overdue, and gives up its place in the window; one
-    day by default."""
+    """Time after which an unreported bundle counts as overdue and leaves the window. Default 1 d."""
     window: NotRequired[int]
-    """Bundles that may be on their way without a report. One of `window`, `rate` and `series` must be
-    given."""
+    """Maximum number of unreported bundles in flight. Give exactly one of `window`, `rate` and `series`."""
 
 
 class CbrApp(TypedDict):
@@ -868,7 +862,7 @@ class CbrApp(TypedDict):
     datagram: NotRequired[Size]
     """Payload of one datagram, 1 kB by default; at least 1 B."""
     distribution: NotRequired[Distribution]
-    """How the lengths of bursts and silences are distributed; constant by default."""
+    """Distribution of the lengths of bursts and silences: `"constant"` (the default) or `"exponential"`."""
     kind: Literal["cbr"]
     off: NotRequired[Span]
     """Length of the silence after each burst, or its mean; must be given together with `on`."""
@@ -878,7 +872,8 @@ class CbrApp(TypedDict):
     rate: Rate
     """Rate of the payload while the source is sending."""
     spacing: NotRequired[Distribution]
-    """How the times between datagrams are distributed while the source is sending; constant by default."""
+    """Distribution of the times between datagrams while the source is sending: `"constant"` (the default) or
+    `"exponential"`."""
 
 
 class CommandApp(TypedDict):
@@ -887,57 +882,59 @@ class CommandApp(TypedDict):
 
     kind: Literal["command"]
     run: str
-    """Program and arguments to run at the flow's source from the flow's start. In a word, {to} and {from}
-    stand for the addresses of the flow's ends, {port} for a port of its own."""
+    """Program and arguments to run at the flow's source from the flow's start. In a word, {to} and {from} are
+    replaced by the addresses of the flow's ends, {port} by a port of the flow."""
     serve: NotRequired[str]
     """Program and arguments to run at the flow's destination, started before the run, with the same
     placeholders. If unset, nothing is started there."""
 
 
 class EmailApp(TypedDict):
-    """App of the kind `email`. Mails that the flow's source sends, each over a connection of its own, after
-    the set-up dialogue of SMTP (RFC 5321)."""
+    """App of the kind `email`. Mails that the flow's source sends, each over its own connection, after the
+    set-up dialogue of SMTP (RFC 5321)."""
 
     distribution: NotRequired[Sizes]
-    """How the sizes of mails are distributed about their mean; constant by default."""
+    """Distribution of the sizes of mails around their mean: `"constant"` (the default), `"exponential"` or
+    `"pareto"`."""
     every: NotRequired[Span]
-    """Mean time between the starts of mails, which are a Poisson process. If unset, a single mail is sent."""
+    """Mean time between the starts of mails, which form a Poisson process. If unset, a single mail is
+    sent."""
     kind: Literal["email"]
     mails: NotRequired[int]
     """Maximum number of mails; needs `every`. If unset, mails are sent until the run ends."""
     message: NotRequired[Size]
-    """Size of each set-up message, 60 B by default."""
+    """Size of each set-up message. Default 60 B."""
     messages: NotRequired[int]
-    """Number of set-up messages before the mail, counting both ends; 8 by default, as in SMTP."""
+    """Number of set-up messages before the mail, of both ends together. Default 8, as in SMTP."""
     shape: NotRequired[float]
-    """Shape of the Pareto distribution of sizes, 1.5 by default; must be greater than 1. Above 2 the variance
-    is finite."""
+    """Shape of the Pareto distribution of sizes, greater than 1. Above 2 the variance is finite. Default
+    1.5."""
     size: Size
     """Mean size of a mail, at least 1 B."""
 
 
 class FtpApp(TypedDict):
-    """App of the kind `ftp`. File transfers, each over a connection of its own, after the set-up dialogue of
-    FTP (RFC 959)."""
+    """App of the kind `ftp`. File transfers, each over its own connection, after the set-up dialogue of FTP
+    (RFC 959)."""
 
     direction: NotRequired[TransferDirection]
-    """Direction in which files are sent: from the flow's source (`"upload"`, the default) or to it
-    (`"download"`)."""
+    """Direction of the files: from the flow's source (`"upload"`, the default) or to it (`"download"`)."""
     distribution: NotRequired[Sizes]
-    """How the sizes of files are distributed about their mean; constant by default."""
+    """Distribution of the sizes of files around their mean: `"constant"` (the default), `"exponential"` or
+    `"pareto"`."""
     every: NotRequired[Span]
-    """Mean time between the starts of sessions, which are a Poisson process. If unset, there is a single
+    """Mean time between the starts of sessions, which form a Poisson process. If unset, there is a single
     session."""
     kind: Literal["ftp"]
     message: NotRequired[Size]
-    """Size of each set-up message, 60 B by default."""
+    """Size of each set-up message. Default 60 B."""
     messages: NotRequired[int]
-    """Number of set-up messages before the file, counting both ends; 8 by default, as in FTP."""
+    """Number of set-up messages before the file, of both ends together. Default 8, as in FTP."""
     sessions: NotRequired[int]
     """Maximum number of sessions; needs `every`. If unset, sessions start until the run ends."""
     shape: NotRequired[float]
-    """Shape of the Pareto distribution of sizes, 1.5 by default; must be greater than 1. Above 2 the variance
-    is finite."""
+    """Shape of the Pareto distribution of sizes, greater than 1. Above 2 the variance is finite. Default
+    1.5."""
     size: Size
     """Mean size of a file, at least 1 B."""
 
@@ -948,50 +945,50 @@ class HttpApp(TypedDict):
 
     kind: Literal["http"]
     object: Size
-    """Mean size of an object, the page itself included; between `object_min` and `object_max`."""
+    """Mean size of an object, the page itself included, from `object_min` to `object_max`."""
     object_max: NotRequired[Size]
-    """Maximum size of an object, 200 kB by default."""
+    """Maximum size of an object. Default 200 kB."""
     object_min: NotRequired[Size]
-    """Minimum size of an object, 1 kB by default; at least 1 B."""
+    """Minimum size of an object, at least 1 B. Default 1 kB."""
     objects: NotRequired[float]
-    """Mean number of objects of a page, the page itself included; 8 by default, between `objects_min` and
-    `objects_max`."""
+    """Mean number of objects of a page, the page itself included, from `objects_min` to `objects_max`.
+    Default 8."""
     objects_max: NotRequired[int]
-    """Maximum number of objects of a page, 30 by default."""
+    """Maximum number of objects of a page. Default 30."""
     objects_min: NotRequired[int]
-    """Minimum number of objects of a page, 1 by default."""
+    """Minimum number of objects of a page. Default 1."""
     pages: NotRequired[int]
-    """Number of pages that the user views, 1 by default."""
+    """Number of pages that the user views. Default 1."""
     request: NotRequired[Size]
-    """Size of a request, 400 B by default; at least 1 B."""
+    """Size of a request, at least 1 B. Default 400 B."""
     response_time: NotRequired[Span]
-    """Time that the server takes from the arrival of a request to the first byte of its answer; 0 s by
-    default."""
+    """Response time of the server, from the arrival of a request to the first byte of its answer. Default 0
+    s."""
     think: NotRequired[Span]
-    """Mean time for which the user views a page before requesting the next, exponentially distributed; 0 s by
-    default."""
+    """Mean time for which the user views a page before requesting the next, exponentially distributed.
+    Default 0 s."""
 
 
 class NetpipeApp(TypedDict):
-    """App of the kind `netpipe`. NetPIPE: measures how long blocks of growing size take, with the schedule of
-    the real program."""
+    """App of the kind `netpipe`. NetPIPE: measures transfer times of blocks of growing size, with the
+    schedule of the real program."""
 
     first: NotRequired[Size]
-    """First block size, at least 1 B (the default); the option -l of NPtcp."""
+    """First block size, at least 1 B. Default 1 B; option -l of NPtcp."""
     kind: Literal["netpipe"]
     last: NotRequired[Size]
-    """Greatest unperturbed block size; the option -u. If unset, sizes grow until a block takes `stop`."""
+    """Maximum unperturbed block size; option -u of NPtcp. If unset, sizes grow until a block takes `stop`."""
     mode: NotRequired[NetpipeMode]
-    """What is measured: `"ping-pong"` (the default, half of a round trip), `"one-way"` (a block and one byte
+    """Measured exchange: `"ping-pong"` (the default, half of a round trip), `"one-way"` (a block and one byte
     back) or `"stream"` (blocks in one direction)."""
     perturbation: NotRequired[int]
-    """Number of bytes by which blocks are also smaller and larger than the sizes, 3 by default; 0 for none.
-    The option -p."""
+    """Perturbation: number of bytes by which additional blocks are smaller and larger than the sizes; 0 for
+    none, at most 1000. Default 3; option -p of NPtcp."""
     repeats: NotRequired[int]
-    """Number of repeats in each trial; the option -n. If unset, as many as take a tenth of a second, at least
-    3."""
+    """Number of repeats in each trial; option -n of NPtcp. If unset, as many as take a tenth of a second, at
+    least 3."""
     stop: NotRequired[Span]
-    """Time of a block after which no greater size is measured, 1 s by default, as in the real program."""
+    """Block time at which the sizes stop growing. Default 1 s, as in the real program."""
 
 
 class SensorsApp(TypedDict):
@@ -999,43 +996,44 @@ class SensorsApp(TypedDict):
     destination, that sends the results of a query to the flow's source."""
 
     acknowledged: NotRequired[bool]
-    """Whether motes acknowledge frames and retransmit them without; true by default."""
+    """True if motes acknowledge frames, and retransmit unacknowledged ones. Default true."""
     backoffs: NotRequired[int]
-    """Further attempts at a busy channel before a frame is given up (macMaxCSMABackoffs), 4 by default."""
+    """Number of further attempts at a busy channel before a frame is given up (macMaxCSMABackoffs). Default
+    4."""
     error: NotRequired[Error]
-    """Errors of frames on the air, in each direction between two motes separately; none by default."""
+    """Errors of frames on the air, independent for each direction between two motes. Default none."""
     hears: NotRequired[dict[str, list[str]]]
-    """Which motes each mote hears, by names (the sink is `"sink"`); a mote that is not listed hears all.
-    Motes that do not hear each other are hidden from each other: their transmissions collide at others."""
+    """Motes that each mote hears, by names (the sink is `"sink"`). A mote that is not listed hears all. Motes
+    that do not hear each other are hidden from each other: their transmissions collide at others."""
     kind: Literal["sensors"]
     max_be: NotRequired[int]
-    """Largest exponent of backoffs (macMaxBE), 5 by default."""
+    """Maximum exponent of backoffs (macMaxBE). Default 5."""
     measure: NotRequired[Size]
-    """Bytes of a row of results on their way to the client, 25 B by default, as of a measure in the platform
+    """Size of a row of results on the path to the client. Default 25 B, as for a measure in the platform
     study."""
     min_be: NotRequired[int]
-    """Exponent of the first backoff (macMinBE), 3 by default: up to 2^3 - 1 periods of 320 us."""
+    """Exponent of the first backoff (macMinBE): up to 2^3 - 1 periods of 320 us for the default, 3."""
     motes: list[str]
-    """Names of the motes, 1 to 100. They are no nodes of the scenario."""
+    """Names of the motes, 1 to 100. They are not nodes of the scenario."""
     parents: NotRequired[dict[str, str]]
-    """The mote to which a mote sends what is for the sink, by names; a mote that is not listed sends to the
-    sink itself."""
+    """Parent of each mote in the tree towards the sink, by names. A mote that is not listed sends to the sink
+    itself."""
     period: NotRequired[Span]
-    """Time between two samples of a mote, 1 s by default; 10 ms at least. The platform study has 100 ms to 2
+    """Time between two samples of a mote, at least 10 ms. Default 1 s; the platform study has 100 ms to 2
     s."""
     placement: NotRequired[Placed]
-    """Where the query's operators run: `"nodes"` (the default) places each where the fewest bytes travel,
-    `"sink"` ships every measure to the sink."""
+    """Placement of the query's operators: `"nodes"` (the default) places each where the fewest bytes are
+    sent, `"sink"` ships every measure to the sink."""
     query: str
-    """The query, a subset of SQL over the streams `motes` (all of them) and that of each mote by its name,
-    with the columns `node`, `time`, `light`, `temperature`, `acceleration`, `magnetism` and `audio`."""
+    """The query, a subset of SQL over the streams `motes` (all motes) and that of each mote by its name, with
+    the columns `node`, `time`, `light`, `temperature`, `acceleration`, `magnetism` and `audio`."""
     queue: NotRequired[int]
-    """Frames that a mote holds at most, 64 by default."""
+    """Maximum number of frames in a mote's queue. Default 64."""
     retries: NotRequired[int]
-    """Retransmissions of a frame at most (macMaxFrameRetries), 3 by default."""
+    """Maximum number of retransmissions of a frame (macMaxFrameRetries). Default 3."""
     wait: NotRequired[Span]
-    """Time for which a window waits after its end for partial aggregates, for each hop below its node; 1 s by
-    default."""
+    """Time for which a window waits for partial aggregates after its end, per hop below its node. Default 1
+    s."""
 
 
 class VoiceApp(TypedDict):
@@ -1043,34 +1041,36 @@ class VoiceApp(TypedDict):
     E-model."""
 
     advantage: NotRequired[int]
-    """Advantage factor A of the E-model, 0 by default: what users forgive a call for being possible at all
+    """Advantage factor A of the E-model, 0 to 20: the tolerance of users for the convenience of the access
     (G.107; up to 20 for places that are hard to reach, over several satellite hops). Ratings are given with
-    and without it."""
+    and without it. Default 0."""
     codec: NotRequired[str]
     """Speech codec: "G.711u" (the default), "G.711a", "G.711u+PLC", "G.711a+PLC", "iLBC-20", "iLBC-30",
     "GSM-FR", "GSM-EFR", "AMR-12.2", "Opus-10", "Opus-8", "G.729A" or "G.723.1"."""
     comfort_noise: NotRequired[bool]
-    """Whether suppressed silence begins with comfort noise, repeated as the codec has it; true by default."""
+    """True if suppressed silence begins with comfort noise, repeated at the codec's interval. Default
+    true."""
     frames: NotRequired[int]
-    """Number of the codec's frames in a packet. If unset, the least that hold 20 ms of speech."""
+    """Number of codec frames in a packet, 1 to 24. If unset, the smallest number that contains 20 ms of
+    speech."""
     kind: Literal["voice"]
     length: NotRequired[Span]
     """Length of the call. If unset, it lasts until the end of the run."""
     playout: NotRequired[Playout]
-    """De-jitter buffer at both ears; fixed with 60 ms by default."""
+    """De-jitter buffer at both ends. Default: a fixed buffer of 60 ms."""
     rtcp: NotRequired[Span]
-    """Time between RTCP reports, 5 s by default (RFC 3550, section 6.2); with 0 s there is only the one with
-    which a call begins."""
+    """Time between RTCP reports. Default 5 s (RFC 3550, section 6.2). With 0 s there is only the report at
+    the beginning of a call."""
     silence_suppression: NotRequired[bool]
-    """Whether packets without speech are not sent; true by default. If false, the talker does not matter."""
+    """True if packets without speech are not sent (silence suppression). If false, the talker has no effect.
+    Default true."""
     skew: NotRequired[float]
-    """How much faster the clock of the flow's destination runs than that of its source, in parts per million;
-    0 by default."""
+    """Skew: rate difference of the clock at the flow's destination from that at its source, in parts per
+    million; positive if it is faster. Default 0."""
     talker: NotRequired[Talker]
-    """The talker at each side, who decides when there is speech; the conversation of ITU-T P.59 by
-    default."""
+    """Talk spurts of both sides. Default: a conversation by ITU-T P.59."""
     window: NotRequired[Span]
-    """Length of the windows for which the table `call_window` rates the call, 10 s by default."""
+    """Length of the windows for which the table `call_window` rates the call. Default 10 s."""
 
 
 class CallsApp(TypedDict):
@@ -1078,52 +1078,53 @@ class CallsApp(TypedDict):
     is `sip` or `iax2`."""
 
     advantage: NotRequired[float]
-    """Advantage factor A of the E-model (G.107), which `r_advantage` adds to the rating; 0 by default, 20 at
-    most, which G.107 permits for access by satellite hops."""
+    """Advantage factor A of the E-model (G.107), which `r_advantage` adds to the rating; 0 to 20, the maximum
+    of G.107 for access by satellite hops. Default 0."""
     answer: NotRequired[Span]
-    """Time for which the called telephone rings before it is answered, 3 s by default."""
+    """Time for which the called telephone rings before it is answered. Default 3 s."""
     calls: NotRequired[int]
-    """Number of calls that are placed when the flow starts and last until the run ends; 0 by default."""
+    """Number of calls that are placed when the flow starts and last until the run ends. Default 0."""
     codec: NotRequired[str]
-    """Name of the codec, "G.711u" by default. `bentpipe emodel` lists the names."""
+    """Name of the codec. Default "G.711u". `bentpipe emodel` lists the names."""
     comfort_noise: NotRequired[bool]
-    """Whether a pause begins with comfort noise, if silence is suppressed. On by default."""
+    """True if a suppressed pause begins with comfort noise. Default true."""
     frames: NotRequired[int]
-    """Number of codec frames in a packet. If unset, the fewest that hold 20 ms of speech."""
+    """Number of codec frames in a packet, 1 to 24. If unset, the smallest number that contains 20 ms of
+    speech."""
     holding: NotRequired[Span]
-    """Mean holding time of these calls, exponentially distributed, from the answer to the end; 3 min by
-    default."""
+    """Mean holding time of these calls, exponentially distributed, from the answer to the end. Default 3
+    min."""
     kind: Literal["calls"]
     lines: NotRequired[int]
-    """Number of lines of the exchange at each end, 100 by default. A call takes one from its beginning to its
-    end."""
+    """Number of lines of the exchange at each end. A call takes one from its beginning to its end. Default
+    100."""
     load: NotRequired[float]
-    """Offered load in erlangs of further calls, which come as a Poisson process: their rate times `holding`.
-    0 by default."""
+    """Offered load of further calls in erlangs: the rate of their Poisson process times `holding`. Default
+    0."""
     local: NotRequired[float]
-    """Fraction of these calls that stay at the source's site: they take a line and send nothing. 0 by
-    default."""
+    """Fraction of these calls that stay at the source's site: they take a line and send nothing. Default
+    0."""
     patience: NotRequired[Span]
-    """Time after which a caller gives up who is not answered, 60 s by default."""
+    """Time after which an unanswered caller gives up. Default 60 s."""
     playout: NotRequired[Playout]
-    """De-jitter buffer at both ends of each call, a fixed one by default."""
+    """De-jitter buffer at both ends of each call. Default: a fixed buffer."""
     suppression: NotRequired[bool]
-    """Whether packets without speech are not sent. On by default."""
+    """True if packets without speech are not sent (silence suppression). Default true."""
     talker: NotRequired[Talker]
-    """Who speaks when; a conversation after ITU-T P.59 by default."""
+    """Talk spurts of both sides. Default: a conversation by ITU-T P.59."""
 
 
-#: The application of a flow, which decides what is sent and when. Both ends run it: the flow's source opens
-#: the connection, its destination answers.
+#: The application of a flow, which determines its traffic. Both ends run it: the flow's source opens the
+#: connection, its destination answers.
 App: TypeAlias = 'BulkApp | BundlesApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | NetpipeApp | SensorsApp | VoiceApp | CallsApp | Literal["bulk", "bundles", "cbr", "command", "email", "ftp", "http", "netpipe", "sensors", "voice", "calls"]'
 
-#: What runs at the ends of a flow in an emulation. In a simulation both ends are models.
+#: The ends of a flow in an emulation. In a simulation both ends are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
 
 
 class EvenStarts(TypedDict):
-    """Starts of the kind `even`. Starts at equal distances: the first flow at once, and each after a fraction
-    of `over`."""
+    """Starts of the kind `even`. Starts at equal distances: the first flow at once, and each further one
+    after a fraction of `over`."""
 
     kind: Literal["even"]
     over: Span
@@ -1131,7 +1132,7 @@ class EvenStarts(TypedDict):
 
 
 class UniformStarts(TypedDict):
-    """Starts of the kind `uniform`. Starts at independent random times, all equally likely."""
+    """Starts of the kind `uniform`. Starts at independent random times, uniformly distributed."""
 
     kind: Literal["uniform"]
     over: Span
@@ -1139,15 +1140,15 @@ class UniformStarts(TypedDict):
 
 
 class PoissonStarts(TypedDict):
-    """Starts of the kind `poisson`. Starts of a Poisson process: exponentially distributed times between one
-    start and the next."""
+    """Starts of the kind `poisson`. Starts of a Poisson process: exponentially distributed times between
+    consecutive starts."""
 
     kind: Literal["poisson"]
     mean: Span
     """Mean time between two starts; longer than 0 s."""
 
 
-#: A process by which the flows of a group start, each after the time that `start` gives.
+#: A process of start times of the flows of a group, counted from `start`.
 Starts: TypeAlias = 'EvenStarts | UniformStarts | PoissonStarts | Literal["even", "uniform", "poisson"]'
 
 #: The transport protocol of SIP's messages (RFC 3261, section 18).
@@ -1169,12 +1170,12 @@ class Freeze(TypedDict):
     """A disconnection during which receivers keep their window closed (Freeze-TCP)."""
 
     at: Span
-    """When the window closes: ideally one round-trip time before the link goes down."""
+    """Time at which the window closes: ideally one round-trip time before the link goes down."""
     until: Span
-    """When the link is up again and the window opens; later than `at`."""
+    """Time at which the link is up again and the window opens; later than `at`."""
 
 
-#: What the ends of a connection do at handovers.
+#: The reaction of the ends of a connection to handovers.
 OnHandover: TypeAlias = 'Literal["freeze", "adapt"]'
 
 #: A named set of values for all keys of TCP.
@@ -1182,40 +1183,41 @@ Profile: TypeAlias = (
     'Literal["linux", "linux-6.12", "linux-6.1", "linux-2.6.32", "classic", "freebsd", "scps", "nineties"]'
 )
 
-#: How losses are detected and repaired.
+#: Loss detection and recovery of TCP.
 Recovery: TypeAlias = 'Literal["tahoe", "reno", "newreno", "sack", "snack", "rack"]'
 
-#: How the variation of the round-trip time is smoothed.
+#: The estimator of the round-trip time's variation.
 RtoEstimator: TypeAlias = 'Literal["rfc6298", "linux"]'
 
 
 class Tcp(TypedDict):
-    """TCP with the values of a profile and what differs from it."""
+    """TCP with the values of a profile, and values that differ from it."""
 
     ack_compression: NotRequired[Span]
     """Maximum time for which acknowledgments of a hole are compressed into one, after the first three, if
     SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms in the profiles of Linux
-    except linux-2.6.32, 0 s (never) in the others."""
+    except linux-2.6.32, 0 s (no compression) in the others."""
     ack_every: NotRequired[int]
     """Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile scps, whose
     standard reduces the frequency of acknowledgments and leaves the number open."""
     ack_pushed: NotRequired[bool]
-    """Whether a segment with PSH is acknowledged at once, as by Linux since 6.7. Linux marks with PSH the end
-    of what an application has written and of each burst of several segments, so its acknowledgments follow
-    the sender's bursts. A segment that is shorter than the full ones counts as one with PSH. Default: on in
-    the profiles linux and linux-6.12, off in the others."""
+    """True if a segment with PSH is acknowledged at once, as in Linux since 6.7. Linux sets PSH at the end of
+    the data that an application has written and of each burst of several segments, so its acknowledgments
+    follow the sender's bursts. A segment shorter than the full ones counts as one with PSH. Default: true in
+    the profiles linux and linux-6.12, false in the others."""
     adapt: NotRequired[list[Adapt]]
-    """Times at which senders set window and time-out for a new link at once (fast adaptation): a list of `{
+    """Fast adaptation: times at which senders set window and time-out for a new link at once; a list of `{
     at, rate, round_trip }`."""
     bursts: NotRequired[bool]
-    """Whether segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): what
-    the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB; less than that mostly waits
-    for the next acknowledgment. Default: on in the profiles of Linux except linux-2.6.32, off in the
-    others."""
+    """True if segments leave in bursts, as Linux prepares packets for segmentation offload (TSO, GSO): the
+    data that the pacing rate carries in 1/1024 s, at least two segments and at most 64 KB. An incomplete
+    burst usually waits for the next acknowledgment. Default: true in the profiles of Linux except
+    linux-2.6.32, false in the others."""
     byte_counting: NotRequired[bool]
-    """Whether the window grows by the segments that an acknowledgment covers (appropriate byte counting, RFC
-    3465, without its limit), instead of once per acknowledgment (RFC 5681, section 3.1), which makes delayed
-    acknowledgments slow it down. Default: off in profile linux-2.6.32 (tcp_abc is 0), on in the others."""
+    """True if the window grows by the segments that an acknowledgment covers (appropriate byte counting, RFC
+    3465, without its limit), instead of once per acknowledgment (RFC 5681, section 3.1), which slows it down
+    with delayed acknowledgments. Default: false in profile linux-2.6.32 (tcp_abc is 0), true in the
+    others."""
     congestion: NotRequired[
         Literal[
             "bbr",
@@ -1257,33 +1259,34 @@ class Tcp(TypedDict):
         ]
         | dict[str, object]
     ]
-    """Name of the congestion control, one of bentpipe's C files, or, for real endpoints, `linux-NAME` for the
-    kernel's own; or `{ file = "./mine.c" }`, C source that is compiled if `bentpipe --allow-code` says so
-    (docs/congestion-recipe.md). Default: reno, vegas in profile scps."""
+    """Name of the congestion control: one of bentpipe's C files, or, for real endpoints, `linux-NAME` for the
+    kernel's own; or `{ file = "./mine.c" }`, C source that is compiled if `bentpipe --allow-code` permits it
+    (docs/congestion-recipe.md). Default: reno; vegas in profile scps."""
     delayed_ack: NotRequired[bool]
-    """Whether every second segment is acknowledged, or the first after `delayed_ack_timeout` (RFC 1122,
-    section 4.2.3.2), instead of every segment at once. On in all profiles."""
+    """True for delayed acknowledgments: every second segment is acknowledged, or the first after
+    `delayed_ack_timeout` (RFC 1122, section 4.2.3.2). False: every segment is acknowledged at once. Default:
+    true in all profiles."""
     delayed_ack_min: NotRequired[Span]
     """Minimum delay of an acknowledgment, from which the delay adapts to the time between segments. Default:
     40 ms in the profiles of Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the delay is
     constant."""
     delayed_ack_timeout: NotRequired[Span]
-    """Maximum delay of an acknowledgment, 200 ms by default; less than 500 ms (RFC 1122)."""
+    """Maximum delay of an acknowledgment, less than 500 ms (RFC 1122). Default 200 ms."""
     dsack: NotRequired[bool]
-    """Duplicate selective acknowledgments (RFC 2883). Default: on in the profiles of Linux, off in the
-    others."""
+    """True for duplicate selective acknowledgments (RFC 2883). Default: true in the profiles of Linux, false
+    in the others."""
     ecn: NotRequired[bool]
-    """Explicit congestion notification (RFC 3168), if both ends request it. Off in all profiles, as Linux
-    only uses it when asked to."""
+    """True for explicit congestion notification (RFC 3168), if both ends request it. Default: false in all
+    profiles, as in Linux, which only uses it on request."""
     freeze: NotRequired[list[Freeze]]
-    """Disconnections before which receivers close their window, to open it afterwards (Freeze-TCP): a list of
-    `{ at, until }`."""
+    """Freeze-TCP: disconnections before which receivers close their window, and after which they open it; a
+    list of `{ at, until }`."""
     freeze_warning: NotRequired[Span]
-    """Time before such a handover at which the ends are warned of it. If unset, the round-trip time of a full
+    """Time before such a handover at which the ends are warned. If unset, the round-trip time of a full
     segment over the path without queues."""
     frto: NotRequired[bool]
-    """Whether spurious time-outs are detected before everything is retransmitted (F-RTO, RFC 5682); needs
-    SACK. Default: on in the profiles of Linux, off in the others."""
+    """True if spurious time-outs are detected before everything is retransmitted (F-RTO, RFC 5682); needs
+    SACK. Default: true in the profiles of Linux, false in the others."""
     initial_sequence: NotRequired[int]
     """Initial sequence number of both ends. If unset, it is random."""
     initial_ssthresh: NotRequired[int]
@@ -1296,79 +1299,79 @@ class Tcp(TypedDict):
     """Length of a jiffy, the period of Linux' clock (1 / CONFIG_HZ), at most 10 ms. Time-outs, probes and
     delayed acknowledgments are counted in jiffies and expire on steps of the timer wheel: up to one jiffy
     late below 63 jiffies, up to eight below 504. They are counted from 10 s before the run, as in guests of
-    the clock `kernel`. A `timer_tick` replaces them for time-outs. Default: 4 ms, as in Debian's kernels, in
-    profiles linux, linux-6.12 and linux-6.1; 0 s in the others: an exact clock."""
+    the clock `kernel`. For time-outs, `timer_tick` takes precedence. Default: 4 ms, as in Debian's kernels,
+    in profiles linux, linux-6.12 and linux-6.1; 0 s, an exact clock, in the others."""
     minshall: NotRequired[bool]
-    """Whether `nagle` holds back a small segment only while another small one is unacknowledged
-    (draft-minshall-nagle-01), as Linux does, instead of while anything is. Without `nagle` it does nothing.
-    Default: on in the profiles of Linux, off in the others."""
+    """True if `nagle` holds back a small segment only while another small segment is unacknowledged
+    (draft-minshall-nagle-01), as in Linux, instead of while any data is. No effect without `nagle`. Default:
+    true in the profiles of Linux, false in the others."""
     nagle: NotRequired[bool]
-    """Whether small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
-    3.7.4). Default: on in profile nineties, off in the others."""
+    """True if small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
+    3.7.4). Default: true in profile nineties, false in the others."""
     on_handover: NotRequired[list[OnHandover]]
-    """What the ends do at the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at those that
-    interrupt or lose, `adapt` (fast adaptation) at those to another link. If unset, nothing."""
+    """Reactions of the ends to the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at those
+    that interrupt or lose packets, `adapt` (fast adaptation) at those to another link. Default none."""
     pacing: NotRequired[bool]
-    """Whether segments are always paced, as with Linux' fq queue discipline. Otherwise, the default, they are
-    paced only if the congestion control asks for it, as bbr does."""
+    """True if segments are always paced, as with Linux' fq queue discipline. False: they are paced only if
+    the congestion control requests it, as bbr does. Default false."""
     pacing_ca_ratio: NotRequired[int]
-    """Pacing rate otherwise, in percent of cwnd / SRTT; 120 by default (Linux' tcp_pacing_ca_ratio)."""
+    """Pacing rate otherwise, in percent of cwnd / SRTT. Default 120 (Linux' tcp_pacing_ca_ratio)."""
     pacing_ss_ratio: NotRequired[int]
-    """Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT; 200 by default (Linux'
+    """Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT. Default 200 (Linux'
     tcp_pacing_ss_ratio)."""
     parameters: NotRequired[dict[str, int]]
-    """Parameters of the congestion control, by the names that it declares."""
+    """Parameters of the congestion control, by their names in its source."""
     profile: NotRequired[Profile]
-    """The named set of values that applies to all keys that are not set; `linux` by default."""
+    """Profile: the named set of values that applies to all unset keys. Default `linux`."""
     proportional_reduction: NotRequired[bool]
-    """Whether the window is reduced in proportion to what arrives (PRR, RFC 9937) instead of at once.
-    Default: on in the profiles of Linux except linux-2.6.32, off in the others."""
+    """True if the window is reduced in proportion to the delivered data (PRR, RFC 9937) instead of at once.
+    Default: true in the profiles of Linux except linux-2.6.32, false in the others."""
     quick_acks: NotRequired[int]
-    """Number of segments that a receiver acknowledges one by one at the start, after idle time and when it
-    sees retransmissions. Default: 16 in the profiles of Linux, 0 in the others."""
+    """Quick acknowledgments: number of segments that a receiver acknowledges one by one at the start, after
+    idle time and when it sees retransmissions. Default: 16 in the profiles of Linux, 0 in the others."""
     quick_start: NotRequired[Rate]
     """Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
-    Gbit/s; no request if unset. Links and networks that support it have the key `quick_start` too."""
+    Gbit/s. Links and networks grant it if they have the key `quick_start`. If unset, no request."""
     quick_window: NotRequired[Size]
-    """Part of the receive window by which it grows, and 64 KiB: the window starts at 64 KiB and what it
-    exceeds this part by, and grows to the whole by two segments for each segment that arrives, which is then
-    acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12, whose window grows by
-    4352 and 816 KiB from half the memory of emulated hosts to the part of it that holds payload; 16 MiB in
-    linux-6.1 and linux-2.6.32, so that the whole window grows; 0 B in the others, which means the whole
-    window from the start."""
+    """Growth of the receive window at the start, plus 64 KiB. The window starts below its full size by this
+    value minus 64 KiB, but with at least 64 KiB. It grows to its full size by two segments for each arriving
+    segment, which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12,
+    whose window grows by 4352 and 816 KiB from half the memory of emulated hosts to the fraction that holds
+    payload; 16 MiB in linux-6.1 and linux-2.6.32, so the whole window grows; 0 B in the others, which means
+    the full window from the start."""
     rate_halving: NotRequired[bool]
-    """Whether the window is reduced by one segment for every second acknowledgment, and to one segment above
-    what is in flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends
-    far below the slow-start threshold. A time-out that `frto` finds spurious halves it too. Not with
-    `proportional_reduction`. Default: on in profile linux-2.6.32, off in the others."""
+    """True if the window is reduced by one segment for every second acknowledgment, down to one segment above
+    the data in flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends
+    far below the slow-start threshold. A time-out that `frto` finds spurious also halves it. Not with
+    `proportional_reduction`. Default: true in profile linux-2.6.32, false in the others."""
     receive_window: NotRequired[Size]
-    """Receive buffer in bytes of payload, which is advertised as the window. Default: Linux' own maximum in
-    the profiles of Linux, a part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
-    linux-6.1 and linux-2.6.32; in nineties 8192 B; in the others it never limits (1 GiB). A larger value
-    raises it."""
+    """Receive buffer in bytes of payload, advertised as the window. Default: Linux' own maximum in the
+    profiles of Linux, the payload part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
+    linux-6.1 and linux-2.6.32; 8192 B in nineties; in the others it never limits (1 GiB). A larger value
+    raises the limit."""
     receive_window_start: NotRequired[Size]
-    """Receive window at the start, which grows with what arrives up to `receive_window` (dynamic
-    right-sizing). In the profiles of Linux it grows as by Linux' auto-tuning, which starts with 64 KiB on
+    """Receive window at the start, which grows with the arriving data up to `receive_window` (dynamic
+    right-sizing). In the profiles of Linux it grows like Linux' auto-tuning, which starts with 64 KiB on
     hosts with Linux' own tcp_rmem, and segments by which it grows are acknowledged at once. If unset, the
-    window is `receive_window` from the start, and `quick_window` says how many segments are acknowledged
-    so."""
+    window is `receive_window` from the start, and `quick_window` determines the segments that are
+    acknowledged at once."""
     recovery: NotRequired[Recovery]
-    """How losses are detected and repaired. Default: rack in the profiles of Linux except linux-2.6.32, snack
-    in scps, reno in nineties, sack in the others."""
+    """Loss detection and recovery. Default: rack in the profiles of Linux except linux-2.6.32, snack in scps,
+    reno in nineties, sack in the others."""
     restart_after_idle: NotRequired[bool]
-    """Whether sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
-    Linux by halving the window for each time-out that has passed. Default: on in the profiles of Linux, off
-    in the others."""
+    """True if sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
+    Linux by halving the window for each time-out that has passed. Default: true in the profiles of Linux,
+    false in the others."""
     retries: NotRequired[int]
     """Number of retransmissions of the same data, or of unanswered window probes, after which the connection
     fails. Default: 12 in profile nineties, 15 in the others."""
     retries_as_time: NotRequired[bool]
-    """Whether `retries` stands for a time: data is given up at the first retransmission after the time that
-    so many would take if the time-out had started at `rto_min`, 924.6 s by default (Linux' tcp_retries2).
-    Default: on in the profiles of Linux, off in the others."""
+    """True if `retries` represents a time: data is given up at the first retransmission after the time that
+    this many retries would take if the time-out had started at `rto_min`, 924.6 s by default (Linux'
+    tcp_retries2). Default: true in the profiles of Linux, false in the others."""
     rto_estimator: NotRequired[RtoEstimator]
-    """How the variation of the round-trip time is smoothed. Default: linux in the profiles of Linux, rfc6298
-    in the others."""
+    """Estimator of the round-trip time's variation. Default: linux in the profiles of Linux, rfc6298 in the
+    others."""
     rto_initial: NotRequired[Span]
     """Retransmission time-out before the first round-trip time sample. Default: 3 s (RFC 1122, 4.2.3.1) in
     profiles nineties and linux-2.6.32, 1 s (RFC 6298, 2.1) in the others."""
@@ -1380,24 +1383,25 @@ class Tcp(TypedDict):
     others."""
     rto_variance_min: NotRequired[Span]
     """Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G of RFC
-    6298 (2.3). 200 ms by default, as in Linux."""
+    6298 (2.3). Default 200 ms, as in Linux."""
     sack: NotRequired[bool]
-    """Selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs them."""
+    """True for selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs them."""
     segment_size: NotRequired[int]
-    """Payload bytes of a full segment, 1460 by default. Packets are 40 bytes longer (IPv4 and TCP headers),
-    or 52 with timestamps."""
+    """Payload of a full segment in bytes. Packets are 40 bytes longer (IPv4 and TCP headers), or 52 with
+    timestamps. Default 1460."""
     segmentation_offload: NotRequired[bool]
-    """Whether a burst travels as one packet, as with TSO and GSO where no interface splits it. Such a packet
-    is queued, lost and acknowledged as one. Implies `bursts`. Off in all profiles; packets of real hosts are
-    split before the models see them."""
+    """True if a burst travels as one packet, as with TSO and GSO where no interface splits it. Such a packet
+    is queued, lost and acknowledged as one. Implies `bursts`. Packets of real hosts are split before the
+    models see them. Default: false in all profiles."""
     send_buffer: NotRequired[Size]
     """Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it
     never limits. In the profiles of Linux it replaces `send_memory`."""
     send_memory: NotRequired[Size]
     """Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is one burst
     once it has been sent. A program that has filled the buffer writes again when a third of it is free.
-    Default: 4 MiB in the profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the
-    others it never limits. A larger value raises it. Minimum: two segments, each in a packet of its own."""
+    Minimum: two segments, each in its own packet. Default: 4 MiB in the profiles of Linux (the maximum of
+    tcp_wmem), unless `send_buffer` is given; in the others it never limits. A larger value raises the
+    limit."""
     syn_linear_timeouts: NotRequired[int]
     """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profiles linux and
     linux-6.12, as in Linux since 6.5; 0 in the others."""
@@ -1405,23 +1409,23 @@ class Tcp(TypedDict):
     """Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection
     fails. Default: 5 in profile linux-2.6.32, 6 in the others."""
     tail_loss_probe: NotRequired[bool]
-    """Whether a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
+    """True if a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
     needs `recovery = "rack"`. Default: on in the profiles of Linux except linux-2.6.32, off in the others."""
     timer_tick: NotRequired[Span]
     """Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s. Default: 500
-    ms in profile nineties, as in BSD's stacks (RFC 6298, section 4), 0 s in the others: an exact clock."""
+    ms in profile nineties, as in BSD's stacks (RFC 6298, section 4); 0 s, an exact clock, in the others."""
     timestamps: NotRequired[bool]
-    """Timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: on in the profiles of
-    Linux and in scps, off in the others."""
+    """True for timestamps (RFC 7323, section 3), which take 12 bytes of every segment. Default: true in the
+    profiles of Linux and in scps, false in the others."""
     undo: NotRequired[bool]
-    """Whether reductions are undone that timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show to have
-    been spurious. Default: on in the profiles of Linux, off in the others."""
+    """True if reductions are undone when timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show that they
+    were spurious. Default: true in the profiles of Linux, false in the others."""
     window_scaling: NotRequired[bool]
-    """Window scaling (RFC 7323, section 2). Default: off in profile nineties, on in the others; without it
-    the window is at most 65535 bytes."""
+    """True for window scaling (RFC 7323, section 2); without it the window is at most 65535 bytes. Default:
+    false in profile nineties, true in the others."""
     window_validation: NotRequired[bool]
-    """Whether a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
-    on in the profiles of Linux, off in the others."""
+    """True if a window that the application does not use decays (RFC 7661 as implemented in Linux). Default:
+    true in the profiles of Linux, false in the others."""
 
 
 class Iax2Transport(TypedDict):
@@ -1430,14 +1434,13 @@ class Iax2Transport(TypedDict):
 
     kind: Literal["iax2"]
     mtu: NotRequired[Size]
-    """Size of the largest packet that carries a trunk frame, IP and UDP included; 1500 B if unset. Speech
-    that does not fit leaves in further trunk frames at the same time."""
+    """Maximum size of a packet with a trunk frame, IP and UDP included, 68 B to 65535 B. Speech that does not
+    fit leaves in further trunk frames at the same time. Default 1500 B."""
     timestamps: NotRequired[bool]
-    """Whether a call's entry in a trunk frame has a time stamp of its own, which takes 2 bytes. Off by
-    default."""
+    """True if a call's entry in a trunk frame has its own time stamp, which takes 2 bytes. Default false."""
     trunk: NotRequired[Span]
     """Period of trunk frames, which carry the speech of all calls together (RFC 5456, section 7.1). If unset,
-    every packet of speech is a mini frame of its own."""
+    every packet of speech is a separate mini frame."""
 
 
 class SipTransport(TypedDict):
@@ -1447,15 +1450,15 @@ class SipTransport(TypedDict):
     kind: Literal["sip"]
     over: NotRequired[SignallingTransport]
     """Transport protocol of the signalling: `"udp"` (the default) or `"tcp"`, one connection for all calls
-    with the default settings of the transport `tcp`. Speech is sent over UDP with either."""
+    with the default settings of the transport `tcp`. Speech is always sent over UDP."""
     t1: NotRequired[Span]
     """Timer T1, the estimate of the round-trip time from which all timers of SIP follow (RFC 3261, section
-    17.1.1.1): the first retransmission comes after T1, and a request fails after 64 T1. 500 ms by default;
-    the RFC recommends more where round-trip times are longer."""
+    17.1.1.1): the first retransmission comes after T1, and a request fails after 64 T1. The RFC recommends
+    more for longer round-trip times. Default 500 ms."""
 
 
 class TcpTransport(Tcp):
-    """Transport of the kind `tcp`. TCP with the values of a profile and what differs from it."""
+    """Transport of the kind `tcp`. TCP with the values of a profile, and values that differ from it."""
 
     kind: Literal["tcp"]
 
@@ -1465,24 +1468,23 @@ class TfrcTransport(TypedDict):
     a TCP would have on average."""
 
     damped: NotRequired[bool]
-    """Whether the sending rate is modulated by the square root of the round-trip time to prevent oscillation
-    (RFC 5348, section 4.5). On by default."""
+    """True if the sending rate is modulated by the square root of the round-trip time to prevent oscillation
+    (RFC 5348, section 4.5). Default true."""
     kind: Literal["tfrc"]
     quick_start: NotRequired[Rate]
     """Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
-    Gbit/s; no request if unset."""
+    Gbit/s. If unset, no request."""
     segment_size: NotRequired[int]
-    """Payload bytes of a datagram (s of the throughput equation), 1460 by default: the size of the
-    application's datagrams, or of those into which its data is cut. With `small_packets` it is their nominal
-    size."""
+    """Payload of a datagram in bytes (s of the throughput equation): the size of the application's datagrams,
+    or of those into which its data is cut. With `small_packets` it is their nominal size. Default 1460."""
     small_packets: NotRequired[bool]
-    """TFRC-SP (RFC 4828), by which small packets get the same share as large ones: the rate is reduced by the
-    share of the headers, and packets are at least 10 ms apart. Off by default."""
+    """True for TFRC-SP (RFC 4828), by which small packets get the same share as large ones: the rate is
+    reduced by the share of the headers, and packets are at least 10 ms apart. Default false."""
 
 
 class UdpTransport(TypedDict):
     """Transport of the kind `udp`. Datagrams (UDP, RFC 768) without connections, acknowledgments or rate
-    control: what is lost stays lost."""
+    control. Lost datagrams are not repaired."""
 
     kind: Literal["udp"]
 
@@ -1491,7 +1493,7 @@ class UdpTransport(TypedDict):
 Transport: TypeAlias = 'Iax2Transport | SipTransport | TcpTransport | TfrcTransport | UdpTransport | Literal["iax2", "sip", "tcp", "tfrc", "udp"]'
 
 #: Traffic between two nodes: an application at both ends, over a transport. A flow with a `count`, or with a
-#: pattern as `from` or `to`, stands for a group of flows.
+#: pattern as `from` or `to`, represents a group of flows.
 Flow = TypedDict(
     "Flow",
     {
@@ -1512,30 +1514,30 @@ Flow = TypedDict(
 #: The directions that a handover affects.
 HandoverDirection: TypeAlias = 'Literal["both", "forward", "return"]'
 
-#: What happens to the packets of a link that goes down or is cut.
+#: The fate of the packets of a link that goes down or is cut.
 Fate: TypeAlias = 'Literal["forward", "lose"]'
 
 
 class Handover(TypedDict):
-    """A handover: from a given time on, packets take another link of a `[[multilink]]`, or, with an
+    """A handover: from a given time on, packets use another link of a `[[multilink]]`, or, with an
     interruption, the same link after it."""
 
     at: Span
-    """Time at which the handover starts. It precedes everything else that happens to the multilink at that
-    time, except arrivals."""
+    """Time at which the handover starts. It precedes all other events of the multilink at that time, except
+    arrivals."""
     direction: NotRequired[HandoverDirection]
-    """The directions that the handover affects; both by default."""
+    """Directions of the handover: `"both"` (the default), or one of them."""
     interruption: NotRequired[Span]
-    """Time for which there is no link to send over. If unset, as configured for the multilink."""
+    """Interruption: time without a link to send over. If unset, as configured for the multilink."""
     multilink: NotRequired[str]
-    """Name of the multilink. May be left out if there is only one."""
+    """Name of the multilink. Optional if there is only one."""
     overlap: NotRequired[Span]
-    """Time for which the old link continues to send what waits in it. If unset, as configured for the
-    multilink."""
+    """Overlap: time for which the old link continues to send its waiting packets. If unset, as configured for
+    the multilink."""
     packets: NotRequired[Fate]
-    """What happens to the affected packets. If unset, as configured for the multilink."""
+    """Treatment of the affected packets. If unset, as configured for the multilink."""
     to: str
-    """Name of the link that takes over."""
+    """Name of the link to use from then on."""
 
 
 #: a frequency or symbol rate, 1 Hz to 10 THz
@@ -1549,21 +1551,22 @@ class Antenna(TypedDict):
     """An antenna, by its gain or by its diameter."""
 
     diameter: NotRequired[Distance]
-    """Width of a parabolic reflector, from which the gain follows. Give either this or `gain_dbi`."""
+    """Diameter of a parabolic reflector, which gives the gain. Give either this or `gain_dbi`."""
     efficiency: NotRequired[float]
-    """Aperture efficiency: the fraction of the power that meets the dish and is collected; 0.65 by default,
+    """Aperture efficiency: the collected fraction of the power that reaches the dish, 0 to 1. Default 0.65,
     typical of parabolic antennas."""
     gain_dbi: NotRequired[float]
     """Gain in dBi. Give either this or `diameter`."""
     pointing_error: NotRequired[Angle]
-    """Angle between the antenna's axis and the other end, 0 deg by default; needs the diameter."""
+    """Angle between the antenna's axis and the direction of the other end. Default 0 deg; needs
+    `diameter`."""
 
 
 class BudgetLeg(TypedDict):
     """One leg of a link budget: a transmitter, free space and a receiver."""
 
     distance: Distance
-    """Slant range, the distance between transmitter and receiver, which gives the free-space loss."""
+    """Slant range: the distance between transmitter and receiver, from which the free-space loss follows."""
     eirp_dbw: NotRequired[float]
     """Equivalent isotropically radiated power of the carrier in dBW, output back-off included. Give either
     this or `power_dbw` and `transmit`."""
@@ -1572,38 +1575,38 @@ class BudgetLeg(TypedDict):
     gt_db_k: NotRequired[float]
     """Figure of merit of the receiver (G/T) in dB/K. Give either this or `noise_k` and `receive`."""
     losses_db: NotRequired[dict[str, float]]
-    """Losses in dB by name, beyond free space: atmosphere, rain, feeder, polarisation, pointing, the antenna
-    pattern towards the receiver."""
+    """Further losses in dB by name: atmosphere, rain, feeder, polarisation, pointing, antenna pattern towards
+    the receiver. Default none."""
     noise_k: NotRequired[float]
-    """System noise temperature of the receiver in kelvin."""
+    """System noise temperature of the receiver in kelvin. Needs `receive`."""
     power_dbw: NotRequired[float]
-    """Power of the carrier at the transmitting antenna in dBW."""
+    """Power of the carrier at the transmitting antenna, in dBW. Needs `transmit`."""
     receive: NotRequired[Antenna]
-    """Antenna of the receiver, from which G/T follows with `noise_k`."""
+    """Antenna of the receiver, which gives G/T together with `noise_k`."""
     transmit: NotRequired[Antenna]
-    """Antenna of the transmitter, from which the EIRP follows with `power_dbw`."""
+    """Antenna of the transmitter, which gives the EIRP together with `power_dbw`."""
 
 
 class LinkBudget(TypedDict):
     """A link budget: powers, gains and losses from which the Es/N0 follows."""
 
     down: NotRequired[BudgetLeg]
-    """The leg from the satellite. If unset, its noise is negligible."""
+    """The leg from the satellite. Its noise is neglected if unset."""
     implementation_db: NotRequired[float]
-    """Loss of modulator and demodulator in dB against theory, 0 dB by default."""
+    """Implementation loss of modulator and demodulator in dB, relative to theory. Default 0 dB."""
     interference_db: NotRequired[dict[str, float]]
-    """Carrier to interference ratios in dB by name, such as those of adjacent satellites, of intermodulation
-    and of the other polarisation."""
+    """Carrier to interference ratios in dB by name, for example of adjacent satellites, intermodulation and
+    the other polarisation. Default none."""
     required_esn0_db: NotRequired[float]
-    """Es/N0 in dB that the link needs. The margin is what the budget has beyond it; a budget below it is
-    warned of. If unset, it is the threshold of the most robust MODCOD and the margin of `acm`."""
+    """Required Es/N0 in dB. The margin is the excess of the budget over it; a negative margin gives a
+    warning. If unset, the threshold of the most robust MODCOD plus the margin of `acm`."""
     symbol_rate: Frequency
     """Symbol rate of the carrier, such as "30 MBd"."""
     up: NotRequired[BudgetLeg]
-    """The leg to the satellite. If unset, its noise is negligible."""
+    """The leg to the satellite. Its noise is neglected if unset."""
 
 
-#: What the values of a fade are.
+#: Meaning of the values of a fade.
 Quantity: TypeAlias = 'Literal["attenuation", "esn0"]'
 
 
@@ -1611,17 +1614,17 @@ class Fade(TypedDict):
     """A fade: attenuation or Es/N0 of receivers as a time series."""
 
     quantity: NotRequired[Quantity]
-    """What the values are: `"attenuation"` in dB (the default) or `"esn0"`, the Es/N0 itself in dB. A column
-    of the feeder link can be its Es/N0 only if `feeder_esn0_db` is given."""
+    """Meaning of the values: `"attenuation"` in dB (the default) or `"esn0"`, the Es/N0 itself in dB. A
+    column of the feeder link may contain Es/N0 only if `feeder_esn0_db` is given."""
     repeat: NotRequired[Span]
-    """Period after which the series restarts; must be longer than the time of the last sample. If unset, the
-    last sample holds until the end of the run."""
+    """Period after which the series restarts, longer than the time of the last sample. If unset, the last
+    sample lasts until the end of the run."""
     samples: str | dict[str, object]
-    """The samples: a table, comma-separated or a Parquet file, with `time` in seconds from 0, ascending, and
-    one column per terminal with its node name (or the `name` of a group of terminals). The gateway's column
-    is the feeder link; of a link between two nodes, the receiver's column is its own link and the sender's
-    the feeder link. Values are in dB. Each sample holds until the next; before the first sample the sky is
-    clear. In a series of regular steps a longer step is refused as a gap."""
+    """The samples: a table, comma-separated text or a Parquet file. Column `time` contains seconds from 0,
+    ascending. There is one column per terminal, named after its node (or the `name` of a group of terminals).
+    The gateway's column is the feeder link. On a link between two nodes, the receiver's column is its own
+    link and the sender's the feeder link. Values are in dB. Each sample lasts until the next; before the
+    first sample the sky is clear. In a series of regular steps, a longer step is refused as a gap."""
 
 
 #: The MODCODs that a forward link can use.
@@ -1633,50 +1636,51 @@ class Acm(TypedDict):
     hysteresis and a delay."""
 
     budget: NotRequired[LinkBudget | str | dict[str, object]]
-    """Link budget from which the Es/N0 in clear sky follows, for terminals that have none of their own."""
+    """Link budget that gives the Es/N0 in clear sky, for terminals without their own value."""
     burst: NotRequired[int]
-    """Number of symbols in a burst of the return link, which must be 536 or 1616: the waveforms are then the
-    linear modulation bursts of DVB-RCS2 (EN 301 545-2, annex A). Links and forward links have no bursts."""
+    """Number of symbols in a burst of the return link, 536 or 1616, which selects the linear modulation
+    bursts of DVB-RCS2 (EN 301 545-2, annex A). Required for return links; links and forward links have no
+    bursts."""
     delay: NotRequired[Span]
     """Time from a change of the signal until the sender uses another MODCOD: measurement, report and
-    propagation; 500 ms by default."""
+    propagation. Default 500 ms."""
     esn0_db: NotRequired[float]
-    """Es/N0 in clear sky in dB, of terminals that have none of their own: of the whole path, or of the
-    terminal's link alone if `feeder_esn0_db` is given. If unset, that of `budget`."""
+    """Es/N0 in clear sky in dB, for terminals without their own value. It applies to the whole path, or to
+    the terminal's link alone if `feeder_esn0_db` is given. If unset, the result of `budget`."""
     fade: NotRequired[Fade]
     """Fades of terminals and of the feeder link as time series. If unset, the sky stays clear."""
     feeder_esn0_db: NotRequired[float]
-    """Es/N0 of the feeder link in clear sky in dB, whose noise then adds to that of the terminal's link. If
-    unset, an attenuation of the feeder link reduces the whole path's Es/N0 by as much."""
+    """Es/N0 of the feeder link in clear sky in dB, whose noise then adds to the noise of the terminal's link.
+    If unset, an attenuation of the feeder link reduces the Es/N0 of the whole path by the same amount."""
     hysteresis_db: NotRequired[float]
-    """In dB, by how much more the Es/N0 must exceed the threshold of a more efficient MODCOD before it is
-    taken, or of any after an outage; 0.5 dB by default."""
+    """Hysteresis in dB: the additional excess of the Es/N0 over a threshold before a more efficient MODCOD is
+    used, or any MODCOD after an outage. Default 0.5 dB, 0 to 60 dB."""
     margin_db: NotRequired[float]
-    """Margin in dB by which a terminal's Es/N0 must exceed a MODCOD's threshold, 1 dB by default. It is what
-    the signal may lose in the time of `delay` before packets are lost."""
+    """Margin in dB by which a terminal's Es/N0 must exceed a MODCOD's threshold. It covers the decrease of
+    the signal within `delay`; beyond it packets are lost. Default 1 dB, 0 to 60 dB."""
     modcods: NotRequired[Modcods]
-    """MODCODs of links and forward links: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"` (with those
+    """MODCODs of links and forward links: `"dvb-s2"` (EN 302 307-1, the default) or `"dvb-s2x"` (adds those
     of EN 302 307-2)."""
 
 
 class Arq(TypedDict):
     """Retransmission of lost frames: go-back-n by COP-1 (CCSDS 232.1-B) in frames of Proximity-1, in both
-    directions. Packets arrive whole and in order; each takes 12 bytes more, and the link carries reports."""
+    directions. Packets arrive complete and in order. Each packet takes 12 bytes more, and the link also
+    carries reports."""
 
     timer: NotRequired[Span]
-    """Time from the end of a frame without an acknowledgment to its retransmission (T1_Initial). If unset,
-    the delays of both directions and the time of the longest frame so far and of a report in the other
-    direction, as they are when the frame is sent."""
+    """Timer: time from the end of an unacknowledged frame to its retransmission (T1_Initial). If unset, the
+    delays of both directions plus the time of the longest frame so far and of a report in the other
+    direction, evaluated when the frame is sent."""
     window: NotRequired[int]
-    """Frames that may be on their way without an acknowledgment (FOP_Sliding_Window_Width), 1 to 127; 127 by
-    default."""
+    """Window: maximum number of unacknowledged frames (FOP_Sliding_Window_Width), 1 to 127. Default 127."""
 
 
 class Outage(TypedDict):
-    """An interval in which a link fails during its contacts."""
+    """An interval in which a link fails, even during a contact."""
 
     announced: NotRequired[bool]
-    """Whether routing knows of it in advance; off by default."""
+    """True if routing knows of the outage in advance. Default false."""
     end: Span
     """End of the interval, counted from the start of the run."""
     start: Span
@@ -1684,15 +1688,15 @@ class Outage(TypedDict):
 
 
 class PlanContactKind(TypedDict):
-    """ContactKind of the kind `plan`. Contacts by a contact plan: those between the link's nodes, in both
-    directions. Rates and light times of the plan replace those of the link."""
+    """ContactKind of the kind `plan`. Contacts by a contact plan: the contacts between the link's nodes, in
+    both directions. Rates and light times of the plan replace those of the link."""
 
     kind: Literal["plan"]
     plan: str | dict[str, object]
     """The contact plan: JSON, HDTN's JSON, commands of ION, comma-separated values, or TOML."""
     skip_impossible: NotRequired[bool]
-    """Skips contacts of the plan that do not end after their start, as HDTN does. Off by default: a plan with
-    such a contact is refused."""
+    """True to skip contacts that do not end after their start, as HDTN does. Default false: a plan with such
+    a contact is refused."""
 
 
 class WindowsContactKind(TypedDict):
@@ -1701,15 +1705,15 @@ class WindowsContactKind(TypedDict):
 
     kind: Literal["windows"]
     repeat: NotRequired[Span]
-    """Period after which the windows repeat, not shorter than the end of the last one. If unset, they do
-    not."""
+    """Period after which the windows repeat, not shorter than the end of the last one. If unset, they do not
+    repeat."""
     windows: list[list[Span]]
     """Start and end of each window, counted from the start of the run, in order."""
 
 
 class RandomContactKind(TypedDict):
-    """ContactKind of the kind `random`. Contacts at random: the link is closed first, then open and closed
-    for exponentially distributed times. Both directions are open at the same times."""
+    """ContactKind of the kind `random`. Random contacts: the link is closed first, then open and closed for
+    exponentially distributed times. Both directions are open at the same times."""
 
     closed: Span
     """Mean length of the time between two contacts."""
@@ -1718,40 +1722,39 @@ class RandomContactKind(TypedDict):
     """Mean length of a contact, the time for which the link is open."""
 
 
-#: How the contacts of a link are determined.
+#: The source of a link's contacts.
 ContactKind: TypeAlias = (
     'PlanContactKind | WindowsContactKind | RandomContactKind | Literal["plan", "windows", "random"]'
 )
 
 
 class Contacts(TypedDict):
-    """The intervals in which a link is open. Outside of them its packets wait."""
+    """The contacts of a link: the intervals in which it is open. Packets wait outside of them."""
 
     outages: NotRequired[list[Outage]]
-    """Intervals that are taken away from the contacts. None by default."""
+    """Intervals that are removed from the contacts. Default none."""
     when: ContactKind
-    """When the link is open: by a contact plan, in periodic windows, or for random times."""
+    """Source of the contacts: a contact plan, periodic windows, or random times."""
 
 
-#: What precedes a packet in its AAL5 frame, by which the receiver recognises the protocol.
+#: The encapsulation of a packet in its AAL5 frame, from which the receiver recognises the protocol.
 Encapsulation: TypeAlias = 'Literal["llc-snap", "vc", "bridged", "lane", "ppp"]'
 
-#: How the protocol type of a packet is sent.
+#: The encoding of a packet's protocol type.
 Protocol: TypeAlias = 'Literal["suppressed", "compressed", "full"]'
 
-#: What follows the last fragment of a fragmented packet.
+#: The trailer after the last fragment of a packet.
 Trailer: TypeAlias = 'Literal["sequence", "crc"]'
 
 #: The transfer frames of a space link, by their CCSDS standard.
 SpaceFrame: TypeAlias = 'Literal["tm", "aos", "uslp", "proximity-1"]'
 
-#: The header that a packet gets.
+#: The header of each packet in the frames.
 SpacePackets: TypeAlias = 'Literal["encapsulation", "space-packet"]'
 
 
 class NoneFraming(TypedDict):
-    """Framing of the kind `none`. No framing: packets are transmitted as they are, and errors act on
-    packets."""
+    """Framing of the kind `none`. No framing: packets are sent unchanged, and errors affect packets."""
 
     kind: Literal["none"]
 
@@ -1761,9 +1764,9 @@ class AtmFraming(TypedDict):
     trailer of 8 bytes, fills whole cells of 53 bytes, 48 of them payload."""
 
     encapsulation: NotRequired[Encapsulation]
-    """What precedes the packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (nothing),
-    `"bridged"` (24 bytes, an Ethernet frame without checksum), `"lane"` (16 bytes, LAN emulation) or `"ppp"`
-    (6 bytes)."""
+    """Encapsulation of the packet in its AAL5 frame, by the bytes before it: `"llc-snap"` (8 bytes, the
+    default), `"vc"` (none), `"bridged"` (24 bytes, an Ethernet frame without checksum), `"lane"` (16 bytes,
+    LAN emulation) or `"ppp"` (6 bytes)."""
     kind: Literal["atm"]
 
 
@@ -1773,10 +1776,10 @@ class MpeFraming(TypedDict):
 
     kind: Literal["mpe"]
     llc_snap: NotRequired[bool]
-    """Whether an LLC/SNAP header of 8 bytes identifies the protocol of each packet; off by default."""
+    """True if an LLC/SNAP header of 8 bytes identifies the protocol of each packet. Default false."""
     packing: NotRequired[bool]
-    """Whether a section may start in the transport stream packet in which the previous one ends; on by
-    default. Otherwise the rest of that packet is stuffed."""
+    """True if a section may start in the transport stream packet in which the previous one ends; otherwise
+    the rest of that packet is stuffed. Default true."""
 
 
 class UleFraming(TypedDict):
@@ -1784,11 +1787,11 @@ class UleFraming(TypedDict):
     in MPEG transport stream packets of 188 bytes."""
 
     address: NotRequired[bool]
-    """Whether each SNDU has a destination address of 6 bytes (D = 0); off by default."""
+    """True if each SNDU has a destination address of 6 bytes (D = 0). Default false."""
     kind: Literal["ule"]
     packing: NotRequired[bool]
-    """Whether an SNDU may start in the transport stream packet in which the previous one ends (RFC 4326,
-    section 6.2); on by default. Otherwise the rest of that packet is padded."""
+    """True if an SNDU may start in the transport stream packet in which the previous one ends (RFC 4326,
+    section 6.2); otherwise the rest of that packet is padded. Default true."""
 
 
 class GseFraming(TypedDict):
@@ -1796,12 +1799,12 @@ class GseFraming(TypedDict):
     fragments, in the baseband frames of DVB-S2."""
 
     frame: NotRequired[int]
-    """Size in bytes of a baseband frame's data field, on links. The default, 4016, is that of QPSK 1/2 with
-    long frames: 32 208 bits less 80. With adaptive coding and modulation the size of the MODCOD's long frame
-    applies instead, on a return link that of the burst."""
+    """Size of a baseband frame's data field in bytes, on links; 8 to 8192. The default, 4016, is that of QPSK
+    1/2 with long frames: 32 208 bits minus 80. With adaptive coding and modulation, the size of the MODCOD's
+    long frame applies instead; on a return link, that of the burst."""
     kind: Literal["gse"]
     label: NotRequired[int]
-    """Size of the label in bytes: 0 (the default), 3 or 6."""
+    """Size of the label in bytes, 0 to 6: 0 (the default), 3 or 6."""
 
 
 class RleFraming(TypedDict):
@@ -1810,60 +1813,61 @@ class RleFraming(TypedDict):
 
     kind: Literal["rle"]
     protocol: NotRequired[Protocol]
-    """How the protocol type of each packet is sent; suppressed by default."""
+    """Encoding of each packet's protocol type: `"suppressed"` (the default, 0 bytes), `"compressed"` (1 byte)
+    or `"full"` (2 bytes)."""
     trailer: NotRequired[Trailer]
-    """What follows the last fragment of a fragmented packet, for the receiver to check it; a sequence number
-    by default."""
+    """Trailer of a fragmented packet, with which the receiver checks it: `"sequence"` (the default, 1 byte)
+    or `"crc"` (4 bytes)."""
 
 
 class SpaceFraming(TypedDict):
-    """Framing of the kind `space`. Transfer frames of space links (TM, AOS, USLP, Proximity-1; CCSDS) behind
-    a channel code. The link's rate is that of the sent bits."""
+    """Framing of the kind `space`. Transfer frames of space links (TM, AOS, USLP, Proximity-1; CCSDS) with a
+    channel code. The link's rate counts all sent bits."""
 
     code: NotRequired[Code]
-    """The channel code; none by default. The link's `error` of kind `coded` has the same one."""
+    """Channel code of the frames. Default none. The link's `error` of kind `coded` uses the same code."""
     control_field: NotRequired[bool]
-    """Whether frames end with an operational control field of 4 bytes; off by default."""
+    """True if frames end with an operational control field of 4 bytes. Default false."""
     frame: NotRequired[SpaceFrame]
-    """The kind of frame: `"tm"` (the default), `"aos"`, `"uslp"` or `"proximity-1"`."""
+    """Kind of frame: `"tm"` (the default), `"aos"`, `"uslp"` or `"proximity-1"`."""
     idle_frames: NotRequired[bool]
-    """Whether idle frames are sent when there is nothing to send, so that a packet waits for the end of the
-    one in transmission; off by default. Links with TM, AOS and USLP frames send them."""
+    """True if idle frames are sent when there is nothing to send, as on real links with TM, AOS and USLP
+    frames. A packet then waits for the end of the frame in transmission. Default false."""
     kind: Literal["space"]
     length: NotRequired[int]
-    """Bytes of a frame without sync marker and code, 1115 by default, which are five codewords of
-    RS(255,223). With `arq`, of the longest frame."""
+    """Length of a frame in bytes, without sync marker and code, 16 to 65536. Default 1115, which is five
+    codewords of RS(255,223). With `arq`, the maximum length."""
     packets: NotRequired[SpacePackets]
     """Header of each packet: `"encapsulation"` (the default), 4 bytes, or `"space-packet"`, 6 bytes."""
 
 
-#: The framing: how packets are placed into the units that a link transmits, which determines the overhead and
-#: what an error destroys.
+#: The framing: the placement of packets into the units that a link transmits. It determines the overhead, and
+#: the packets lost by an error.
 Framing: TypeAlias = 'NoneFraming | AtmFraming | MpeFraming | UleFraming | GseFraming | RleFraming | SpaceFraming | Literal["none", "atm", "mpe", "ule", "gse", "rle", "space"]'
 
 
 class NoneJitter(TypedDict):
-    """Jitter of the kind `none`. No jitter: each packet takes the link's delay."""
+    """Jitter of the kind `none`. No jitter: each packet takes exactly the link's delay."""
 
     kind: Literal["none"]
 
 
 class UniformJitter(TypedDict):
-    """Jitter of the kind `uniform`. Extra delay that is uniformly distributed from 0 s to a greatest one."""
+    """Jitter of the kind `uniform`. Uniformly distributed extra delay, from 0 s to a maximum."""
 
     kind: Literal["uniform"]
     most: Span
-    """Largest extra delay of a packet; the smallest is 0 s."""
+    """Maximum extra delay of a packet. The minimum is 0 s."""
 
 
 class NormalJitter(TypedDict):
-    """Jitter of the kind `normal`. Extra delay that is normally distributed; draws below 0 s are repeated."""
+    """Jitter of the kind `normal`. Normally distributed extra delay; draws below 0 s are repeated."""
 
     deviation: Span
-    """Standard deviation of the normal distribution, before draws below 0 s are repeated."""
+    """Standard deviation of the normal distribution, before truncation at 0 s."""
     kind: Literal["normal"]
     mean: Span
-    """Mean of the normal distribution, before draws below 0 s are repeated."""
+    """Mean of the normal distribution, before truncation at 0 s."""
 
 
 class ExponentialJitter(TypedDict):
@@ -1871,7 +1875,7 @@ class ExponentialJitter(TypedDict):
 
     kind: Literal["exponential"]
     mean: Span
-    """Mean of the extra delay of a packet."""
+    """Mean extra delay of a packet."""
 
 
 class QuantilesJitter(TypedDict):
@@ -1879,45 +1883,45 @@ class QuantilesJitter(TypedDict):
 
     kind: Literal["quantiles"]
     values: list[Span]
-    """Quantiles in equal steps of probability, ascending: the first is the least extra delay, the last the
-    greatest. Between two of them the distribution is uniform."""
+    """Quantiles in equal steps of probability, ascending: the first is the minimum extra delay, the last the
+    maximum. Between two quantiles the distribution is uniform."""
 
 
 class LateJitter(TypedDict):
-    """Jitter of the kind `late`. An extra delay that a packet has with some probability. With `reorder`,
-    others overtake it."""
+    """Jitter of the kind `late`. A fixed extra delay for randomly chosen packets. With `reorder`, other
+    packets overtake them."""
 
     extra: Span
-    """Extra delay of a packet that is late."""
+    """Extra delay of a late packet."""
     kind: Literal["late"]
     probability: float
-    """Probability that a packet is late, independently of all others."""
+    """Probability that a packet is late, 0 to 1, independent of other packets."""
 
 
 class LevelsJitter(TypedDict):
-    """Jitter of the kind `levels`. Extra delay that is the same for all packets during a period of fixed
-    length, with another draw for each period."""
+    """Jitter of the kind `levels`. Extra delay that is constant during periods of fixed length. A new value
+    is drawn for each period."""
 
     every: NotRequired[Span]
-    """Time for which a level lasts, 15 s by default, as measured on Starlink."""
+    """Duration of a level. Default 15 s, as measured on Starlink."""
     kind: Literal["levels"]
     of: Jitter
     """The distribution from which each level of extra delay is drawn."""
     offset: NotRequired[Span]
-    """Time of the first change, 0 s by default."""
+    """Time of the first change. Default 0 s."""
 
 
 class SeriesJitter(TypedDict):
-    """Jitter of the kind `series`. Extra delay by a time series."""
+    """Jitter of the kind `series`. Extra delay as a time series."""
 
     kind: Literal["series"]
     repeat: NotRequired[Span]
-    """Period after which the series restarts; must be longer than the time of the last sample. If unset, the
-    last sample holds until the end of the run."""
+    """Period after which the series restarts, longer than the time of the last sample. If unset, the last
+    sample lasts until the end of the run."""
     samples: str | dict[str, object]
-    """The samples: a table, comma-separated or a Parquet file, with `time` and `extra`, both in seconds from
-    0. Each sample holds until the next; there is no extra delay before the first. In a series of regular
-    steps a longer step is refused as a gap."""
+    """The samples: a table, comma-separated text or a Parquet file, with `time` and `extra`, both in seconds
+    from 0. Each sample lasts until the next; there is no extra delay before the first. In a series of regular
+    steps, a longer step is refused as a gap."""
 
 
 class SumJitter(TypedDict):
@@ -1925,7 +1929,7 @@ class SumJitter(TypedDict):
 
     kind: Literal["sum"]
     parts: list[Jitter]
-    """The jitters whose extra delays add up."""
+    """Jitters of the sum, whose extra delays are added."""
 
 
 #: The jitter of a link: delay of each packet beyond the link's propagation delay.
@@ -1939,41 +1943,41 @@ class Thresholds(TypedDict):
     """Thresholds and drop probability for the packets of one drop precedence."""
 
     max: int
-    """Average queue in packets from which all packets are dropped (max_th). Must be greater than `min`."""
+    """Average queue in packets above which all packets are dropped (max_th), greater than `min`."""
     min: int
-    """Average queue in packets from which packets are dropped or marked (min_th)."""
+    """Average queue in packets above which packets are dropped or marked at random (min_th)."""
     probability: NotRequired[float]
-    """Drop probability just below `max` (max_p), 0.1 by default."""
+    """Drop probability just below `max` (max_p), 0 to 1. Default 0.1."""
 
 
-#: How drops are drawn from the probability p_b that belongs to an average (Floyd and Jacobson 1993, section
-#: 7).
+#: The drawing of drops from the probability p_b of an average (Floyd and Jacobson 1993, section 7).
 Spacing: TypeAlias = 'Literal["uniform", "geometric"]'
 
 
 class ScheduledClass(TypedDict):
-    """A class of a scheduling queue: it has a name, selects packets by DSCP and keeps them in a queue of its
-    own."""
+    """A class of a scheduling queue: it has a name, selects packets by DSCP and has its own queue."""
 
     dscp: NotRequired[list[Dscp]]
-    """Code points (DSCP) of its packets. The last class also takes all code points that no class lists."""
+    """Code points (DSCP) of the class's packets. The last class also takes all code points that no class
+    lists."""
     name: str
-    """Name of the class, by which messages refer to it."""
+    """Name of the class, used in messages."""
     queue: NotRequired[Queue]
-    """Queue discipline of the class, which may have classes of its own."""
+    """Queue discipline of the class, which may contain further classes."""
     weight: NotRequired[int]
-    """Weight of the class relative to the other classes' weights, 1 if unset. Not allowed in a `priority`
-    queue, where the order of the classes decides."""
+    """Weight relative to the other classes, 1 to 10000. Default 1. Not allowed in a `priority` queue, where
+    the order of the classes decides."""
 
 
 class DropTailQueue(TypedDict):
     """Queue of the kind `drop-tail`. A drop-tail queue, limited in packets, in bytes or in both."""
 
     bytes: NotRequired[Size]
-    """The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue."""
+    """Maximum number of waiting bytes, at least 1500 B. If unset, only `packets` limits the queue."""
     kind: Literal["drop-tail"]
     packets: NotRequired[int]
-    """The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device."""
+    """Maximum number of waiting packets. If neither this nor `bytes` is given, 1000 packets, as in a Linux
+    device."""
 
 
 class DropFrontQueue(TypedDict):
@@ -1981,10 +1985,11 @@ class DropFrontQueue(TypedDict):
     in bytes or in both."""
 
     bytes: NotRequired[Size]
-    """The most bytes that wait, at least 1500 B. If unset, only `packets` limits the queue."""
+    """Maximum number of waiting bytes, at least 1500 B. If unset, only `packets` limits the queue."""
     kind: Literal["drop-front"]
     packets: NotRequired[int]
-    """The most packets that wait. If neither this nor `bytes` is given, 1000 packets as in a Linux device."""
+    """Maximum number of waiting packets. If neither this nor `bytes` is given, 1000 packets, as in a Linux
+    device."""
 
 
 class RedQueue(TypedDict):
@@ -1992,22 +1997,22 @@ class RedQueue(TypedDict):
     a probability that grows with the average queue, before the queue is full."""
 
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
+    """True if packets of ECN-capable transports are marked instead of dropped (RFC 3168). Default true."""
     kind: Literal["red"]
     max: NotRequired[int]
-    """Average queue in packets at which the linear slope of the drop probability ends (max_th), 15 by
-    default. Must be greater than `min`."""
+    """Average queue in packets at which the linear slope of the drop probability ends (max_th), greater than
+    `min`. Default 15."""
     min: NotRequired[int]
-    """Average queue in packets from which packets are dropped or marked (min_th), 5 by default."""
+    """Average queue in packets above which packets are dropped or marked at random (min_th). Default 5."""
     packets: NotRequired[int]
-    """Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are dropped."""
+    """Maximum number of waiting packets. Default 100. Packets that arrive at a full queue are dropped."""
     probability: NotRequired[float]
-    """Drop probability just below `max` (max_p), 0.1 by default."""
+    """Drop probability just below `max` (max_p), 0 to 1. Default 0.1."""
     typical: NotRequired[Size]
-    """Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the average decays as if
-    such packets were being sent."""
+    """Size of a typical packet, 1 B to 65535 B. During idle time the average decays as if such packets were
+    sent. Default 500 B."""
     weight: NotRequired[float]
-    """Weight of an arrival in the moving average of the queue (w_q), 0.002 by default."""
+    """Weight of an arrival in the moving average of the queue (w_q), 0 to 1. Default 0.002."""
 
 
 class RedBytesQueue(TypedDict):
@@ -2016,28 +2021,27 @@ class RedBytesQueue(TypedDict):
     average queue."""
 
     bandwidth: NotRequired[Rate]
-    """Rate at which the average decays during idle time. If unset, that of the link."""
+    """Rate at which the average decays during idle time. If unset, the link's rate."""
     burst: NotRequired[int]
-    """Number of packets that may arrive at once at an empty queue without raising the average above `min`; at
+    """Number of packets that may arrive at once at an empty queue without raising the average above `min`, at
     least `min` / `typical`. If unset, (2 `min` + `max`) / (3 `typical`), as `tc-red` recommends."""
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); off by default, as
+    """True if packets of ECN-capable transports are marked instead of dropped (RFC 3168). Default false, as
     in `tc-red`."""
     kind: Literal["red-bytes"]
     limit: NotRequired[Size]
-    """The most bytes that wait, 75 kB by default. Packets that would exceed it are dropped."""
+    """Maximum number of waiting bytes. Default 75 kB. Packets that would exceed it are dropped."""
     max: NotRequired[Size]
-    """Average queue at which the linear slope of the drop probability ends (max_th), above which all packets
-    are dropped. If unset, a quarter of `limit`, as in `tc-red`. Must be greater than `min`."""
+    """Average queue at which the linear slope of the drop probability ends (max_th), greater than `min`.
+    Above it all packets are dropped. If unset, a quarter of `limit`, as in `tc-red`."""
     min: NotRequired[Size]
-    """Average queue from which packets are dropped or marked (min_th). If unset, a third of `max`, as in
-    `tc-red`."""
+    """Average queue above which packets are dropped or marked at random (min_th). If unset, a third of `max`,
+    as in `tc-red`."""
     probability: NotRequired[float]
-    """Drop probability just below `max` (max_p), 0.02 by default, as in `tc-red`."""
+    """Drop probability just below `max` (max_p), 0 to 1. Default 0.02, as in `tc-red`."""
     typical: NotRequired[Size]
-    """Average size of a packet (`avpkt` of `tc-red`), 1500 B by default; 1 B to 65535 B. With `burst` it
-    determines the weight of an arrival; during idle time the average decays as if such packets were being
-    sent."""
+    """Average packet size (`avpkt` of `tc-red`), 1 B to 65535 B. With `burst` it determines the weight of an
+    arrival. During idle time the average decays as if such packets were sent. Default 1500 B."""
 
 
 class GentleRedQueue(TypedDict):
@@ -2045,22 +2049,22 @@ class GentleRedQueue(TypedDict):
     twice `max`, instead of jumping to 1 (Floyd 2000)."""
 
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
+    """True if packets of ECN-capable transports are marked instead of dropped (RFC 3168). Default true."""
     kind: Literal["gentle-red"]
     max: NotRequired[int]
-    """Average queue in packets at which the linear slope of the drop probability ends (max_th), 15 by
-    default. Must be greater than `min`."""
+    """Average queue in packets at which the linear slope of the drop probability ends (max_th), greater than
+    `min`. Default 15."""
     min: NotRequired[int]
-    """Average queue in packets from which packets are dropped or marked (min_th), 5 by default."""
+    """Average queue in packets above which packets are dropped or marked at random (min_th). Default 5."""
     packets: NotRequired[int]
-    """Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are dropped."""
+    """Maximum number of waiting packets. Default 100. Packets that arrive at a full queue are dropped."""
     probability: NotRequired[float]
-    """Drop probability just below `max` (max_p), 0.1 by default."""
+    """Drop probability just below `max` (max_p), 0 to 1. Default 0.1."""
     typical: NotRequired[Size]
-    """Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the average decays as if
-    such packets were being sent."""
+    """Size of a typical packet, 1 B to 65535 B. During idle time the average decays as if such packets were
+    sent. Default 500 B."""
     weight: NotRequired[float]
-    """Weight of an arrival in the moving average of the queue (w_q), 0.002 by default."""
+    """Weight of an arrival in the moving average of the queue (w_q), 0 to 1. Default 0.002."""
 
 
 class AredQueue(TypedDict):
@@ -2069,16 +2073,15 @@ class AredQueue(TypedDict):
     queue stays midway between the thresholds."""
 
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
+    """True if packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
     kind: Literal["ared"]
     packets: NotRequired[int]
-    """Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped."""
+    """Maximum number of waiting packets. Default 1000. Packets that arrive at a full queue are dropped."""
     target: NotRequired[Span]
-    """Average queueing delay to aim for, 5 ms by default as in section 5 of the paper. Must be longer than 0
-    s."""
+    """Target average queueing delay, longer than 0 s. Default 5 ms, as in section 5 of the paper."""
     typical: NotRequired[Size]
-    """Packet size by which the link's rate and `target` are converted into packets, 500 B by default; 1 B to
-    65535 B."""
+    """Size of a typical packet, 1 B to 65535 B, which converts the link's rate and `target` into packets.
+    Default 500 B."""
 
 
 class WredQueue(TypedDict):
@@ -2086,27 +2089,27 @@ class WredQueue(TypedDict):
     drop precedences of assured forwarding (RFC 2597, section 2)."""
 
     average: NotRequired[Counted]
-    """The packets that each average queue counts: all by default (WRED)."""
+    """The packets that each average queue counts: `"all"` (the default, WRED), `"coupled"` or `"own"`."""
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
+    """True if packets of ECN-capable transports are marked instead of dropped (RFC 3168). Default true."""
     gentle: NotRequired[bool]
-    """Whether the drop probability keeps rising beyond `max`, to 1 at twice `max`, instead of jumping to 1;
-    off by default."""
+    """True if the drop probability rises linearly above `max`, to 1 at twice `max`, instead of jumping to 1.
+    Default false."""
     green: NotRequired[Thresholds]
     """Thresholds for green packets: low drop precedence (AFx1) and all code points other than assured
     forwarding."""
     kind: Literal["wred"]
     packets: NotRequired[int]
-    """Maximum number of waiting packets, 100 by default. Packets that arrive at a full queue are dropped."""
+    """Maximum number of waiting packets. Default 100. Packets that arrive at a full queue are dropped."""
     red: NotRequired[Thresholds]
     """Thresholds for red packets: high drop precedence (AFx3)."""
     spacing: NotRequired[Spacing]
-    """How drops are drawn from the probability: uniform by default (RED)."""
+    """Spacing of the drops: `"uniform"` (the default, as in RED) or `"geometric"`."""
     typical: NotRequired[Size]
-    """Size of a typical packet, 500 B by default; 1 B to 65535 B. During idle time the averages decay as if
-    such packets were being sent."""
+    """Size of a typical packet, 1 B to 65535 B. During idle time the averages decay as if such packets were
+    sent. Default 500 B."""
     weight: NotRequired[float]
-    """Weight of an arrival in a moving average (w_q), 0.002 by default."""
+    """Weight of an arrival in a moving average (w_q), 0 to 1. Default 0.002."""
     yellow: NotRequired[Thresholds]
     """Thresholds for yellow packets: medium drop precedence (AFx2)."""
 
@@ -2116,41 +2119,40 @@ class CodelQueue(TypedDict):
     stayed above a target for a whole interval."""
 
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
+    """True if packets of ECN-capable transports are marked instead of dropped (RFC 3168). Default true."""
     interval: NotRequired[Span]
-    """Time for which the delay must stay above the target before packets are dropped (INTERVAL in RFC 8289),
-    100 ms by default. It should be a worst-case round-trip time, such as 600 ms over a geostationary
-    satellite."""
+    """Interval: time for which the delay must stay above the target before packets are dropped (INTERVAL in
+    RFC 8289). It should be a worst-case round-trip time, such as 600 ms over a geostationary satellite.
+    Default 100 ms."""
     kind: Literal["codel"]
     largest: NotRequired[Size]
-    """Size of the largest packet, 1500 B by default. Nothing is dropped while no more than this is
-    waiting."""
+    """Size of the largest packet. Nothing is dropped while no more than this is waiting. Default 1500 B."""
     packets: NotRequired[int]
-    """Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped."""
+    """Maximum number of waiting packets. Default 1000. Packets that arrive at a full queue are dropped."""
     target: NotRequired[Span]
-    """Target minimum standing queue delay (TARGET in RFC 8289), 5 ms by default as the RFC recommends. Must
-    be longer than 0 s and shorter than `interval`."""
+    """Target: minimum standing queue delay (TARGET in RFC 8289), longer than 0 s and shorter than `interval`.
+    Default 5 ms, as the RFC recommends."""
 
 
 class FqCodelQueue(TypedDict):
-    """Queue of the kind `fq-codel`. FQ-CoDel (RFC 8290): hashes flows to lines, each controlled by a CoDel of
-    its own, and serves the lines by deficit round robin with precedence for new ones."""
+    """Queue of the kind `fq-codel`. FQ-CoDel (RFC 8290): hashes flows to lines, each with its own CoDel, and
+    serves the lines by deficit round robin with precedence for new ones."""
 
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped (RFC 3168); on by default."""
+    """True if packets of ECN-capable transports are marked instead of dropped (RFC 3168). Default true."""
     flows: NotRequired[int]
-    """Number of lines to which flows are hashed, 1024 by default as in RFC 8290."""
+    """Number of lines to which flows are hashed, 1 to 65536. Default 1024, as in RFC 8290."""
     interval: NotRequired[Span]
-    """Time for which a line's delay must stay above the target before its packets are dropped (INTERVAL in
-    RFC 8289), 100 ms by default."""
+    """Interval: time for which a line's delay must stay above the target before its packets are dropped
+    (INTERVAL in RFC 8289). Default 100 ms."""
     kind: Literal["fq-codel"]
     packets: NotRequired[int]
-    """Maximum number of waiting packets in all lines together, 10240 by default as in RFC 8290. Beyond it, up
-    to 64 packets are dropped from the head of the longest line."""
+    """Maximum number of waiting packets in all lines together. Default 10240, as in RFC 8290. Above it, up to
+    64 packets are dropped from the head of the longest line."""
     quantum: NotRequired[Size]
-    """Bytes that a line may send per turn, 1514 B by default as in RFC 8290; 64 B to 1 MB."""
+    """Quantum: the bytes that a line may send per turn, 64 B to 1 MB. Default 1514 B, as in RFC 8290."""
     target: NotRequired[Span]
-    """Target minimum standing queue delay of each line's CoDel (TARGET in RFC 8289), 5 ms by default."""
+    """Target: minimum standing queue delay of each line's CoDel (TARGET in RFC 8289). Default 5 ms."""
 
 
 class PieQueue(TypedDict):
@@ -2158,20 +2160,19 @@ class PieQueue(TypedDict):
     adjusts to hold the queueing delay at a target."""
 
     burst: NotRequired[Span]
-    """Time for which nothing is dropped when a delay builds up after an idle period (MAX_BURST in RFC 8033),
-    150 ms by default."""
+    """Burst allowance: time without drops when a delay builds up after an idle period (MAX_BURST in RFC
+    8033). Default 150 ms."""
     ecn: NotRequired[bool]
-    """Whether packets of ECN-capable transports are marked instead of dropped while the drop probability is
-    at most 10 % (section 5.1); on by default."""
+    """True if packets of ECN-capable transports are marked instead of dropped while the drop probability is
+    at most 10 % (section 5.1). Default true."""
     kind: Literal["pie"]
     packets: NotRequired[int]
-    """Maximum number of waiting packets, 1000 by default. Packets that arrive at a full queue are dropped."""
+    """Maximum number of waiting packets. Default 1000. Packets that arrive at a full queue are dropped."""
     target: NotRequired[Span]
-    """Queueing delay that the controller aims for (QDELAY_REF in RFC 8033), 15 ms by default. Must be longer
-    than 0 s."""
+    """Target queueing delay of the controller (QDELAY_REF in RFC 8033), longer than 0 s. Default 15 ms."""
     update: NotRequired[Span]
-    """Period after which the drop probability is recomputed (T_UPDATE in RFC 8033), 15 ms by default. Must be
-    longer than 0 s."""
+    """Period of the updates of the drop probability (T_UPDATE in RFC 8033), longer than 0 s. Default 15
+    ms."""
 
 
 class PriorityQueue(TypedDict):
@@ -2185,7 +2186,7 @@ class PriorityQueue(TypedDict):
 
 class WrrQueue(TypedDict):
     """Queue of the kind `wrr`. Weighted round robin: classes take turns, and each sends as many packets per
-    turn as its weight. Shares are of packets, so classes with larger packets get more bytes."""
+    turn as its weight. Shares are in packets, so classes with larger packets get more bytes."""
 
     classes: list[ScheduledClass]
     """The classes, in the order of their turns; 1 to 64."""
@@ -2200,7 +2201,7 @@ class DrrQueue(TypedDict):
     """The classes, in the order of their turns; 1 to 64."""
     kind: Literal["drr"]
     quantum: NotRequired[Size]
-    """Bytes that a class of weight 1 may send per turn, 1500 B by default; 64 B to 1 MB."""
+    """Quantum: the bytes that a class of weight 1 may send per turn, 64 B to 1 MB. Default 1500 B."""
 
 
 class WfqQueue(TypedDict):
@@ -2217,12 +2218,13 @@ class ShaperQueue(TypedDict):
     exceed them wait; a packet longer than `burst` is dropped."""
 
     burst: NotRequired[Size]
-    """Size of the token bucket, which may leave at once after a pause; 3000 B by default, at least 1500 B."""
+    """Size of the token bucket: the bytes that may leave at once after a pause, at least 1500 B. Default 3000
+    B."""
     kind: Literal["shaper"]
     queue: NotRequired[Queue]
     """Queue discipline for the packets that wait for tokens."""
     rate: Rate
-    """Rate at which the bucket is refilled, and thus the long-term rate of the queue."""
+    """Rate at which the bucket is refilled: the maximum long-term rate of the queue."""
 
 
 class DiffservQueue(TypedDict):
@@ -2230,11 +2232,11 @@ class DiffservQueue(TypedDict):
     (RFC 3246), four assured forwarding classes (RFC 2597), control traffic (CS6, CS7) and best effort."""
 
     ef: NotRequired[float]
-    """Maximum share of the link's rate for expedited forwarding, 0.3 by default. Must be greater than 0."""
+    """Maximum share of the link's rate for expedited forwarding, greater than 0 and at most 1. Default
+    0.3."""
     kind: Literal["diffserv"]
     packets: NotRequired[int]
-    """Maximum number of waiting packets in each assured forwarding class and in best effort, 100 by
-    default."""
+    """Maximum number of waiting packets in each assured forwarding class and in best effort. Default 100."""
 
 
 class UnlimitedQueue(TypedDict):
@@ -2243,7 +2245,7 @@ class UnlimitedQueue(TypedDict):
     kind: Literal["unlimited"]
 
 
-#: The queue discipline: which packets are admitted, which leaves next, and which are dropped or marked.
+#: The queue discipline, which admits, drops and marks packets and selects the next departure.
 Queue: TypeAlias = 'DropTailQueue | DropFrontQueue | RedQueue | RedBytesQueue | GentleRedQueue | AredQueue | WredQueue | CodelQueue | FqCodelQueue | PieQueue | PriorityQueue | WrrQueue | DrrQueue | WfqQueue | ShaperQueue | DiffservQueue | UnlimitedQueue | Literal["drop-tail", "drop-front", "red", "red-bytes", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "priority", "wrr", "drr", "wfq", "shaper", "diffserv", "unlimited"]'
 
 #: a rate, or a symbol rate with ACM, 1 bit/s to 100 Tbit/s
@@ -2255,45 +2257,45 @@ class Trace(TypedDict):
     sample on."""
 
     repeat: NotRequired[Span]
-    """Period after which the series restarts; must be longer than the time of the last sample. If unset, the
-    last sample holds until the end of the run."""
+    """Period after which the series restarts, longer than the time of the last sample. If unset, the last
+    sample lasts until the end of the run."""
     samples: str | dict[str, object]
-    """The samples: a table, comma-separated or a Parquet file, with `time` in seconds from 0 and at least one
-    of `rate` in bit/s, `delay` in seconds one way, and `loss` as a probability from 0 to 1. Each sample holds
-    until the next."""
+    """The samples: a table, comma-separated text or a Parquet file, with `time` in seconds from 0 and at
+    least one of `rate` in bit/s, `delay` in seconds one way, and `loss` as a probability from 0 to 1. Each
+    sample lasts until the next."""
 
 
 class LinkReturn(TypedDict):
-    """One direction of a link, with a rate and a delay of its own."""
+    """One direction of a link, with its own rate and delay."""
 
     acm: NotRequired[Acm]
     """Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows. `rate` is then
-    the symbol rate, that is the rate at one bit per symbol. In an outage packets wait in the queue. If unset,
-    all packets are sent at `rate`."""
+    the symbol rate, expressed as the bit rate at one bit per symbol. In an outage packets wait in the queue.
+    If unset, all packets are sent at `rate`."""
     delay: Span
     """Propagation delay in this direction, one way."""
     error: NotRequired[Error]
-    """Errors on the link, which hit packets, or the units of the framing; none by default."""
+    """Errors on the link, which corrupt packets, or units of the framing. Default none."""
     framing: NotRequired[Framing]
-    """How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
-    that of its units."""
+    """Framing: the placement of packets into the link's transmission units. Default none. With a framing,
+    `rate` is the rate of its units."""
     holds: NotRequired[int]
-    """Packets that the link holds at most, those on their way included, as an emulator that keeps packets in
-    memory for the delay (`limit` of netem): a packet that finds so many is dropped. Unlimited by default."""
+    """Maximum number of packets in the link, with those in flight, as in an emulator that stores packets
+    during the delay (`limit` of netem). A packet that arrives at the limit is dropped. Default unlimited."""
     jitter: NotRequired[Jitter]
-    """Delay of each packet beyond `delay`, by a distribution or a series; none by default."""
+    """Jitter: extra delay of each packet beyond `delay`, by a distribution or a series. Default none."""
     queue: NotRequired[Queue]
     """Queue discipline in front of the link."""
     quick_start: NotRequired[float]
-    """Fraction of the rate that may be granted to Quick-Start requests (RFC 4782). If unset, the link does
-    not support Quick-Start."""
+    """Fraction of the rate that may be granted to Quick-Start requests (RFC 4782), 0 to 1. If unset, the link
+    does not support Quick-Start."""
     rate: ChannelRate
-    """Rate at the network layer, or of the framing's units if there is a framing."""
+    """Rate at the network layer. With a framing, the rate of the framing's units."""
     reorder: NotRequired[bool]
-    """Whether a packet with less extra delay overtakes. By default the order is kept: a packet waits for
-    those before it."""
+    """True if packets may be reordered: a packet with less extra delay overtakes others. Default false: a
+    packet waits for those before it."""
     trace: NotRequired[Trace]
-    """A time series that sets rate, delay and loss during the run. If unset, they are constant."""
+    """A time series of rate, delay and loss during the run. If unset, they are constant."""
 
 
 #: A link between two nodes, in both directions.
@@ -2323,15 +2325,15 @@ LinkPair = TypedDict(
 
 
 class LinkHandover(TypedDict):
-    """How one link takes over from another."""
+    """Handover from one link to another."""
 
     interruption: NotRequired[Span]
     """Time for which there is no link to send over (break before make); 0 s by default."""
     overlap: NotRequired[Span]
     """Time for which the old link continues to send what waits in it (make before break); 0 s by default."""
     packets: NotRequired[Fate]
-    """What happens to packets that wait for a link that is cut, that are in flight on it, or that arrive
-    while there is no link; forwarded by default."""
+    """Fate of packets that wait for a link that is cut, that are in flight on it, or that arrive while there
+    is no link; forwarded by default."""
 
 
 class SchedulePolicy(TypedDict):
@@ -2379,7 +2381,7 @@ class LoadPolicy(TypedDict):
     """Period over which load is measured, 1 s by default; must be longer than 0 s."""
 
 
-#: The policy of a multilink: when it hands over, and to which link.
+#: The policy of a multilink, which decides when it hands over, and to which link.
 Policy: TypeAlias = 'SchedulePolicy | RandomPolicy | SignalPolicy | LoadPolicy | Literal["schedule", "random", "signal", "load"]'
 
 #: Several links between the same two nodes, one of which at a time carries the packets of each direction.
@@ -2420,11 +2422,11 @@ class Site(TypedDict):
     """A place on the ground, in geodetic coordinates on the WGS84 ellipsoid."""
 
     altitude: NotRequired[Distance]
-    """Height above the ellipsoid, 0 m by default; -12 km to 100 km."""
+    """Height above the ellipsoid, from -12 km to 100 km. Default 0 m."""
     latitude: Angle
-    """Geodetic latitude, north positive; -90 deg to 90 deg."""
+    """Geodetic latitude, north positive, from -90 deg to 90 deg."""
     longitude: Angle
-    """Longitude of the site, positive to the east and negative to the west."""
+    """Longitude of the site, east positive."""
 
 
 class HighestElevationChoice(TypedDict):
@@ -2470,20 +2472,21 @@ class WalkerDeltaShell(TypedDict):
     spread around the whole equator."""
 
     altitude: Distance
-    """Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km."""
+    """Altitude above the equatorial radius of 6378.137 km, from 160 km to 400000 km. All satellites have the
+    same altitude."""
     inclination: Angle
     """Inclination of all planes to the equator."""
     kind: Literal["walker-delta"]
     phasing: NotRequired[int]
-    """Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
-    of all satellites; 0 by default, less than `planes`."""
+    """Phasing F: the lead of each plane over the previous one, in units of 360 deg divided by the total
+    number of satellites. Default 0; less than `planes`."""
     planes: int
-    """Number P of orbital planes, whose ascending nodes are `raan_spread` / P apart."""
+    """Number P of orbital planes. Their ascending nodes are `raan_spread` / P apart."""
     raan_spread: NotRequired[Angle]
-    """Angle over which the ascending nodes are spread, 360 deg by default."""
+    """Angle over which the ascending nodes are spread. Default 360 deg."""
     satellites: int
-    """Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this
-    number times P."""
+    """Number S of satellites in each plane, evenly spaced. The total T of the Walker notation T/P/F is S
+    times P."""
 
 
 class WalkerStarShell(TypedDict):
@@ -2491,21 +2494,22 @@ class WalkerStarShell(TypedDict):
     nodes are spread over half of the equator, with a seam."""
 
     altitude: Distance
-    """Altitude above the equatorial radius of 6378.137 km; 160 km to 400000 km."""
+    """Altitude above the equatorial radius of 6378.137 km, from 160 km to 400000 km. All satellites have the
+    same altitude."""
     inclination: Angle
     """Inclination of all planes to the equator."""
     kind: Literal["walker-star"]
     phasing: NotRequired[float]
-    """Phasing F: how far each plane is ahead of the previous one, in units of 360 deg divided by the number
-    of all satellites; 0 by default, less than `planes`. Half the number of planes puts its satellites midway
+    """Phasing F: the lead of each plane over the previous one, in units of 360 deg divided by the total
+    number of satellites. Default 0; less than `planes`. Half the number of planes places satellites midway
     between those of the previous plane."""
     planes: int
-    """Number P of orbital planes, whose ascending nodes are `raan_spread` / P apart."""
+    """Number P of orbital planes. Their ascending nodes are `raan_spread` / P apart."""
     raan_spread: NotRequired[Angle]
-    """Number of planes times the angle between the ascending nodes of adjacent planes, 180 deg by default."""
+    """Angle between the ascending nodes of adjacent planes, times the number of planes. Default 180 deg."""
     satellites: int
-    """Number of satellites in each plane, evenly spaced; the Walker notation T/P/F has the total T, this
-    number times P."""
+    """Number S of satellites in each plane, evenly spaced. The total T of the Walker notation T/P/F is S
+    times P."""
 
 
 class GeoShell(TypedDict):
@@ -2513,7 +2517,7 @@ class GeoShell(TypedDict):
 
     kind: Literal["geo"]
     longitudes: list[Angle]
-    """Longitudes of the satellites, east positive; at least one, each once."""
+    """Longitudes of the satellites, east positive; at least one, all different."""
 
 
 class ElementsShell(TypedDict):
@@ -2521,11 +2525,12 @@ class ElementsShell(TypedDict):
     propagated by SGP4."""
 
     elements: str | dict[str, object]
-    """The element sets, or the file that holds them, as a path relative to the folder of the scenario."""
+    """The element sets, or the file that contains them, with a path relative to the folder of the
+    scenario."""
     kind: Literal["elements"]
 
 
-#: A set of satellites that belong together, such as one shell of a constellation.
+#: A set of satellites, such as one shell of a constellation.
 Shell: TypeAlias = 'WalkerDeltaShell | WalkerStarShell | GeoShell | ElementsShell | Literal["walker-delta", "walker-star", "geo", "elements"]'
 
 
@@ -2901,10 +2906,10 @@ class Group(TypedDict):
 #: An entry in the list of terminals.
 Terminals: TypeAlias = "str | Group"
 
-#: Whether a carrier belongs to one terminal or is shared by several.
+#: Access to a carrier: by one terminal or shared by several.
 SkyplexAccess: TypeAlias = 'Literal["tdma", "scpc"]'
 
-#: How terminals get the slots of a super-frame.
+#: Assignment of the slots of a super-frame to terminals.
 Assignment: TypeAlias = 'Literal["bod", "cir", "mixed"]'
 
 #: Rate of a carrier of the return link.
@@ -3046,10 +3051,10 @@ class GroundSite(TypedDict):
 
 
 class AtmTdma(TypedDict):
-    """Time-division access: the cells of a frame's length are sent in one burst per frame."""
+    """Time-division access: the cells of a frame's duration are sent in one burst per frame."""
 
     carrier: Rate
-    """Rate within a burst, at least the leg's `rate`, in bit/s of cells."""
+    """Rate within a burst in bit/s of cells; at least the leg's `rate`."""
     frame: Span
     """Length of a frame, such as 20 ms. Frames begin at multiples of it."""
 
@@ -3062,17 +3067,17 @@ class AtmLeg(TypedDict):
     delay: NotRequired[Span]
     """Propagation delay, one way; 0 s by default."""
     early: NotRequired[int]
-    """Number of waiting cells from which frames are dropped as a whole (early packet discard). If unset, they
-    are not."""
+    """Number of waiting cells from which on whole frames are dropped (early packet discard). If unset, there
+    is no such limit."""
     error: NotRequired[Error]
-    """Errors on the line, which hit cells; none by default. Bit errors spoil a cell's payload or header,
-    others lose the cell."""
+    """Errors on the line, which hit cells; none by default. Bit errors corrupt a cell's payload or header,
+    other errors lose the cell."""
     low_priority: NotRequired[int]
-    """Number of waiting cells from which cells of low priority (CLP = 1) are dropped. If unset, the same as
-    `buffer`."""
+    """Number of waiting cells from which on cells of low priority (CLP = 1) are dropped. If unset, the same
+    as `buffer`."""
     partial: NotRequired[bool]
-    """Whether the rest of a frame is dropped once one of its cells has been (partial packet discard), except
-    its last cell; off by default."""
+    """True if the rest of a frame, except for its last cell, is dropped once one of its cells has been
+    dropped (partial packet discard); off by default."""
     rate: Rate
     """Rate at which cells of 53 bytes are sent: that of the line less the overhead of its physical layer. An
     OC-3 of 155.52 Mbit/s carries 149.76 Mbit/s of cells."""
@@ -3081,16 +3086,16 @@ class AtmLeg(TypedDict):
 
 
 #: Service category of an ATM connection, by which its cells are policed. The cells of all categories wait in
-#: one buffer, in order of arrival: none has a guarantee beside connections that fill it.
+#: one buffer, in order of arrival: no category has a guarantee against connections that fill it.
 AtmCategory: TypeAlias = 'Literal["ubr", "cbr", "vbr"]'
 
-#: What a policer does to a cell that exceeds the contract.
+#: The treatment of a cell that exceeds the contract.
 AtmExcess: TypeAlias = 'Literal["discard", "tag"]'
 
 
 class AtmContract(TypedDict):
-    """The traffic contract of the connection in each direction: its service category, its cell rates, and
-    what happens to cells that exceed them."""
+    """The traffic contract of the connection in each direction: service category, cell rates, and the
+    treatment of cells that exceed them."""
 
     burst: NotRequired[int]
     """Maximum burst size (MBS): number of cells that may arrive at the peak rate, 2 or more."""
@@ -3098,23 +3103,23 @@ class AtmContract(TypedDict):
     """Service category: `"ubr"` (unspecified bit rate, the default), `"cbr"` (constant bit rate, needs
     `peak`) or `"vbr"` (variable bit rate, needs `peak`, `sustainable` and `burst`)."""
     excess: NotRequired[AtmExcess]
-    """What happens to a cell that exceeds the contract: `"discard"` (the default) or `"tag"`, which gives it
-    low priority. A cell of `vbr` above the peak rate is always discarded."""
+    """Treatment of a cell that exceeds the contract: `"discard"` (the default) or `"tag"`, which gives it low
+    priority. A cell of `vbr` above the peak rate is always discarded."""
     peak: NotRequired[Rate]
     """Peak cell rate (PCR), in bit/s of whole cells of 53 bytes. Optional with `ubr`."""
     shaping: NotRequired[bool]
-    """Whether the sender's adapter spaces its cells so that all of them conform; off by default."""
+    """True if the sender's adapter spaces its cells so that all of them conform; off by default."""
     sustainable: NotRequired[Rate]
-    """Sustainable cell rate (SCR), in bit/s of whole cells, below `peak`."""
+    """Sustainable cell rate (SCR), in bit/s of whole cells; less than `peak`."""
     tolerance: NotRequired[Span]
-    """Cell delay variation tolerance (CDVT), by which a cell may be early; 0 s by default."""
+    """Cell delay variation tolerance (CDVT), the time by which a cell may be early; 0 s by default."""
 
 
 class AtmConnection(TypedDict):
     """A further connection over the legs of an ATM network."""
 
     contract: NotRequired[AtmContract]
-    """The traffic contract, which holds for each direction; by default UBR without a peak rate."""
+    """Traffic contract, which applies to each direction; UBR without a peak rate by default."""
     ends: list[str]
     """The two nodes that the connection joins; the first is on the side of the first leg."""
 
@@ -3128,7 +3133,8 @@ class FixedRateAdaptation(TypedDict):
     """Number of the rate in the standard, from 0: with 802.11n the MCS, such as 7. If neither this nor `rate`
     is set, the fastest rate of the network is used."""
     rate: NotRequired[Rate]
-    """The rate, one of those of the network's standard, such as `"5.5 Mbit/s"`. If unset, that of `mcs`."""
+    """Rate of data frames, one of those of the network's standard, such as `"5.5 Mbit/s"`. If unset, that of
+    `mcs`."""
 
 
 class ArfRateAdaptation(TypedDict):
@@ -3212,11 +3218,11 @@ class CaraRateAdaptation(TypedDict):
 
 
 class MinstrelRateAdaptation(TypedDict):
-    """RateAdaptation of the kind `minstrel`. Minstrel: rates are chosen by the throughput that was observed,
-    and one frame in ten tries another rate."""
+    """RateAdaptation of the kind `minstrel`. Minstrel: chooses rates by the observed throughput, and tries
+    another rate with one frame in ten."""
 
     ewma: NotRequired[float]
-    """Weight of what was known before in the average of a rate's probability; 0.75 by default (Linux)."""
+    """Weight of earlier periods in the average of a rate's probability; 0.75 by default (Linux)."""
     interval: NotRequired[Span]
     """Length of the periods after which rates are judged; 100 ms by default (Linux)."""
     kind: Literal["minstrel"]
@@ -3225,8 +3231,8 @@ class MinstrelRateAdaptation(TypedDict):
 
 
 class MinstrelHtRateAdaptation(TypedDict):
-    """RateAdaptation of the kind `minstrel-ht`. Minstrel-HT: Linux' present rate control, which chooses rates
-    by the throughput that was observed and tests few others."""
+    """RateAdaptation of the kind `minstrel-ht`. Minstrel-HT: the present rate control of Linux, which chooses
+    rates by the observed throughput and tests few others."""
 
     interval: NotRequired[Span]
     """Length of the periods after which rates are judged; 50 ms by default (Linux)."""
@@ -3235,7 +3241,7 @@ class MinstrelHtRateAdaptation(TypedDict):
     """Time between two frames that test another rate; 20 ms by default (Linux)."""
 
 
-#: The rate adaptation: at which rate a sender transmits its next frame to a receiver.
+#: The rate adaptation, which chooses the rate at which a sender transmits its next frame to a receiver.
 RateAdaptation: TypeAlias = 'FixedRateAdaptation | ArfRateAdaptation | AarfRateAdaptation | LdArfRateAdaptation | OnoeRateAdaptation | CaraRateAdaptation | MinstrelRateAdaptation | MinstrelHtRateAdaptation | Literal["fixed", "arf", "aarf", "ld-arf", "onoe", "cara", "minstrel", "minstrel-ht"]'
 
 #: The frequency band in which a network transmits.
@@ -3247,7 +3253,7 @@ WifiLength: TypeAlias = 'Literal["long", "short"]'
 #: The implementation of Wi-Fi that the stations run.
 WifiStack: TypeAlias = 'Literal["model", "linux"]'
 
-#: An amendment of IEEE 802.11, which decides on the rates and on the timing.
+#: An amendment of IEEE 802.11, which determines the rates and the timing.
 WifiStandard: TypeAlias = 'Literal["802.11b", "802.11a", "802.11g", "802.11n"]'
 
 
@@ -3255,7 +3261,7 @@ class WifiStationGroup(TypedDict):
     """One or more stations with values of their own."""
 
     adaptation: NotRequired[RateAdaptation]
-    """How these stations choose rates. If unset, as the network says."""
+    """Rate adaptation of these stations. If unset, that of the network."""
     count: NotRequired[int]
     """Number of stations with this prefix."""
     error: NotRequired[Error]
@@ -3276,7 +3282,7 @@ WifiWidth: TypeAlias = 'Literal["20 MHz", "40 MHz"]'
 #: The protocol by which bundles are sent over a contact.
 BundleConvergence: TypeAlias = 'Literal["udp", "ltp"]'
 
-#: What a node without room drops.
+#: Bundles that a node without room drops.
 BundleDiscard: TypeAlias = 'Literal["newest", "oldest", "lowest-priority"]'
 
 #: An interval in which nobody transmits from one node to another.
@@ -3291,7 +3297,7 @@ ContactOutage = TypedDict(
     },
 )
 
-#: The rule by which a node chooses to whom it gives a bundle.
+#: The rule by which a node chooses the nodes to which it gives a bundle.
 BundleRouting: TypeAlias = 'Literal["contact-graph", "epidemic", "spray-and-wait", "prophet"]'
 
 #: NetworkKind of the kind `dvb-rcs`. A DVB-RCS star network (EN 301 790): terminals, a transparent satellite,
@@ -3361,32 +3367,32 @@ class ConstellationNetworkKind(TypedDict):
 
 class AtmNetworkKind(TypedDict):
     """NetworkKind of the kind `atm`. An ATM connection between two nodes, over one or several legs between
-    adapters and switches, with a LAN at both ends if wanted; `others` are further connections that share the
+    adapters and switches, optionally with a LAN at each end; `others` are further connections that share the
     legs."""
 
     access: NotRequired[AtmLeg]
     """The line between each node and its switch, before the first leg and behind the last. Each connection
-    has such lines of its own. If unset, the adapters stand at the ends of the legs; `others` need it."""
+    has its own. If unset, the adapters are at the ends of the legs; required with `others`."""
     contract: NotRequired[AtmContract]
-    """The traffic contract of the connection between `ends`, which holds for each direction; by default UBR
-    without a peak rate. A contract that changes during a run starts with its next cell, whatever the policer
-    had counted."""
+    """Traffic contract of the connection between `ends`, which applies to each direction; UBR without a peak
+    rate by default. A contract that changes during a run starts with its next cell, whatever the policer had
+    counted."""
     encapsulation: NotRequired[Encapsulation]
-    """What precedes a packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (nothing),
-    `"bridged"` (24 bytes), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes)."""
+    """Header of a packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (none), `"bridged"`
+    (24 bytes), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes)."""
     ends: list[str]
     """The two nodes that the connection joins."""
     kind: Literal["atm"]
     lan: NotRequired[Rate]
     """Rate of the Ethernet segments between the nodes and their adapters. If unset, there are none: the nodes
-    have adapters of their own."""
+    have their own adapters."""
     legs: list[AtmLeg]
-    """The legs from the first node to the second, in reverse order on the return path. At least one. A change
-    during a run sets the keys of a leg by its position from 0, such as `legs.1.delay`; it holds for cells
+    """The legs from the first node to the second, in reverse order on the return path; at least one. A change
+    during a run sets the keys of a leg by its position from 0, such as `legs.1.delay`. It applies to cells
     that reach the first leg afterwards, and no cell overtakes earlier ones."""
     others: NotRequired[list[AtmConnection]]
-    """Further connections between nodes, with contracts of their own, which share the legs with the first. Of
-    these keys `contract` can change during a run, such as `others.0.contract.peak`."""
+    """Further connections between nodes, each with its own contract, which share the legs with the first.
+    Only their `contract` can change during a run, such as `others.0.contract.peak`."""
 
 
 class WifiNetworkKind(TypedDict):
@@ -3397,28 +3403,28 @@ class WifiNetworkKind(TypedDict):
     """Node name of the access point, through which all packets pass. If unset, the network is ad hoc: each
     station sends to any other."""
     adaptation: NotRequired[RateAdaptation]
-    """How senders choose the rates of data frames; `"minstrel"` by default."""
+    """Rate adaptation, by which senders choose the rates of data frames; `"minstrel"` by default."""
     aggregate: NotRequired[Size]
     """Size of the longest aggregate (A-MPDU) of 802.11n, 65535 B by default; 0 B sends each frame on its
     own."""
     aggregate_frames: NotRequired[int]
-    """Number of frames in an aggregate at most, 64 by default, which is the size of the block
+    """Maximum number of frames in an aggregate, 64 by default, which is the size of the block
     acknowledgment's window."""
     band: NotRequired[WifiBand]
     """The band of 802.11n: `"5 GHz"` (the default) or `"2.4 GHz"`, where SIFS is 10 us and frames end with an
     extension of 6 us."""
     control_errors: NotRequired[bool]
-    """Whether errors also hit acknowledgments, RTS and CTS; false by default, since a process that describes
-    data frames says nothing of frames that are shorter and slower. Set it with processes that depend on size
-    and rate, such as bit errors."""
+    """True if errors also hit acknowledgments, RTS and CTS; false by default, since a process that describes
+    data frames does not apply to frames that are shorter and slower. Set it with processes that depend on
+    size and rate, such as bit errors."""
     delay: NotRequired[Span]
     """Propagation delay between any two stations, 0 s by default: a distance of 300 m is 1 us."""
     edca: NotRequired[bool]
-    """Whether stations use EDCA: four categories by DSCP (RFC 8325) - voice, video, best effort, background -
+    """True if stations use EDCA: four categories by DSCP (RFC 8325) - voice, video, best effort, background -
     with their own queues and contention parameters. By default true with 802.11n, which requires it, and
     false otherwise: DCF with one queue."""
     eifs: NotRequired[bool]
-    """Whether stations wait for EIFS instead of DIFS after a frame that they could not read; true by default,
+    """True if stations wait for EIFS instead of DIFS after a frame that they could not read; true by default,
     as in the standard."""
     error: NotRequired[Error]
     """Errors of frames on the air, in each direction between two stations separately; none by default. Frames
@@ -3426,7 +3432,7 @@ class WifiNetworkKind(TypedDict):
     guard: NotRequired[WifiLength]
     """Length of the guard interval of 802.11n: `"long"` (800 ns, the default) or `"short"` (400 ns)."""
     hears: NotRequired[dict[str, list[str]]]
-    """Which stations each station hears, by node name; a station that is not listed hears all. Stations that
+    """Stations that each station hears, by node name; a station that is not listed hears all. Stations that
     do not hear each other are hidden from each other: they cannot exchange frames, and their transmissions
     collide at others."""
     kind: Literal["wifi"]
@@ -3437,7 +3443,7 @@ class WifiNetworkKind(TypedDict):
     """Length of the preambles of 802.11b: `"long"` (192 us with the header, the default) or `"short"` (96 us;
     1 Mbit/s keeps the long one)."""
     protection: NotRequired[bool]
-    """Whether 802.11b stations are near a network of 802.11g, so that slots are long (20 us) and every data
+    """True if 802.11b stations are near a network of 802.11g, so that slots are long (20 us) and every data
     frame is preceded by a CTS to its sender at 11 Mbit/s; false by default."""
     queue: NotRequired[Queue]
     """Queue discipline of each station and category; drop-tail with 1000 packets by default. Only disciplines
@@ -3472,42 +3478,42 @@ class BundlesNetworkKind(TypedDict):
     which its destination lies."""
 
     convergence: NotRequired[BundleConvergence]
-    """How bundles pass a contact: `"udp"`, a datagram per bundle that is lost or not, or `"ltp"` (RFC 5326),
-    which retransmits until the neighbour has it. UDP by default."""
+    """Convergence layer of a contact: `"udp"`, a datagram per bundle that is lost or not, or `"ltp"` (RFC
+    5326), which retransmits until the neighbour has the bundle. UDP by default."""
     copies: NotRequired[int]
-    """Copies of a bundle under spray-and-wait, 8 by default."""
+    """Number of copies of a bundle under spray-and-wait, 8 by default."""
     discard: NotRequired[BundleDiscard]
-    """What a node without room drops: `"newest"`, the bundle that comes, by default; `"oldest"`, the bundles
-    that came first; `"lowest-priority"`, bundles of a lower priority than the one that comes, if any."""
+    """Bundles that a node without room drops: `"newest"`, the one that arrives, by default; `"oldest"`, those
+    stored longest; `"lowest-priority"`, those of a lower priority than the one that arrives, if any."""
     error: NotRequired[Error]
-    """Errors that spoil datagrams on every contact; none by default."""
+    """Errors that corrupt datagrams on every contact; none by default."""
     kind: Literal["bundles"]
     lifetime: NotRequired[Span]
-    """Time for which a bundle is worth anything; then it is dropped. One day by default."""
+    """Time after which a bundle is worthless and dropped. One day by default."""
     margin: NotRequired[Span]
-    """Time that an answer of LTP may take beyond light times and closed contacts, for transmission, queues
-    and processing. 1 s by default."""
+    """Time that an LTP answer may take beyond light times and closed contacts, for transmission, queues and
+    processing. 1 s by default."""
     outages: NotRequired[list[ContactOutage]]
     """Contacts or parts of them that do not take place."""
     plan: str | dict[str, object]
     """The contact plan, whose nodes are nodes of the scenario: JSON, HDTN's JSON, commands of ION,
     comma-separated values, or TOML."""
     routing: NotRequired[BundleRouting]
-    """Where bundles go next. By the contact plan (`"contact-graph"`, CCSDS 734.3) by default; `"epidemic"`,
+    """Routing of bundles: by the contact plan (`"contact-graph"`, CCSDS 734.3) by default; `"epidemic"`,
     `"spray-and-wait"` and `"prophet"` (RFC 6693) copy bundles at meetings and use no plan."""
     segment: NotRequired[Size]
-    """Largest LTP segment in bytes, headers of LTP included, 1400 B by default."""
+    """Largest LTP segment in bytes, headers of LTP included; 1400 B by default."""
     skip_impossible: NotRequired[bool]
-    """Skips contacts of the plan that do not end after their start, as HDTN does. Off by default: a plan with
-    such a contact is refused."""
+    """True if contacts of the plan that do not end after their start are skipped, as HDTN does. Off by
+    default: a plan with such a contact is refused."""
     storage: NotRequired[Size]
-    """Bytes of bundles that a node stores at most. Unlimited by default."""
+    """Maximum number of bytes of bundles that a node stores. Unlimited by default."""
 
 
 #: An access network, which joins several nodes.
 NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | AtmNetworkKind | WifiNetworkKind | BundlesNetworkKind | Literal["dvb-rcs", "skyplex", "constellation", "atm", "wifi", "bundles"]'
 
-#: When the handshake with a connection's source is completed.
+#: Time at which the handshake with a connection's source is completed.
 Accept: TypeAlias = 'Literal["late", "early"]'
 
 
@@ -3572,8 +3578,8 @@ class SplitMechanism(TypedDict):
     congestion control, retransmissions and window."""
 
     accept: NotRequired[Accept]
-    """When the handshake with the source is completed: after the destination has accepted (`"late"`, the
-    default) or at once (`"early"`)."""
+    """Time at which the handshake with the source is completed: after the destination has accepted (`"late"`,
+    the default) or at once (`"early"`)."""
     buffer: NotRequired[Size]
     """Maximum number of bytes in the proxy for each direction of a connection: received from one side and not
     yet acknowledged by the other. 4 MiB by default; at least one segment."""
@@ -3593,7 +3599,7 @@ class Proxy(TypedDict):
     """A performance-enhancing proxy at a node (RFC 3135)."""
 
     enabled: NotRequired[bool]
-    """Switch of the proxy, true by default. With false the scenario runs as without this proxy, so a campaign
+    """Switch of the proxy, true by default. If false, the scenario runs as without this proxy, so a campaign
     can compare both: `vary.proxy.pep.enabled = [false, true]`."""
     flows: NotRequired[list[str]]
     """Names of the flows that it serves, which must use TCP and pass the node in both directions. If unset,
@@ -3607,15 +3613,15 @@ class Proxy(TypedDict):
 
 
 class Record(TypedDict):
-    """What a run records besides its summary."""
+    """The data that a run records in addition to its summary."""
 
     capture: NotRequired[list[str]]
-    """Names of the nodes at which packets are captured into `packets.pcapng`; none by default."""
+    """Names of the nodes at which packets are captured into `packets.pcapng`. Default none."""
     capture_bytes: NotRequired[int]
-    """Number of bytes that are kept of each captured packet, 128 by default."""
+    """Number of bytes to keep of each captured packet. Default 128."""
     details: NotRequired[bool]
-    """Whether destinations also measure delay variation and reordering, and report delays by class, in the
-    tables `flow_details` and `class`; off by default."""
+    """True if destinations also measure delay variation and reordering, and report delays by class, in the
+    tables `flow_details` and `class`. Default false."""
     traces: NotRequired[
         list[
             Literal[
@@ -3640,7 +3646,7 @@ class Record(TypedDict):
             ]
         ]
     ]
-    """Names of the traces to write; all by default, none if the list is empty."""
+    """Names of the traces to write. Default all; none if the list is empty."""
 
 
 class BridgeRole(TypedDict):
@@ -3651,8 +3657,8 @@ class BridgeRole(TypedDict):
 
 
 class RelayRole(TypedDict):
-    """Role of the kind `relay`. A conference relay: sends every datagram that comes in on one of its flows to
-    the sources of all its other flows."""
+    """Role of the kind `relay`. A conference relay: forwards every datagram that arrives on one of its flows
+    to the sources of all its other flows."""
 
     kind: Literal["relay"]
 
@@ -3665,21 +3671,21 @@ class Service(TypedDict):
     """A service that runs at a node."""
 
     flows: NotRequired[list[str]]
-    """Names of the flows that the service serves. If unset, it serves every flow that it can: the role says
-    which. An empty list means no flow."""
+    """Names of the flows that the service serves. If unset, it serves every flow that its role allows. An
+    empty list means no flow."""
     name: str
     """Name of the service in results and messages."""
     node: str
     """Name of the node at which the service runs."""
     role: Role
-    """What the service does, and with which parameters."""
+    """Role of the service, with its parameters."""
 
 
 class Scenario(TypedDict):
-    """A network, the traffic through it, what to record, and for how long to run."""
+    """A scenario: a network, the traffic through it, the recorded data, and the duration."""
 
     campaign: NotRequired[Campaign]
-    """Values to vary over many runs. A resolved scenario, which is what runs, does not have this key."""
+    """Values to vary over many runs. The resolved scenario of a single run does not have this key."""
     change: NotRequired[list[Change]]
     """Changes of links and networks during the run."""
     description: NotRequired[str]
@@ -3698,21 +3704,20 @@ class Scenario(TypedDict):
     link: NotRequired[list[LinkPair]]
     """Links, each between two nodes and in both directions."""
     multilink: NotRequired[list[Multilink]]
-    """Multilinks: several links between the same two nodes, one of which at a time carries the packets of
+    """Multilinks: several links between the same two nodes, of which one at a time carries the packets of
     each direction."""
     name: str
-    """Name of the scenario, in results and as the name of the run's folder."""
+    """Name of the scenario, used in results and as the name of the run's folder."""
     network: NotRequired[dict[str, NetworkKind]]
-    """Access networks, which join several nodes, by name."""
+    """Access networks, which connect several nodes, by name."""
     preset: NotRequired[str | list[str]]
     """Names of the presets that the scenario builds on; later ones override earlier ones. `bentpipe new
     --list` shows all."""
     proxy: NotRequired[list[Proxy]]
     """Performance-enhancing proxies, each at a node on the path of flows."""
     record: NotRequired[Record]
-    """What the run records besides its summary."""
+    """Data that the run records in addition to its summary."""
     seed: NotRequired[int]
-    """Seed of all random streams, 1 by default. Runs with the same scenario, seed and version are
-    identical."""
+    """Seed of all random streams. Runs with the same scenario, seed and version are identical. Default 1."""
     service: NotRequired[list[Service]]
-    """Services at nodes: programs that take packets of flows and send packets of their own."""
+    """Services at nodes: programs that take packets of flows and send their own packets."""
