@@ -1,10 +1,15 @@
 //! Errors by the model of Gilbert and Elliott: a two-state Markov chain that takes a step with each
 //! packet, with a corruption probability in each state.
 //!
-//! With p = `good_to_bad` and r = `bad_to_good`, the fraction of packets in the bad state is p / (p
-//! + r), bad periods have 1 / r packets on average, and the mean loss is (r `loss_good` + p
-//! `loss_bad`) / (p + r). The process `gilbert` is the case `loss_good = 0` and `loss_bad = 1`, in
-//! which the states are visible.
+//! With p = `good_to_bad` and r = `bad_to_good`, bad periods have 1 / r packets on average, and
+//!
+//! ```text
+//! fraction of packets in the bad state = p / (p + r)
+//! mean loss = (r loss_good + p loss_bad) / (p + r)
+//! ```
+//!
+//! The process `gilbert` is the case `loss_good = 0` and `loss_bad = 1`, in which the states are
+//! visible.
 //!
 //! Source: E. O. Elliott, "Estimates of Error Rates for Codes on Burst-Noise Channels", Bell System
 //! Technical Journal 42(5), pages 1977-1997, 1963, where k = 1 - `loss_good` and h = 1 -
