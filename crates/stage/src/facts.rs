@@ -1,7 +1,9 @@
-//! What a path is, in numbers: the facts that equations, `bentpipe check` and reports take from a scenario.
+//! Facts about a path in numbers, which equations, `bentpipe check` and reports take from a
+//! scenario.
 //!
-//! Each part of a network says them about itself, from the same configuration and by the same functions as its stages are made
-//! from: nobody else interprets a scenario. What a part does to packets and no number says is a note in words.
+//! Each part of a network says them about itself, from the same configuration and by the same
+//! functions as its stages are made from: nobody else interprets a scenario. What a part does to
+//! packets and no number says is a note in words.
 
 use bentpipe_core::{Dscp, Rate, Span};
 use serde::Serialize;
@@ -73,7 +75,7 @@ pub struct Crossing<'a> {
     pub traffic: Traffic,
 }
 
-/// What a queue discipline does to the packets of one code point.
+/// Limits and effects of a queue discipline for the packets of one code point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Queue {
     /// The discipline, as a scenario names it; of nested ones the outermost.
@@ -84,7 +86,7 @@ pub struct Queue {
     pub bytes: Option<u64>,
     /// Rate that the discipline itself lets through, in bit/s; null if only the link limits it.
     pub rate: Option<f64>,
-    /// What it does besides to hold packets and to drop those that find it full.
+    /// Notes on further effects than to hold packets and to drop arrivals at a full queue.
     pub notes: Vec<String>,
 }
 
@@ -94,13 +96,14 @@ impl Queue {
         Queue { kind, packets, bytes, rate: None, notes: Vec::new() }
     }
 
-    /// What drops or marks packets before it is full.
+    /// Adds a note on drops or marks before the queue is full.
     pub fn early(kind: &'static str, packets: u64) -> Queue {
         let note = format!("{kind} drops or marks packets before the queue is full");
         Queue { notes: vec![note], ..Queue::fifo(kind, Some(packets), None) }
     }
 
-    /// The time that it takes to send all that it can hold of packets of so many bytes at a rate in bit/s; no limit if none.
+    /// The time that it takes to send all that it can hold of packets of so many bytes at a rate in
+    /// bit/s; no limit if none.
     pub fn drains_in(&self, bytes: u32, rate: f64) -> Option<f64> {
         let packets = self.packets.map(|packets| packets as f64 * f64::from(bytes));
         let most = packets.into_iter().chain(self.bytes.map(|bytes| bytes as f64)).reduce(f64::min);
@@ -117,7 +120,7 @@ pub struct Dama {
     pub superframe_s: f64,
     /// L: superframes from a request to the first slots that answer it, for this terminal.
     pub response_superframes: u64,
-    /// When requests and plans are made.
+    /// Times of requests and plans: `boundary` or `just-in-time`.
     pub planning: &'static str,
     /// Rate of the constant slots (CRA) in bit/s, after framing.
     pub constant_bit_s: f64,
@@ -164,9 +167,10 @@ pub enum Access {
 /// One hop of a path: from a node to the next over one link or network.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Hop {
-    /// What results call the part that the packets wait in.
+    /// Name in results of the part in which packets wait.
     pub part: String,
-    /// Rate for packets of this size at the network layer, after framing and the queue's own limit, in bit/s.
+    /// Rate for packets of this size at the network layer, after framing and the queue's own limit,
+    /// in bit/s.
     pub rate_bit_s: Course,
     /// One-way propagation delay in seconds.
     pub delay_s: Course,
@@ -174,16 +178,17 @@ pub struct Hop {
     pub loss: f64,
     /// The queue before the hop.
     pub queue: Queue,
-    /// How packets get onto the hop's medium and over it, one entry per mechanism; empty for a plain link.
+    /// Mechanisms of the hop's medium, one entry each; empty for a plain link.
     pub access: Vec<Access>,
-    /// What packets of several paths share: its name, and its rate in bit/s for packets of this size.
+    /// Media that packets of several paths share: name, and rate in bit/s for packets of this size.
     pub shared: Vec<(String, f64)>,
-    /// What happens to the packets and is in none of these numbers.
+    /// Notes on effects that none of these numbers contain.
     pub notes: Vec<String>,
 }
 
 impl Hop {
-    /// Multiplies the rate by what framing leaves of it, and bounds it by what the queue lets through.
+    /// Multiplies the rate by what framing leaves of it, and bounds it by what the queue lets
+    /// through.
     #[must_use]
     pub fn within(mut self, framing: f64) -> Hop {
         let own = self.queue.rate.unwrap_or(f64::INFINITY);

@@ -15,7 +15,8 @@ fn config(keys: &str) -> Config {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Sends packets of these sizes, each at its time in microseconds; when each arrives in nanoseconds, or why it does not.
+/// Sends packets of these sizes, each at its time in microseconds; when each arrives in
+/// nanoseconds, or why it does not.
 fn run(config: &Config, packets: &[(u64, u32)]) -> Vec<Result<u64, DropReason>> {
     let mut bench = Bench::new(Direction::new("wan.forward", config, false, stream("wan")));
     for (time, size) in packets {

@@ -307,7 +307,8 @@ mod tests {
         bench.run(Time::MAX);
         let left =
             bench.left.iter().map(|left| (left.packet.number, left.port.0, left.at.as_nanos() / 1_000_000));
-        // 1000 bytes and 83 of headers take 1.083 s: the second is at b at 1 + 2 x 1.083 + 0.5, the first at c at 10 + 1.083 + 2.
+        // 1000 bytes and 83 of headers take 1.083 s: the second is at b at 1 + 2 x 1.083 + 0.5, the
+        // first at c at 10 + 1.083 + 2.
         assert_eq!(left.collect::<Vec<_>>(), [(1, 1, 3_666), (0, 2, 13_083)]);
         assert_eq!(bench.drops(), [(UNREACHABLE, 1)]);
         let report = bench.report();

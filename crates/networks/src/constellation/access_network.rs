@@ -1,4 +1,5 @@
-//! The constellation as an access network: one stage with a port per site, which routes between the sites by itself.
+//! The constellation as an access network: one stage with a port per site, which routes between the
+//! sites by itself.
 
 use super::config::Config;
 use super::groups;

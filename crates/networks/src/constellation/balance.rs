@@ -1,21 +1,23 @@
-//! Several paths at once: a site with several antennas spreads its connections over paths that share no
-//! satellite, and admits only as many as delay and throughput permit.
+//! Several paths at once: a site with several antennas spreads its connections over paths that
+//! share no satellite, and admits only as many as delay and throughput permit.
 //!
-//! The paths from a site to a destination are found one after the other: the shortest, then the shortest over
-//! the remaining satellites, up to `paths` of them. They belong to one state of the network, like its trees.
-//! (Pairs of minimum total length, as found by Suurballe 1974, may be shorter together, and there may be two
-//! paths where the shortest leaves no other; with a grid of links that is rare.)
+//! The paths from a site to a destination are found one after the other: the shortest, then the
+//! shortest over the remaining satellites, up to `paths` of them. They belong to one state of the
+//! network, like its trees. (Pairs of minimum total length, as found by Suurballe 1974, may be
+//! shorter together, and there may be two paths where the shortest leaves no other; with a grid of
+//! links that is rare.)
 //!
-//! A connection (of a flow, towards a destination) is assigned a path when its first packet arrives: of those
-//! that admit it, the one with the fewest connections, then the least throughput, then the least delay. A
-//! path admits a connection while its present delay, which is the propagation delay plus the wait at its
-//! ground link, and that link's throughput in the last second are within the limits. Packets of a connection
-//! that no path admits are dropped, and each of them tries again. An admitted connection stays, and moves
-//! only when the first satellite of its path no longer serves the site: then it has to be admitted again. A
-//! connection that has sent nothing for a minute is forgotten.
+//! A connection (of a flow, towards a destination) is assigned a path when its first packet
+//! arrives: of those that admit it, the one with the fewest connections, then the least throughput,
+//! then the least delay. A path admits a connection while its present delay, which is the
+//! propagation delay plus the wait at its ground link, and that link's throughput in the last
+//! second are within the limits. Packets of a connection that no path admits are dropped, and each
+//! of them tries again. An admitted connection stays, and moves only when the first satellite of
+//! its path no longer serves the site: then it has to be admitted again. A connection that has sent
+//! nothing for a minute is forgotten.
 //!
-//! No packet travels in circles: along a path every hop is a step towards its end. Packets in flight whose
-//! path has changed follow the tree, which leads down or back onto the path.
+//! No packet travels in circles: along a path every hop is a step towards its end. Packets in
+//! flight whose path has changed follow the tree, which leads down or back onto the path.
 
 use super::routes::{Hop, Path, Stamp, NO_PATH};
 use bentpipe_core::{Count, Fraction, Problems, Rate, Span, Time};
@@ -32,15 +34,15 @@ pub const REFUSED: DropReason = DropReason::new("no path admits the connection")
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Balance")]
 pub struct Config {
-    /// Number of paths at once from a site to a destination, which share no satellite; sites need as many
-    /// antennas.
+    /// Number of paths at once from a site to a destination, which share no satellite; sites need
+    /// as many antennas.
     pub paths: Count<1, 16>,
-    /// Maximum delay of a path that admits new connections: its propagation delay plus the wait at its ground
-    /// link. If unset, delay does not matter.
+    /// Maximum delay of a path that admits new connections: its propagation delay plus the wait at
+    /// its ground link. If unset, delay does not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_delay: Option<Span>,
-    /// Maximum load of a path that admits new connections, as the fraction of its ground link's rate that was
-    /// offered in the last second; 1 by default.
+    /// Maximum load of a path that admits new connections, as the fraction of its ground link's
+    /// rate that was offered in the last second; 1 by default.
     #[serde(default = "all")]
     pub max_load: Fraction,
 }
@@ -50,7 +52,8 @@ fn all() -> Fraction {
 }
 
 impl Config {
-    /// Adds the problems of this configuration, for a network whose sites have at most this many antennas.
+    /// Adds the problems of this configuration, for a network whose sites have at most this many
+    /// antennas.
     pub fn check(&self, antennas: usize, problems: &mut Problems) {
         if antennas < 2 && self.paths.value() > 1 {
             problems.add(
@@ -89,7 +92,7 @@ pub struct Balance {
     pins: BTreeMap<Connection, Pin>,
     /// Loads by site and antenna.
     loads: BTreeMap<(u32, u32), Load>,
-    /// When silent connections were last removed.
+    /// Time of the last removal of silent connections.
     swept: Time,
 }
 
@@ -107,7 +110,7 @@ impl Balance {
         self.config.paths.value() as usize
     }
 
-    /// Whether the paths between these ends belong to another state of the network.
+    /// Returns true if the paths between these ends belong to an earlier state of the network.
     pub fn is_outdated(&self, ends: Ends, state: (Stamp, u64)) -> bool {
         self.paths.get(&ends).is_none_or(|(of, _)| *of != state)
     }
@@ -182,8 +185,8 @@ impl Balance {
         Ok(&paths[index])
     }
 
-    /// Bytes per second that a ground link was offered: in the last whole second, or in the current one if
-    /// that is more already.
+    /// Bytes per second that a ground link was offered: in the last whole second, or in the current
+    /// one if that is more already.
     fn load(&self, now: Time, link: (u32, u32)) -> u64 {
         let Some(load) = self.loads.get(&link) else { return 0 };
         match now.as_nanos() / 1_000_000_000 - load.second {

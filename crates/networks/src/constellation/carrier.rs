@@ -1,9 +1,10 @@
-//! One direction of a link of a constellation: queue, transmitter, errors, and a path of varying length.
+//! One direction of a link of a constellation: queue, transmitter, errors, and a path of varying
+//! length.
 //!
-//! The delay of a packet is the distance at the moment when its last bit leaves, divided by the speed of
-//! light. Satellites move by less than 8 km/s, so the other end has moved by at most 3e-5 of the distance
-//! when the packet arrives, which is neglected. What leaves later never arrives earlier: distances change far
-//! more slowly than light travels, and rounding is held back.
+//! The delay of a packet is the distance at the moment when its last bit leaves, divided by the
+//! speed of light. Satellites move by less than 8 km/s, so the other end has moved by at most 3e-5
+//! of the distance when the packet arrives, which is neglected. What leaves later never arrives
+//! earlier: distances change far more slowly than light travels, and rounding is held back.
 
 use super::flights::{Flights, Slot};
 use super::lane::Lane;
@@ -24,7 +25,8 @@ pub struct Kind {
     pub error: channel::Config,
 }
 
-/// One direction of a link, besides its [`Lane`], which each method that concerns the transmitter settles and follows.
+/// One direction of a link, besides its [`Lane`], which each method that concerns the transmitter
+/// settles and follows.
 pub struct Carrier {
     transmitter: Transmitter,
     errors: Option<Errors>,
@@ -53,7 +55,8 @@ impl Carrier {
         }
     }
 
-    /// Offers a packet to the queue. Returns it and when its last bit will have left; none if it stays in the buffer.
+    /// Offers a packet to the queue. Returns it and when its last bit will have left; none if it
+    /// stays in the buffer.
     ///
     /// # Errors
     /// The reason for which the queue drops it, with the packet.
@@ -76,8 +79,8 @@ impl Carrier {
         }
     }
 
-    /// Offers a packet that comes from another link and remains in its place. Returns when its last bit will have left; none
-    /// if that takes the packet itself, by [`offer`](Self::offer).
+    /// Offers a packet that comes from another link and remains in its place. Returns when its last
+    /// bit will have left; none if that takes the packet itself, by [`offer`](Self::offer).
     #[inline]
     pub fn offer_size(&mut self, lane: &mut Lane, now: Time, size: u32) -> Option<Time> {
         lane.settle(&mut self.transmitter);
@@ -86,18 +89,20 @@ impl Carrier {
         sent
     }
 
-    /// Starts transmitting the next buffered packet if it is ready. Returns it and when its last bit will have left.
+    /// Starts transmitting the next buffered packet if it is ready. Returns it and when its last
+    /// bit will have left.
     pub fn begin(&mut self, now: Time, out: &mut Outbox) -> Option<(Packet, Time)> {
         self.transmitter.begin(now, out)
     }
 
-    /// When the next packet leaves the buffer.
+    /// Time at which the next packet leaves the buffer.
     #[inline]
     pub fn next_begin(&self) -> Option<Time> {
         self.transmitter.next_begin()
     }
 
-    /// The time for which a packet that arrives now would wait for its transmission: for the packets sent since the link began.
+    /// The time for which a packet that arrives now would wait for its transmission: for the
+    /// packets sent since the link began.
     pub fn wait(&self, lane: &Lane, now: Time) -> Span {
         match lane.last() {
             Time::ZERO => Span::ZERO,
@@ -116,8 +121,8 @@ impl Carrier {
         fate
     }
 
-    /// Ends the link at `end`, not before `now`: nothing is sent later, and the link sends nothing until
-    /// `free`. Returns what was on it: the packets in these places.
+    /// Ends the link at `end`, not before `now`: nothing is sent later, and the link sends nothing
+    /// until `free`. Returns what was on it: the packets in these places.
     pub fn cut(
         &mut self,
         lane: &mut Lane,

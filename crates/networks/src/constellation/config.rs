@@ -18,28 +18,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A constellation of moving satellites that serve sites on the ground, with or without inter-satellite
-/// links.
+/// A constellation of moving satellites that serve sites on the ground, with or without
+/// inter-satellite links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC: the Earth's
-    /// rotation is off by less than 0.9 s, which is 420 m at the equator.
+    /// Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC: the
+    /// Earth's rotation is off by less than 0.9 s, which is 420 m at the equator.
     #[serde(default = "noon")]
     pub epoch: Epoch,
     /// The satellites, as one or more shells: sets of circular orbits or element sets.
     pub shell: Vec<shell::Config>,
-    /// Links between satellites. There are none by default, so that packets go from site to satellite to site.
+    /// Links between satellites. There are none by default, so that packets go from site to
+    /// satellite to site.
     #[serde(default)]
     pub isl: isl::Config,
     /// Links between satellites and sites: their rates, queues, errors and lowest elevation.
     pub gsl: Gsl,
     /// Sites on the ground, by the names of their nodes; at least two.
     pub sites: BTreeMap<String, GroundSite>,
-    /// What happens when another satellite takes over a site.
+    /// Handovers of a site from one satellite to another.
     #[serde(default)]
     pub handover: Handover,
-    /// How paths are chosen and how often; by default those of the shortest delay, computed every second.
+    /// Choice of paths, and the period of its updates; by default the paths of the shortest delay,
+    /// computed every second.
     #[serde(default)]
     pub routing: Routing,
 }
@@ -48,8 +50,8 @@ fn noon() -> Epoch {
     Epoch::J2000
 }
 
-/// Links between satellites and sites. In both directions each site has its own queue and rate to the
-/// satellite that serves it.
+/// Links between satellites and sites. In both directions each site has its own queue and rate to
+/// the satellite that serves it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gsl {
@@ -57,7 +59,8 @@ pub struct Gsl {
     pub up: Rate,
     /// Rate from a satellite to a site.
     pub down: Rate,
-    /// Minimum elevation at which a site sees a satellite, 10 deg by default; -5 deg to below 90 deg.
+    /// Minimum elevation at which a site sees a satellite, 10 deg by default; -5 deg to below 90
+    /// deg.
     #[serde(default = "ten_degrees")]
     pub mask: Angle,
     /// Queue discipline in front of each of these links.
@@ -66,11 +69,13 @@ pub struct Gsl {
     /// Error process of each link and direction; no errors by default.
     #[serde(default)]
     pub error: channel::Config,
-    /// Which satellites serve a site; those at the highest elevation by default.
+    /// Policy that chooses the satellites that serve a site; those at the highest elevation by
+    /// default.
     #[serde(default)]
     pub choice: choice::Config,
-    /// Number of satellites that serve a site at once, each over its own antenna; 1 by default. Without
-    /// inter-satellite links a gateway needs several to share satellites with the other sites.
+    /// Number of satellites that serve a site at once, each over its own antenna; 1 by default.
+    /// Without inter-satellite links a gateway needs several to share satellites with the other
+    /// sites.
     #[serde(default = "one")]
     pub antennas: Count<1, 16>,
 }
@@ -100,12 +105,12 @@ pub struct GroundSite {
     /// Number of antennas of this site; that of `gsl` if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub antennas: Option<Count<1, 16>>,
-    /// Number of sites like this one. If unset, there is one, and its name is the key as it stands; otherwise the
-    /// numbers from 1 stand at `{}` in the key, or follow it.
+    /// Number of sites like this one. If unset, there is one, and its name is the key as it stands;
+    /// otherwise the numbers from 1 stand at `{}` in the key, or follow it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Count<1, 10_000>>,
-    /// Radius of the circle around the position over which `count` sites are spread evenly, up to 5000 km. If
-    /// unset, all are at the position.
+    /// Radius of the circle around the position over which `count` sites are spread evenly, up to
+    /// 5000 km. If unset, all are at the position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Distance>,
 }
@@ -121,37 +126,37 @@ impl GroundSite {
     }
 }
 
-/// What happens when another satellite, or none, takes over a site.
+/// Handovers of a site from one satellite to another, or to none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "SatelliteHandover")]
 pub struct Handover {
     /// Time for which nothing is sent between the site and the new satellite; 0 s by default.
     pub interruption: Span,
-    /// Time for which the old satellite continues to send what waits there for the site (make before break);
-    /// 0 s by default.
+    /// Time for which the old satellite continues to send what waits there for the site (make
+    /// before break); 0 s by default.
     pub overlap: Span,
-    /// What happens to packets on their way over the old satellite; forwarded by default. Packets that wait
-    /// at the site itself are always moved to the new satellite.
+    /// Fate of packets in flight over the old satellite; forwarded by default. Packets that wait at
+    /// the site itself always move to the new satellite.
     pub packets: Fate,
 }
 
-/// How the paths of packets through the constellation are computed.
+/// Computation of the paths of packets through the constellation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Routing {
     /// The cost that paths minimise; propagation delay by default.
     pub metric: Metric,
-    /// Period after which paths are recomputed for the distances that have changed, 1 s by default; 0 s for
-    /// never. They are always recomputed when links come up or go down.
+    /// Period after which paths are recomputed for the distances that have changed, 1 s by default;
+    /// 0 s for never. They are always recomputed when links come up or go down.
     pub refresh: Span,
-    /// What happens to packets on an inter-satellite link that goes down; forwarded by default.
+    /// Fate of packets on an inter-satellite link that goes down; forwarded by default.
     pub vanished: Fate,
     /// Several paths at once, over which connections are spread. If unset, there is a single path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balance: Option<balance::Config>,
-    /// Forwarding state to use instead of computed paths, or the file that holds it. If unset, paths are
-    /// computed.
+    /// Forwarding state to use instead of computed paths, or the file that holds it. If unset,
+    /// paths are computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forwarding: Option<Forwarding>,
 }
@@ -183,8 +188,9 @@ impl Config {
         shell::fleet(&self.shell, self.epoch, self.turning())
     }
 
-    /// The delay between two sites, by number, that routing outside the constellation assumes: up to the lowest satellites, along
-    /// the surface, and down. It is never longer than over a third site.
+    /// The delay between two sites, by number, that routing outside the constellation assumes: up
+    /// to the lowest satellites, along the surface, and down. It is never longer than over a third
+    /// site.
     pub fn expected_delays(&self) -> impl Fn(usize, usize) -> Span {
         let up: Vec<Vector> = self.sites.values().map(|site| site.site().up()).collect();
         let height = self.shell.iter().map(|shell| shell.height()).fold(f64::INFINITY, f64::min);

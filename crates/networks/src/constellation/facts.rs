@@ -1,4 +1,5 @@
-//! What the hops over a constellation are, in numbers: the paths at moments spread over the run.
+//! Facts about the hops over a constellation: rates and delays of the paths at times spread over
+//! the run.
 
 use super::config::Config;
 use super::view::{Path, View};
@@ -43,7 +44,8 @@ impl Config {
         queues
     }
 
-    /// The hop of a crossing whose paths were found at the moments, or are expected to have a delay where there is none.
+    /// The hop of a crossing whose paths were found at the moments, or are expected to have a delay
+    /// where there is none.
     fn hop(&self, name: &str, crossing: &Crossing<'_>, paths: &[Option<Path>], expected: Span) -> Hop {
         let super::Gsl { up, down, mask: _, queue, error, choice: _, antennas: _ } = &self.gsl;
         let traffic = crossing.traffic;

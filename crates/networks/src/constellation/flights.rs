@@ -1,5 +1,5 @@
-//! The packets on the links of a constellation. Each stays in its place from link to link: a hop changes what
-//! stands about it here, and moves nothing.
+//! The packets on the links of a constellation. Each stays in its place from link to link: a hop
+//! changes what stands about it here, and moves nothing.
 
 use bentpipe_core::{Time, Whole};
 use bentpipe_stage::{Held, Packet};
@@ -13,13 +13,13 @@ pub type CarrierId = u32;
 /// The end of the list of unused places, and the link of a packet that is on none.
 const NONE: u32 = u32::MAX;
 
-/// What a hop has to know of a packet: half a cache line.
+/// The part of a packet that a hop needs: half a cache line.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 pub struct Flight {
-    /// When it arrives at the end of its present link.
+    /// Time of arrival at the end of the packet's present link.
     pub arrival: Time,
-    /// When its last bit leaves.
+    /// Time at which the last bit leaves.
     pub sent: Time,
     /// Size of the packet.
     pub size: u32,
@@ -27,7 +27,8 @@ pub struct Flight {
     pub tree: u32,
     /// The link on which it is; [`NONE`] if it is on none.
     carrier: CarrierId,
-    /// Number of the hop, counted over all packets from 0 and, after the greatest number, from 0 again.
+    /// Number of the hop, counted over all packets from 0 and, after the greatest number, from 0
+    /// again.
     hop: u32,
 }
 
@@ -83,24 +84,26 @@ impl Flights {
         self.packets[slot as usize].get_mut()
     }
 
-    /// What a hop has to know of it.
+    /// The part of the packet that a hop needs.
     #[inline]
     pub fn flight(&self, slot: Slot) -> &Flight {
         &self.flights[slot as usize]
     }
 
-    /// Whether a packet on this link that arrives then is at this place.
+    /// Returns true if this place holds a packet on this link with this time of arrival.
     #[inline]
     pub fn is_at(&self, slot: Slot, carrier: CarrierId, arrival: Time) -> bool {
         let flight = self.flight(slot);
         flight.carrier == carrier && flight.arrival == arrival
     }
 
-    /// The places of the packets on a link, in the order of their arrival. All packets are looked at.
+    /// The places of the packets on a link, in the order of their arrival. All packets are looked
+    /// at.
     pub fn on(&self, carrier: CarrierId) -> Vec<Slot> {
         let on = |slot: &Slot| self.flight(*slot).carrier == carrier;
         let mut slots: Vec<Slot> = (0..self.flights.len() as Slot).filter(on).collect();
-        // Of two that arrive at the same time, the one is first that was put on the link longer ago.
+        // Of two that arrive at the same time, the one is first that was put on the link longer
+        // ago.
         slots.sort_unstable_by_key(|slot| {
             let flight = self.flight(*slot);
             (flight.arrival, flight.hop.wrapping_sub(self.hops))

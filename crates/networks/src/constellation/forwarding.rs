@@ -1,5 +1,5 @@
-//! Forwarding state as text: the next hop from every satellite, line by line, so that two states can be
-//! compared with `diff`, and a state from elsewhere can be run.
+//! Forwarding state as text: the next hop from every satellite, line by line, so that two states
+//! can be compared with `diff`, and a state from elsewhere can be run.
 //!
 //! ```text
 //! at 12.5 s
@@ -7,9 +7,10 @@
 //! boston P1S2 down
 //! ```
 //!
-//! From 12.5 s on, packets for what lies behind site `boston` go from satellite P1S1 to P1S2, and from there
-//! down. A satellite without a line has no path. Lines that are empty or start with `#` are ignored. In a run
-//! a hop is valid while its link is up, and `down` while the satellite serves the site.
+//! From 12.5 s on, packets for what lies behind site `boston` go from satellite P1S1 to P1S2, and
+//! from there down. A satellite without a line has no path. Lines that are empty or start with `#`
+//! are ignored. In a run a hop is valid while its link is up, and `down` while the satellite serves
+//! the site.
 
 use bentpipe_core::Time;
 use std::collections::BTreeMap;

@@ -1,20 +1,25 @@
-//! Trees of least cost over the links between satellites, towards the satellites that serve a destination.
+//! Trees of least cost over the links between satellites, towards the satellites that serve a
+//! destination.
 //!
-//! A tree is grown by Dijkstra's algorithm, or derived from an earlier one: satellites move little between two refreshes, so
-//! that few next hops change. Each satellite first gets the cost of its former path in the present state. That is an
-//! upper bound, and it is the least cost once no link offers less; Dijkstra's algorithm then runs from the satellites
-//! to which a link does. Both give the same tree: costs are unique, and of several next hops with the same cost a
-//! satellite takes the way down, otherwise the neighbour with the least cost, or the lowest number. So the next hop is chosen again
-//! at satellites whose cost or whose neighbour's cost has changed, and at those to which another link offers their very cost. In a
-//! ring of an even number of equal links there is always one of these: the satellite opposite.
+//! A tree is grown by Dijkstra's algorithm, or derived from an earlier one: satellites move little
+//! between two refreshes, so that few next hops change. Each satellite first gets the cost of its
+//! former path in the present state. That is an upper bound, and it is the least cost once no link
+//! offers less; Dijkstra's algorithm then runs from the satellites to which a link does. Both give
+//! the same tree: costs are unique, and of several next hops with the same cost a satellite takes
+//! the way down, otherwise the neighbour with the least cost, or the lowest number. So the next hop
+//! is chosen again at satellites whose cost or whose neighbour's cost has changed, and at those to
+//! which another link offers their very cost. In a ring of an even number of equal links there is
+//! always one of these: the satellite opposite.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Cost of a path: what is minimised, and below it what decides among equals. Every link and every way down costs something.
+/// Cost of a path: what is minimised, and below it what decides among equals. Every link and every
+/// way down costs something.
 pub type Cost = u64;
 
-/// The cost where there is no path, and of a link that is down: so large that no sum with it is less, and so small that a sum of two is a number.
+/// The cost where there is no path, and of a link that is down: so large that no sum with it is
+/// less, and so small that a sum of two is a number.
 pub const UNREACHED: Cost = Cost::MAX >> 1;
 
 /// A cost that has not been determined yet.
@@ -110,7 +115,8 @@ impl Paths {
         Paths { steps: vec![NOWHERE; count], costs: vec![UNREACHED; count], downs: Vec::new(), order }
     }
 
-    /// Sets the ways down of these roots: from each satellite, the first of those with the least cost.
+    /// Sets the ways down of these roots: from each satellite, the first of those with the least
+    /// cost.
     fn set_downs<'a>(&mut self, roots: impl Iterator<Item = &'a Root>) {
         self.downs.clear();
         self.downs.extend(roots.map(|root| (root.satellite, root.cost, root.hop)));
@@ -126,7 +132,8 @@ impl Paths {
 }
 
 impl Graph {
-    /// Creates the graph of `count` satellites with links between these, at most 254 of one satellite.
+    /// Creates the graph of `count` satellites with links between these, at most 254 of one
+    /// satellite.
     pub fn new(count: usize, ends: Vec<(u32, u32)>) -> Graph {
         let mut of_satellite: Vec<Vec<Edge>> = vec![Vec::new(); count];
         for (&(a, b), isl) in ends.iter().zip(0..) {
@@ -199,8 +206,8 @@ impl Graph {
         &self.edges[self.offsets[satellite as usize] as usize..self.offsets[satellite as usize + 1] as usize]
     }
 
-    /// Grows the paths from the roots over the satellites that are `free`. `weights` are the costs of the
-    /// links, [`UNREACHED`] for those that are down; all others are greater than 0.
+    /// Grows the paths from the roots over the satellites that are `free`. `weights` are the costs
+    /// of the links, [`UNREACHED`] for those that are down; all others are greater than 0.
     pub fn grow(&self, paths: &mut Paths, roots: &[Root], weights: &[Cost], free: impl Fn(u32) -> bool) {
         paths.steps.fill(NOWHERE);
         paths.costs.fill(UNREACHED);
@@ -268,8 +275,8 @@ impl Graph {
         (self.queue, self.doubtful, self.changed) = (queue, doubtful, changed);
     }
 
-    /// Determines the costs of the former paths in the present state, in an order in which each satellite follows its next hop,
-    /// and removes the hops of paths that have ended.
+    /// Determines the costs of the former paths in the present state, in an order in which each
+    /// satellite follows its next hop, and removes the hops of paths that have ended.
     fn follow_former(&mut self, paths: &mut Paths, weights: &[Cost]) {
         let Graph { edges, offsets, costs, order, chain, .. } = self;
         costs.fill(UNKNOWN);
@@ -308,12 +315,14 @@ impl Graph {
         }
     }
 
-    /// Finds the satellites to which a link offers less than their cost, or that cost without being their next hop.
+    /// Finds the satellites to which a link offers less than their cost, or that cost without being
+    /// their next hop.
     fn compare(&self, paths: &Paths, weights: &[Cost], doubtful: &mut Vec<u32>) {
         let satellites = self.offsets.windows(2).zip(&paths.costs).zip(&paths.steps);
         for (satellite, ((range, cost), step)) in (0..).zip(satellites) {
             let edges = &self.edges[range[0] as usize..range[1] as usize];
-            // Without a branch for each, which would often be mispredicted: a quarter of the offers are those of next hops.
+            // Without a branch for each, which would often be mispredicted: a quarter of the offers
+            // are those of next hops.
             let offers =
                 edges.iter().map(|edge| paths.costs[edge.to as usize] + weights[edge.isl() as usize]);
             let good: u32 = offers.map(|offer| u32::from(offer <= *cost)).sum();
@@ -348,7 +357,8 @@ mod tests {
 
     const SATELLITES: u32 = 24;
 
-    /// Costs of links of which some are down: few different ones, so that paths often cost the same, or many.
+    /// Costs of links of which some are down: few different ones, so that paths often cost the
+    /// same, or many.
     fn weights(links: usize) -> impl Strategy<Value = Vec<Cost>> {
         let of_values = move |down: u32, values: Cost| {
             let weight = prop_oneof![down => Just(UNREACHED), 12 => 1..values];

@@ -1,8 +1,9 @@
 //! Groups of sites: `count` sites under one key, spread over a circle.
 //!
-//! Member i of n is at the distance R sqrt((i - 1/2) / n) from the centre, at i golden angles clockwise from north (H. Vogel,
-//! "A better way to construct the sunflower head", Mathematical Biosciences 44, 1979): each has about the same area around it,
-//! and no direction is preferred. Distances are along great circles of a sphere with the Earth's equatorial radius.
+//! Member i of n is at the distance R sqrt((i - 1/2) / n) from the centre, at i golden angles
+//! clockwise from north (H. Vogel, "A better way to construct the sunflower head", Mathematical
+//! Biosciences 44, 1979): each has about the same area around it, and no direction is preferred.
+//! Distances are along great circles of a sphere with the Earth's equatorial radius.
 
 use super::config::GroundSite;
 use crate::Expanded;

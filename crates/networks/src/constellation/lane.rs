@@ -1,23 +1,27 @@
-//! What a hop over an idle link needs, in one cache line: of thousands of links, few are in a near cache.
+//! The state that a hop over an idle link needs, in one cache line: of thousands of links, few are
+//! in a near cache.
 //!
-//! A packet that meets an idle transmitter behind a queue that decides by size alone is sent at once. That takes the time at which the
-//! transmitter is free again and nothing else of it. The lane keeps this time, and counts such packets until the transmitter is
-//! needed for something else, which then *settles* the lane: the transmitter is told what it would have counted itself. Afterwards the
-//! lane *follows* the transmitter again.
+//! A packet that meets an idle transmitter behind a queue that decides by size alone is sent at
+//! once. That takes the time at which the transmitter is free again and nothing else of it. The
+//! lane keeps this time, and counts such packets until the transmitter is needed for something
+//! else, which then *settles* the lane: the transmitter is told what it would have counted itself.
+//! Afterwards the lane *follows* the transmitter again.
 
 use super::ranging::Ranging;
 use bentpipe_core::{Span, Time};
 use bentpipe_link::transmitter::{Meanwhile, Transmitter};
 
-/// Number of sizes of packets of which a lane knows that the queue admits them: one for data and one for acknowledgments.
+/// Number of sizes of packets of which a lane knows that the queue admits them: one for data and
+/// one for acknowledgments.
 const SIZES: usize = 2;
 
 /// One direction of a link as long as it is idle.
 #[repr(C, align(64))]
 pub struct Lane {
-    /// When the last packet since the link began arrives. Nothing arrives earlier.
+    /// Latest time of arrival of the packets sent so far. A later packet does not arrive earlier.
     last: Time,
-    /// When everything will have been sent; [`Time::MAX`] if the lane is closed, so that the transmitter decides.
+    /// Time at which all packets will have been sent; [`Time::MAX`] if the lane is closed, so that
+    /// the transmitter decides.
     free_at: Time,
     ranging: Ranging,
     /// Sizes of packets that an idle transmitter admits.
@@ -39,8 +43,8 @@ impl Default for Lane {
 }
 
 impl Lane {
-    /// Sends a packet that takes `sending` if the link is idle and the queue is known to admit it. Returns when its last bit will have
-    /// left; `None` if the transmitter has to decide.
+    /// Sends a packet that takes `sending` if the link is idle and the queue is known to admit it.
+    /// Returns when its last bit will have left; `None` if the transmitter has to decide.
     #[inline]
     pub fn send(&mut self, now: Time, size: u32, sending: Span) -> Option<Time> {
         if self.free_at > now {
@@ -58,21 +62,21 @@ impl Lane {
         Some(self.free_at)
     }
 
-    /// Returns when a packet arrives whose last bit leaves at `sent`. `metres` returns the length of the path `t` seconds after the
-    /// start of the run, between the ends with number `ends`.
+    /// Returns when a packet arrives whose last bit leaves at `sent`. `metres` returns the length
+    /// of the path `t` seconds after the start of the run, between the ends with number `ends`.
     #[inline]
     pub fn fly(&mut self, sent: Time, ends: u32, metres: impl Fn(f64) -> f64) -> Time {
         self.last = self.last.max(sent + self.ranging.light_time(sent, ends, metres));
         self.last
     }
 
-    /// When the last packet since the link began arrives; [`Time::ZERO`] before the first.
+    /// Latest time of arrival of the packets sent so far; [`Time::ZERO`] before the first.
     #[inline]
     pub fn last(&self) -> Time {
         self.last
     }
 
-    /// What the transmitter has not counted.
+    /// Packets that the transmitter has not counted.
     pub fn meanwhile(&self, transmitter: &Transmitter) -> Meanwhile {
         let mut meanwhile = Meanwhile::nothing(transmitter);
         for (size, count) in self.sizes.into_iter().zip(self.counts).filter(|(_, count)| *count > 0) {
@@ -105,7 +109,8 @@ impl Lane {
         self.free_at = transmitter.free_at();
     }
 
-    /// Ends the link: until it is followed again, the transmitter decides, and the next packet may arrive at any time.
+    /// Ends the link: until it is followed again, the transmitter decides, and the next packet may
+    /// arrive at any time.
     pub fn close(&mut self) {
         (self.last, self.free_at) = (Time::ZERO, Time::MAX);
     }

@@ -1,13 +1,14 @@
 //! Satellites as routers, with links that come up and go down.
 //!
-//! Satellites move on their orbits ([`bentpipe_orbit`]); which links exist follows from their positions
-//! ([`topology`]), to the root of each condition. Packets go from a site to the satellite that serves it,
-//! over inter-satellite links, and down to the site behind which their destination lies, on the shortest path
-//! ([`routes`]). Each link has a queue, a rate and errors of its own, and the delay of its length at the
-//! moment when a packet's last bit leaves ([`carrier`]). Packets keep their order within a link; when the
-//! path changes, later ones may overtake.
+//! Satellites move on their orbits ([`bentpipe_orbit`]); which links exist follows from their
+//! positions ([`topology`]), to the root of each condition. Packets go from a site to the satellite
+//! that serves it, over inter-satellite links, and down to the site behind which their destination
+//! lies, on the shortest path ([`routes`]). Each link has a queue, a rate and errors of its own,
+//! and the delay of its length at the moment when a packet's last bit leaves ([`carrier`]). Packets
+//! keep their order within a link; when the path changes, later ones may overtake.
 //!
-//! All of it is one stage: whatever carries no packets costs nothing, however many satellites there are.
+//! All of it is one stage: whatever carries no packets costs nothing, however many satellites there
+//! are.
 
 mod access_network;
 pub mod balance;

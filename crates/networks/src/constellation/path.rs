@@ -30,7 +30,7 @@ pub static FLOW: Table = Table {
     ],
 };
 
-/// Where the path of a flow in one direction is traced and summed up.
+/// Trace and summary of a flow's path in one direction.
 #[derive(Clone, Debug)]
 pub struct FlowPath {
     /// Destination of this direction.
@@ -70,7 +70,7 @@ impl PathTrace {
         PathTrace { path, state: None, now: None, packets: 0, hops: 0, delay: 0, sites: None }
     }
 
-    /// Whether the path is traced or summed up.
+    /// Returns true if the path is traced or summarised.
     pub fn is_followed(&self) -> bool {
         self.path.probe.is_some() || self.path.flow.is_some()
     }

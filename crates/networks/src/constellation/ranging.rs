@@ -1,9 +1,10 @@
 //! The time that light takes over a path whose length changes smoothly.
 //!
-//! A position costs four sines, a hop two positions. Over two seconds a length is a polynomial of degree four to far less than
-//! a nanosecond: it is interpolated at the five Chebyshev nodes (for the range of a satellite at 550 km, whose
-//! nearest complex singularity is 73 s away, the error is at most 2 M rho^-5 with rho = 2 * 73 s / 1.07 s and M = 2 ms: 1e-4 ns).
-//! Results stay those of the exact positions, to the nanosecond: the polynomial is used only if two other points show
+//! A position costs four sines, a hop two positions. Over two seconds a length is a polynomial of
+//! degree four to far less than a nanosecond: it is interpolated at the five Chebyshev nodes (for
+//! the range of a satellite at 550 km, whose nearest complex singularity is 73 s away, the error is
+//! at most 2 M rho^-5 with rho = 2 * 73 s / 1.07 s and M = 2 ms: 1e-4 ns). Results stay those of
+//! the exact positions, to the nanosecond: the polynomial is used only if two other points show
 //! that it is right, and only where its value is not close to the border between two nanoseconds.
 
 use bentpipe_core::{Span, Time};
@@ -37,7 +38,8 @@ pub struct Ranging {
     polynomial: Polynomial,
 }
 
-/// The light time in ns over [-1, 1]. The coefficients of the two highest powers are a few nanoseconds.
+/// The light time in ns over [-1, 1]. The coefficients of the two highest powers are a few
+/// nanoseconds.
 #[derive(Clone, Copy)]
 struct Polynomial {
     /// From the lowest power; not numbers if the length is not smooth enough.
@@ -62,8 +64,8 @@ impl Default for Ranging {
 }
 
 impl Ranging {
-    /// Returns the light time at `at` of a path of `metres(t)`, with t in seconds, between the ends with number
-    /// `ends`.
+    /// Returns the light time at `at` of a path of `metres(t)`, with t in seconds, between the ends
+    /// with number `ends`.
     #[inline]
     pub fn light_time(&mut self, at: Time, ends: u32, metres: impl Fn(f64) -> f64) -> Span {
         let number = at.as_nanos() >> STRETCH;

@@ -1,5 +1,5 @@
-//! Warnings about a constellation, given before the run, about settings that are allowed but probably not
-//! intended.
+//! Warnings about a constellation, given before the run, about settings that are allowed but
+//! probably not intended.
 
 use super::config::{Config, GroundSite};
 use super::topology::Topology;

@@ -1,12 +1,14 @@
-//! Routing: for each destination, the path of minimum delay, or of fewest hops, from every satellite.
+//! Routing: for each destination, the path of minimum delay, or of fewest hops, from every
+//! satellite.
 //!
-//! The paths to a destination form a tree ([`super::graph`]) with its roots at the satellites that serve
-//! the sites behind which the destination lies. It is computed when a packet first needs it, with the
-//! topology and the distances of one moment: that of the last change of the links on which it depends, or of
-//! the last refresh, whichever is later. The result therefore depends neither on when it is computed nor on
-//! other packets.
+//! The paths to a destination form a tree ([`super::graph`]) with its roots at the satellites that
+//! serve the sites behind which the destination lies. It is computed when a packet first needs it,
+//! with the topology and the distances of one moment: that of the last change of the links on which
+//! it depends, or of the last refresh, whichever is later. The result therefore depends neither on
+//! when it is computed nor on other packets.
 //!
-//! Each hop of a tree leads to a satellite that is strictly nearer, so there are no loops while it is valid.
+//! Each hop of a tree leads to a satellite that is strictly nearer, so there are no loops while it
+//! is valid.
 
 use super::forwarding::{word, Forwarding};
 use super::graph::{Graph, Paths, Root, NOWHERE, UNREACHED};
@@ -69,8 +71,8 @@ pub struct Stamp {
 pub struct Tree {
     /// The state for which it was computed.
     pub stamp: Stamp,
-    /// The next hops, for [`Routes::hop_in`], and the cost by satellite, which [`Metric::delay_of`] and [`Metric::hops_of`] take
-    /// apart.
+    /// The next hops, for [`Routes::hop_in`], and the cost by satellite, which [`Metric::delay_of`]
+    /// and [`Metric::hops_of`] take apart.
     pub paths: Paths,
 }
 
@@ -80,11 +82,13 @@ pub struct Routes {
     refresh: Option<Span>,
     exits: Vec<Vec<Exit>>,
     trees: Vec<Option<Tree>>,
-    /// The steps of all trees, satellite by satellite and tree by tree: a hop looks at nothing else of its tree.
+    /// The steps of all trees, satellite by satellite and tree by tree: a hop looks at nothing else
+    /// of its tree.
     steps: Vec<u8>,
     /// Number of satellites.
     satellites: usize,
-    /// The period for which trees were last used: no later refresh and no change of the topology since then.
+    /// The period for which trees were last used: no later refresh and no change of the topology
+    /// since then.
     period: Period,
     /// The period for which each tree is known to be valid.
     valid: Vec<u64>,
@@ -211,7 +215,8 @@ impl Routes {
         }
     }
 
-    /// Looks up the hops of the imported state whose links exist. Satellites on circular paths get none.
+    /// Looks up the hops of the imported state whose links exist. Satellites on circular paths get
+    /// none.
     #[cold]
     fn look_up(&mut self, destination: usize, stamp: Stamp, topology: &Topology) {
         let imported = self.imported.as_ref().expect("there is a state");
@@ -309,8 +314,8 @@ impl Routes {
         roots
     }
 
-    /// Paths from a site to a destination that share no satellite, in the state of its tree at `now`: the
-    /// shortest, then the shortest over the remaining satellites, up to a maximum.
+    /// Paths from a site to a destination that share no satellite, in the state of its tree at
+    /// `now`: the shortest, then the shortest over the remaining satellites, up to a maximum.
     pub fn disjoint(
         &mut self,
         destination: usize,
@@ -353,7 +358,8 @@ impl Routes {
     }
 }
 
-/// Bits of a cost for the number of hops, of which a path has at most as many as there are satellites.
+/// Bits of a cost for the number of hops, of which a path has at most as many as there are
+/// satellites.
 const HOP_BITS: u32 = 16;
 /// Bits of a cost for the delay in ns: 19.5 hours.
 const DELAY_BITS: u32 = 46;

@@ -1,4 +1,5 @@
-//! Records of the satellites that serve a site: a trace of the changes, and their number over a run.
+//! Records of the satellites that serve a site: a trace of the changes, and their number over a
+//! run.
 
 use super::topology::{seconds, Topology};
 use bentpipe_core::{Column, Probe, Report, Span, Table, Time};
@@ -40,7 +41,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Creates the counters at the start of a run, in which the site may be `dark`: no satellite serves it.
+    /// Creates the counters at the start of a run, in which the site may be `dark`: no satellite
+    /// serves it.
     pub fn new(dark: bool) -> Tally {
         Tally { dark: dark.then_some(Time::ZERO), ..Tally::default() }
     }

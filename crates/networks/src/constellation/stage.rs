@@ -1,5 +1,5 @@
-//! The stage of a constellation: input port i and output port i are those of site i, in the order of the
-//! configuration.
+//! The stage of a constellation: input port i and output port i are those of site i, in the order
+//! of the configuration.
 
 mod ahead;
 mod changes;
@@ -71,35 +71,39 @@ pub struct Constellation {
     handover: super::config::Handover,
     vanished: Fate,
     balance: Option<Balance>,
-    /// Number of the tree for each node; `None` for nodes that are not reached through the constellation.
+    /// Number of the tree for each node; `None` for nodes that are not reached through the
+    /// constellation.
     destinations: Vec<Option<u32>>,
     /// Maximum number of antennas of any site.
     antennas: u32,
     /// Number of carriers up, and of carriers down.
     each: u32,
-    /// By number: up, then down (site by site and antenna by antenna), then the inter-satellite links, each in both directions.
+    /// By number: up, then down (site by site and antenna by antenna), then the inter-satellite
+    /// links, each in both directions.
     carriers: Vec<Option<Box<Carrier>>>,
     /// The lane of each carrier. One that is open belongs to a link that is up.
     lanes: Vec<Lane>,
-    /// What the last packet down to the ground took to send, and the last one between satellites.
+    /// Transmission times of the last packet down to the ground and of the last packet between
+    /// satellites.
     paces: [Pace; 2],
     /// The satellite at the far end of each inter-satellite link, in both directions.
     ends: Vec<u32>,
     isl: Option<Kind>,
-    /// Whether some carrier has errors.
+    /// True if any carrier has errors.
     errors: bool,
     streams: Streams,
     /// The packets on all carriers.
     flights: Flights,
-    /// When they arrive, at the end of which carrier, and where they are.
+    /// Packets in flight: time of arrival, carrier, and place.
     arrivals: Calendar,
-    /// Number of these arrivals that will not take place, since their carrier was cut. The next one is never among them.
+    /// Number of these arrivals that will not take place, since their carrier was cut. The next one
+    /// is never among them.
     cancelled: usize,
-    /// When each carrier's next packet leaves its buffer.
+    /// Time at which each carrier's next packet leaves its buffer.
     begins: Wakes,
     strays: BTreeMap<(Time, u64), Stray>,
     stray_count: u64,
-    /// When the topology may next change.
+    /// Earliest time of the next change of the topology.
     change: Option<Time>,
     handovers: Vec<Option<Probe>>,
     flows: Vec<[PathTrace; 2]>,
@@ -355,7 +359,8 @@ impl Constellation {
         }
     }
 
-    /// The antenna and the satellite by which a packet's connection leaves a site, or why it is not admitted.
+    /// The antenna and the satellite by which a packet's connection leaves a site, or why it is not
+    /// admitted.
     fn admitted(
         &mut self,
         now: Time,
@@ -373,7 +378,7 @@ impl Constellation {
         balance.choose(now, (site, tree), packet, wait).map(|path| path.first)
     }
 
-    /// Whether what arrives at the end of a carrier leaves the stage.
+    /// Returns true if packets leave the stage at the end of this carrier.
     #[inline]
     fn leads_down(&self, carrier: CarrierId) -> bool {
         carrier >= self.each && carrier < 2 * self.each
@@ -428,13 +433,14 @@ impl Constellation {
         }
     }
 
-    /// When the next packet arrives, and at the end of which carrier.
+    /// Time of the next arrival, and its carrier.
     #[inline]
     fn next_arrival(&self) -> Option<(Time, CarrierId)> {
         self.arrivals.first().map(|due| (due.at, due.number))
     }
 
-    /// When the next packet arrives at the end of a carrier or leaves its buffer, and which carrier that is.
+    /// Time of the next arrival at the end of a carrier or departure from its buffer, and the
+    /// carrier.
     #[inline]
     fn due(&self) -> Option<(Time, CarrierId)> {
         match (self.next_arrival(), self.begins.first()) {

@@ -1,11 +1,11 @@
-//! The links that exist at a moment: the inter-satellite links that are up, and the satellites that serve
-//! each site.
+//! The links that exist at a moment: the inter-satellite links that are up, and the satellites that
+//! serve each site.
 //!
 //! Nothing is sampled. For each pair of a site and a satellite that is not in view, and for each
 //! inter-satellite link, there is a time before which certainly nothing happens (see
-//! [`bentpipe_orbit::crossing`]), when it is examined again. Events happen at roots: a satellite rises or sets,
-//! a choice is due, a link comes up or goes down. To find the next event, only what is due for examination
-//! before it is examined.
+//! [`bentpipe_orbit::crossing`]), when it is examined again. Events happen at roots: a satellite
+//! rises or sets, a choice is due, a link comes up or goes down. To find the next event, only what
+//! is due for examination before it is examined.
 
 use super::choice::{self, Sky, Visible};
 use super::isl;
@@ -26,9 +26,9 @@ pub use super::ranging::seconds;
 pub struct Isl {
     /// Numbers of the two satellites.
     pub ends: (u32, u32),
-    /// How the two satellites lie to each other: in one plane or in adjacent ones.
+    /// Relative position of the two satellites: in one plane or in adjacent planes.
     pub neighbours: Neighbours,
-    /// Whether the link is up.
+    /// True while the link is up.
     pub up: bool,
 }
 
@@ -38,8 +38,9 @@ pub struct Ground {
     pub observer: Observer,
     /// Elevation from which satellites are visible, in radians.
     pub mask: f64,
-    /// Other places, with their masks, from which a satellite must be visible to serve this site. Empty in a constellation;
-    /// the terminals of a star network share the satellite of its gateway.
+    /// Other places, with their masks, from which a satellite must be visible to serve this site.
+    /// Empty in a constellation; the terminals of a star network share the satellite of its
+    /// gateway.
     pub others: Vec<(Observer, f64)>,
     /// Satellites above the masks, in order of rising.
     pub visible: Vec<Visible>,
@@ -54,7 +55,8 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// How far a satellite is above the masks, as [`visibility::above`]: the least of all places.
+    /// Elevation of a satellite above the masks, as [`visibility::above`]: the minimum over all
+    /// places.
     fn above(&self, satellite: &Satellite, t: f64) -> Bound {
         let others =
             self.others.iter().map(|(observer, mask)| visibility::above(observer, satellite, *mask, t));
@@ -94,7 +96,8 @@ pub enum Ends {
 }
 
 impl Ends {
-    /// A number that distinguishes the ends of one carrier, of which only the satellite above a site changes.
+    /// A number that distinguishes the ends of one carrier, of which only the satellite above a
+    /// site changes.
     #[inline]
     pub fn number(self) -> u32 {
         match self {
@@ -122,7 +125,7 @@ pub enum Change {
     Isl {
         /// Number of the link.
         index: usize,
-        /// Whether it has come up.
+        /// True if the link has come up.
         up: bool,
     },
 }
@@ -136,7 +139,7 @@ enum Event {
     Review { site: u32, choice: u32 },
 }
 
-/// What has to be examined again.
+/// A pair or link to be examined again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Look {
     Isl { index: u32 },
@@ -164,11 +167,11 @@ pub struct Topology {
     looks: BinaryHeap<Reverse<(Time, Look)>>,
 }
 
-/// How far ahead an examination searches, in seconds: a root within this time is found at once.
+/// Search range of an examination in seconds: a root within this time is found at once.
 const AHEAD: f64 = 2.0;
-/// How far ahead the end of a window is searched, in seconds: a day.
+/// Search range of the end of a window in seconds: a day.
 const HORIZON: f64 = 86_400.0;
-/// How far ahead of the present events are searched.
+/// Search range of events, from the present time.
 const PLAN: u64 = 3_600_000_000_000;
 
 /// The first nanosecond that is not before `seconds`, apart from the rounding of `seconds` itself.
@@ -380,8 +383,8 @@ impl Topology {
         }
     }
 
-    /// Handles a change of the satellites in view of a site: chooses again, or only removes those that have
-    /// set.
+    /// Handles a change of the satellites in view of a site: chooses again, or only removes those
+    /// that have set.
     fn review(&mut self, at: Time, site: u32, tell: &mut dyn FnMut(Change)) {
         if !self.choice.only_when_due() {
             return self.choose(at, site, tell);
@@ -418,7 +421,8 @@ impl Topology {
             let event = Event::Review { site, choice: ground.choices };
             self.events.push(Reverse((due, event)));
         }
-        // Antennas keep their satellites while those still serve; the others take the new ones, in order.
+        // Antennas keep their satellites while those still serve; the others take the new ones, in
+        // order.
         let mut new = chosen.iter().copied().filter(|satellite| !current.contains(satellite));
         let mut changed = false;
         for antenna in 0..ground.serving.len() {

@@ -1,5 +1,5 @@
-//! A constellation at chosen times, for pictures and tests: positions of its satellites, its links, and the
-//! paths between sites. It has the topology and the routes of a run, without packets.
+//! A constellation at chosen times, for pictures and tests: positions of its satellites, its links,
+//! and the paths between sites. It has the topology and the routes of a run, without packets.
 
 use super::config::Config;
 use super::forwarding::{text_of, State};
@@ -114,7 +114,8 @@ impl View {
         }
     }
 
-    /// Advances to `now` and writes the forwarding state to all sites, as described in [`super::forwarding`].
+    /// Advances to `now` and writes the forwarding state to all sites, as described in
+    /// [`super::forwarding`].
     pub fn forwarding(&mut self, now: Time) -> String {
         while self.topology.advance(now).is_some() {}
         let mut state = State::new();

@@ -1,12 +1,13 @@
 //! Requests and plans that arrive unchanged, exchanged without messages.
 //!
-//! Where a message cannot be lost or collide, it has an effect only at the next superframe boundary after its
-//! arrival, which is known when it is sent. So it need not travel: a terminal that is logged on for the whole run posts its requests
-//! here, for the control centre to collect when it makes the next plan, and finds its slots here when the superframe of a
-//! plan starts. A terminal with data waiting then costs one call per superframe instead of three, and no memory.
+//! Where a message cannot be lost or collide, it has an effect only at the next superframe boundary
+//! after its arrival, which is known when it is sent. So it need not travel: a terminal that is
+//! logged on for the whole run posts its requests here, for the control centre to collect when it
+//! makes the next plan, and finds its slots here when the superframe of a plan starts. A terminal
+//! with data waiting then costs one call per superframe instead of three, and no memory.
 //!
-//! Whoever sleeps does not look: the control centre while nothing is pending, a terminal while it has nothing to
-//! send. It gets a message, as in all other cases, and wakes.
+//! Whoever sleeps does not look: the control centre while nothing is pending, a terminal while it
+//! has nothing to send. It gets a message, as in all other cases, and wakes.
 
 use super::frame::Run;
 use super::scheme::Ask;
@@ -31,7 +32,7 @@ pub struct Posted {
 #[derive(Default)]
 struct Assigned {
     superframe: u64,
-    /// When the last terminal starts the superframe.
+    /// Time at which the last terminal starts the superframe.
     start: Time,
     /// Slots in ascending order of the terminals.
     runs: Vec<(u16, Run)>,
@@ -43,7 +44,7 @@ struct Assigned {
 #[derive(Default)]
 pub struct Board {
     requests: Vec<Posted>,
-    /// Whether the control centre collects requests at its next boundary.
+    /// True if the control centre collects requests at its next boundary.
     pub collects: bool,
     plans: VecDeque<Assigned>,
     /// Terminals that look here when their next superframe starts.
@@ -95,13 +96,14 @@ impl Board {
         self.plans.back_mut().expect("a plan has been begun").runs.push((terminal, run));
     }
 
-    /// Whether a terminal looks here when its next superframe starts.
+    /// Returns true if a terminal reads the board when its next superframe starts.
     #[inline]
     pub fn is_awake(&self, terminal: u16) -> bool {
         self.awake.get(usize::from(terminal)).copied().unwrap_or(false)
     }
 
-    /// Takes down whether a terminal looks here when its next superframe starts. Returns whether that is new.
+    /// Takes down whether a terminal looks here when its next superframe starts. Returns whether
+    /// that is new.
     #[inline]
     pub fn set_awake(&mut self, terminal: u16, awake: bool) -> bool {
         let terminal = usize::from(terminal);

@@ -277,8 +277,9 @@ impl Config {
         }
     }
 
-    /// Adds the problems of this configuration in a network that was built from `start`: the control centre
-    /// still plans as many superframes ahead, and a plan must arrive before its superframe starts.
+    /// Adds the problems of this configuration in a network that was built from `start`: the
+    /// control centre still plans as many superframes ahead, and a plan must arrive before its
+    /// superframe starts.
     pub fn check_change(&self, start: &Config, problems: &mut Problems) {
         let frame = self.frame().expect("it was checked");
         let members = self.members();

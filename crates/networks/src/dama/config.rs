@@ -9,8 +9,8 @@
 //! gateway = "gw"
 //! ```
 //!
-//! Every default is the study's (Luglio, Roseti, Zampognaro 2009) except L, which follows from the delays
-//! unless `response` sets it.
+//! Every default is the study's (Luglio, Roseti, Zampognaro 2009) except L, which follows from the
+//! delays unless `response` sets it.
 
 use super::frame::Frame;
 use super::message::{Tbtp, LOGON_RESPONSE_BYTES};
@@ -28,8 +28,8 @@ use bentpipe_link::{channel, queue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A DVB-RCS star network (EN 301 790): terminals, a transparent satellite, and a gateway with the network control
-/// centre.
+/// A DVB-RCS star network (EN 301 790): terminals, a transparent satellite, and a gateway with the
+/// network control centre.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -38,16 +38,16 @@ pub struct Config {
     /// The shared link from the terminals to the gateway (MF-TDMA).
     #[serde(rename = "return")]
     pub return_link: Return,
-    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions from which delays are
-    /// computed, of a geostationary satellite or of moving ones.
+    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions
+    /// from which delays are computed, of a geostationary satellite or of moving ones.
     #[serde(default)]
     pub propagation: Propagation,
     /// The terminals: node names, or tables with values that differ from the network's.
     pub terminals: Vec<Terminals>,
     /// Name of the node that is the gateway: the terrestrial end of the satellite network.
     pub gateway: String,
-    /// Fraction of the links' capacity that may be granted to Quick-Start requests (RFC 4782). If unset, the
-    /// network does not support Quick-Start.
+    /// Fraction of the links' capacity that may be granted to Quick-Start requests (RFC 4782). If
+    /// unset, the network does not support Quick-Start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick_start: Option<Fraction>,
 }
@@ -56,26 +56,28 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forward {
-    /// Rate at the network layer, or of the framing's units if there is a framing. It also carries the burst
-    /// time plans.
+    /// Rate at the network layer, or of the framing's units if there is a framing. It also carries
+    /// the burst time plans.
     #[schemars(extend("changeable" = true))]
     pub rate: ChannelRate,
     /// Queue discipline in front of the forward link.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
-    /// How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
-    /// that of its units.
+    /// Framing: the placement of packets into transmission units of the link; none by default. With
+    /// a framing, `rate` is the rate of these units.
     #[serde(default)]
     pub framing: framing::Config,
-    /// Errors on the forward link, which also hit burst time plans. Each terminal has errors of its own.
+    /// Errors on the forward link, which also hit burst time plans. Each terminal has errors of its
+    /// own.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
-    /// Adaptive coding and modulation: a packet is sent with the MODCOD that its terminal's signal allows. `rate` is then
-    /// the symbol rate, that is the rate at one bit per symbol, and a packet takes its bits divided by `rate` times
-    /// the bits per symbol of its MODCOD; with the framing `gse`, packets of one MODCOD share baseband frames. Burst
-    /// time plans use the most robust MODCOD. If unset, all packets are sent at `rate`.
+    /// Adaptive coding and modulation: a packet is sent with the MODCOD that its terminal's signal
+    /// allows. `rate` is then the symbol rate, that is the rate at one bit per symbol, and a packet
+    /// takes its bits divided by `rate` times the bits per symbol of its MODCOD; with the framing
+    /// `gse`, packets of one MODCOD share baseband frames. Burst time plans use the most robust
+    /// MODCOD. If unset, all packets are sent at `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acm: Option<acm::Config>,
 }
@@ -84,8 +86,8 @@ pub struct Forward {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Return {
-    /// Rate of a carrier, that is of all its slots together. Rate x frame / (8 x slots) must be a whole
-    /// number of bytes.
+    /// Rate of a carrier, that is of all its slots together. Rate x frame / (8 x slots) must be a
+    /// whole number of bytes.
     pub rate: Rate,
     /// Number of slots in a carrier's frame, 32 by default.
     #[serde(default = "slots")]
@@ -93,24 +95,27 @@ pub struct Return {
     /// Length of a frame, up to 60 s. If neither this nor `slot_bytes` is set, it is 23.5 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<Span>,
-    /// Size of a slot in bytes, as an alternative to `frame`: the frame then lasts as long as its slots,
-    /// rounded to the nanosecond.
+    /// Size of a slot in bytes, as an alternative to `frame`: the frame then lasts as long as its
+    /// slots, rounded to the nanosecond.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slot_bytes: Option<Count<1, 1_048_576>>,
-    /// The carriers, if there are several. All have slots of the same size, as many as fit their rate. A
-    /// terminal sends on one carrier at a time and may change carriers with every slot (MF-TDMA).
+    /// The carriers, if there are several. All have slots of the same size, as many as fit their
+    /// rate. A terminal sends on one carrier at a time and may change carriers with every slot
+    /// (MF-TDMA).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carriers: Vec<Carrier>,
-    /// Number of frames in a superframe, 4 by default. An assignment holds for one superframe and is the same
-    /// in each of its frames.
+    /// Number of frames in a superframe, 4 by default. An assignment holds for one superframe and
+    /// is the same in each of its frames.
     #[serde(default = "frames")]
     pub frames_per_superframe: Count<1, 255>,
-    /// Adaptive coding and modulation: the capacity of a slot follows from each terminal's signal, from superframe to
-    /// superframe. `rate` is then that of a carrier whose slots have the size given by `slot_bytes` or `frame`,
-    /// and rates of terminals count such slots. If unset, all slots carry the same.
+    /// Adaptive coding and modulation: the capacity of a slot follows from each terminal's signal,
+    /// from superframe to superframe. `rate` is then that of a carrier whose slots have the size
+    /// given by `slot_bytes` or `frame`, and rates of terminals count such slots. If unset, all
+    /// slots carry the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acm: Option<acm::Config>,
-    /// How packets are placed into slots; none by default. A slot must hold whole cells or MPEG packets.
+    /// Framing: the placement of packets into slots; none by default. A slot must hold whole cells
+    /// or MPEG packets.
     #[serde(default)]
     pub framing: framing::Config,
     /// Traffic classes, highest priority first. If unset, all packets belong to a single class.
@@ -133,23 +138,23 @@ pub struct Return {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Carrier {
-    /// Rate of each carrier, which must be a whole number of slots. The return link's `rate` is that of
-    /// `slots_per_frame` slots.
+    /// Rate of each carrier, which must be a whole number of slots. The return link's `rate` is
+    /// that of `slots_per_frame` slots.
     pub rate: Rate,
     /// Number of such carriers, 1 by default.
     #[serde(default = "one")]
     pub count: Count<1, 1000>,
 }
 
-/// When terminals make requests and the control centre makes plans.
+/// Times of requests and plans within a superframe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Planning {
     /// Plans and requests are made at the boundaries of superframes.
     #[default]
     Boundary,
-    /// As late as possible: a plan so that it arrives when its superframe starts, a request so that it
-    /// arrives when the plan is made.
+    /// As late as possible: a plan so that it arrives when its superframe starts, a request so that
+    /// it arrives when the plan is made.
     JustInTime,
 }
 
@@ -157,30 +162,30 @@ pub enum Planning {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dama {
-    /// Scheme by which terminals request more than their constant slots, a capacity category of EN 301 790, section
-    /// 6.6.1.2, or a mix of several; `cra`, that is none, by default.
+    /// Scheme by which terminals request more than their constant slots, a capacity category of EN
+    /// 301 790, section 6.6.1.2, or a mix of several; `cra`, that is none, by default.
     pub scheme: scheme::Config,
-    /// Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is one slot;
-    /// with the scheme `cra`, where there is nothing else, it is an equal share of the slots not taken by
-    /// terminals with a rate of their own.
+    /// Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is
+    /// one slot; with the scheme `cra`, where there is nothing else, it is an equal share of the
+    /// slots not taken by terminals with a rate of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<RateOrZero>,
-    /// How the requested slots are divided if there are not enough; in proportion to the requests by default.
+    /// Division of the free slots if more are requested; in proportion to the requests by default.
     pub allocator: allocator::Config,
     /// Time from the arrival of a request until the allocator can use it; 0 s by default.
     pub processing: Span,
-    /// When terminals make requests and the control centre makes plans; at superframe boundaries by default.
+    /// Times of requests and plans within a superframe; at superframe boundaries by default.
     pub planning: Planning,
-    /// How requests reach the control centre; in dedicated request slots by default.
+    /// Transmission of requests to the control centre; in dedicated request slots by default.
     pub requests: requests::Config,
     /// Errors that hit requests in addition to those of the return link; none by default.
     pub request_error: channel::Config,
-    /// Errors that hit burst time plans in addition to those of the forward link; none by default. Each
-    /// terminal has errors of its own.
+    /// Errors that hit burst time plans in addition to those of the forward link; none by default.
+    /// Each terminal has errors of its own.
     pub plan_error: channel::Config,
-    /// Number of superframes from a request to its assignment (L). If set, a request made at the start of
-    /// superframe n takes effect in superframe n + L. If unset, L follows from propagation, processing and
-    /// the waits for superframe boundaries.
+    /// Number of superframes from a request to its assignment (L). If set, a request made at the
+    /// start of superframe n takes effect in superframe n + L. If unset, L follows from
+    /// propagation, processing and the waits for superframe boundaries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<Count<1, 100_000>>,
 }
@@ -292,7 +297,7 @@ impl Config {
         Some(carriers)
     }
 
-    /// When terminals make requests and the control centre makes plans.
+    /// Times of requests and plans within a superframe.
     pub fn schedule(&self, frame: &Frame, members: &[Member]) -> Schedule {
         let dama = &self.return_link.dama;
         let timings = members.iter().map(|member| &member.timing);
@@ -305,7 +310,8 @@ impl Config {
         }
     }
 
-    /// When terminals ask and the control centre plans, how many superframes ahead a plan is made, and L.
+    /// Returns the times of requests and plans, the number of superframes that a plan is made
+    /// ahead, and L.
     pub fn response(&self, frame: &Frame, members: &[Member]) -> (Schedule, u64, u64) {
         let (dama, timings) = (&self.return_link.dama, || members.iter().map(|member| &member.timing));
         let schedule = self.schedule(frame, members);
@@ -330,7 +336,8 @@ impl Config {
         self.forward.signalling_rate().span_of(u64::from(framed.unwrap_or(bytes)))
     }
 
-    /// Constant slots of a terminal with this rate of its own; `None` if they are not a whole number.
+    /// Constant slots of a terminal with this rate of its own; `None` if they are not a whole
+    /// number.
     pub(super) fn slots_of(&self, own: Option<RateOrZero>) -> Option<u32> {
         match own.or(self.return_link.dama.cra) {
             Some(cra) => self.link().whole_slots(cra),
@@ -338,8 +345,8 @@ impl Config {
         }
     }
 
-    /// Constant slots of a terminal without a rate of its own: one, or its equal share if there is no other
-    /// way to get slots.
+    /// Constant slots of a terminal without a rate of its own: one, or its equal share if there is
+    /// no other way to get slots.
     fn default_slots(&self) -> u32 {
         let scheme::Config::Cra(_) = self.return_link.dama.scheme else { return 1 };
         let mut plan = Plan::new(&self.carriers().unwrap_or_default());

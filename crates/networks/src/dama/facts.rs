@@ -1,4 +1,4 @@
-//! What the hops of a star network are, in numbers.
+//! Facts about the hops of a star network.
 
 use super::config::{Config, Dama, Planning, Return};
 use super::frame::Frame;
@@ -75,7 +75,7 @@ struct Star<'a> {
     constant: u32,
     /// Response time L in superframes, at the longest delays.
     response: u64,
-    /// When requests and plans are made, and how many superframes ahead.
+    /// Times of requests and plans within a superframe.
     schedule: Schedule,
     lead: u64,
     /// The satellites, if they move.
@@ -84,7 +84,7 @@ struct Star<'a> {
     plan: Span,
 }
 
-/// What the satellites mean for a hop.
+/// Effect of moving satellites on a hop.
 struct Sky {
     delay_s: Course,
     access: Option<Access>,
@@ -127,7 +127,8 @@ impl Star<'_> {
         }
     }
 
-    /// L while the satellite has this delay to the gateway, as derived in [`super::timing`]; `longest` is R there.
+    /// L while the satellite has this delay to the gateway, as derived in [`super::timing`];
+    /// `longest` is R there.
     fn response_with(&self, gateway: Span, longest: Span) -> u64 {
         let dama = &self.config.return_link.dama;
         let timing = Timing { up: longest, one_way: longest + gateway, offset: Span::ZERO };
@@ -236,7 +237,8 @@ impl Star<'_> {
         .within(framed.efficiency)
     }
 
-    /// The rate of a terminal in the course of a run with ACM, by the rate with each MODCOD, and its MODCODs.
+    /// The rate of a terminal in the course of a run with ACM, by the rate with each MODCOD, and
+    /// its MODCODs.
     fn adapted(
         &self,
         acm: &acm::Config,

@@ -1,30 +1,35 @@
 //! The forward link (DVB-S): one transmitter at the gateway that all terminals hear.
 //!
-//! Data pass through one queue and are delivered to the terminal for which they are destined. Signalling does
-//! not queue behind them: a plan is sent at once, as in real systems, which reserve capacity for it. Its
-//! transmission time is still taken from the data: packets that arrive later leave later by that time. (The
-//! deviation: packets that wait at that moment are not delayed, and the packet in transmission is not waited
-//! for; both effects are below a millisecond at usual rates.) A plan reaches only the terminals to which it
-//! assigns slots, so that the others can sleep.
+//! Data pass through one queue and are delivered to the terminal for which they are destined.
+//! Signalling does not queue behind them: a plan is sent at once, as in real systems, which reserve
+//! capacity for it. Its transmission time is still taken from the data: packets that arrive later
+//! leave later by that time. (The deviation: packets that wait at that moment are not delayed, and
+//! the packet in transmission is not waited for; both effects are below a millisecond at usual
+//! rates.) A plan reaches only the terminals to which it assigns slots, so that the others can
+//! sleep.
 //!
-//! With a framing, plans are framed like data. For a unit that two packets share, errors are drawn for each
-//! of them separately, as they may be for different terminals.
+//! With a framing, plans are framed like data. For a unit that two packets share, errors are drawn
+//! for each of them separately, as they may be for different terminals.
 //!
-//! **ACM.** A packet waits until its transmission starts, and is then sent with the MODCOD that the loop of its terminal
-//! ([`acm`]) has chosen: all terminals share one queue, and a packet for a terminal in the rain takes longer. The queue's
-//! discipline is told of the rate of each packet that is sent. A terminal in an outage gets nothing: its packets are dropped when it is
-//! their turn, as [`acm::OUTAGE`]. What was sent with a MODCOD whose threshold is above the terminal's signal when it arrives is
-//! lost ([`acm::FADED`]). Signalling is sent with the most robust MODCOD, and lost below its threshold.
+//! **ACM.** A packet waits until its transmission starts, and is then sent with the MODCOD that the
+//! loop of its terminal ([`acm`]) has chosen: all terminals share one queue, and a packet for a
+//! terminal in the rain takes longer. The queue's discipline is told of the rate of each packet
+//! that is sent. A terminal in an outage gets nothing: its packets are dropped when it is their
+//! turn, as [`acm::OUTAGE`]. What was sent with a MODCOD whose threshold is above the terminal's
+//! signal when it arrives is lost ([`acm::FADED`]). Signalling is sent with the most robust MODCOD,
+//! and lost below its threshold.
 //!
-//! With ACM and GSE, packets of all terminals with one MODCOD share baseband frames ([`acm::frames`]). Without a framing a packet takes
-//! its own bits, which is what frames take that are always full; with others whole units of its own.
+//! With ACM and GSE, packets of all terminals with one MODCOD share baseband frames
+//! ([`acm::frames`]). Without a framing a packet takes its own bits, which is what frames take that
+//! are always full; with others whole units of its own.
 //!
-//! **Moving satellites.** Delays are those of the control centre's superframe in which a packet is sent ([`super::timing`]). While no
-//! satellite serves, data wait in the queue, and signalling is lost ([`NO_SATELLITE`]).
+//! **Moving satellites.** Delays are those of the control centre's superframe in which a packet is
+//! sent ([`super::timing`]). While no satellite serves, data wait in the queue, and signalling is
+//! lost ([`NO_SATELLITE`]).
 //!
 //! Ports: input port i takes data for terminal i, input port n signalling, where n is the number of
-//! terminals; output port i leads to terminal i, and output port n + i past it to its node, where data go for which the
-//! terminal does nothing.
+//! terminals; output port i leads to terminal i, and output port n + i past it to its node, where
+//! data go for which the terminal does nothing.
 
 use super::board::Shared;
 use super::config::Config;
@@ -46,7 +51,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct Parts {
     /// Name of the link, in results.
     pub name: String,
-    /// What a scenario says of the link.
+    /// Configuration of the link.
     pub config: super::config::Forward,
     /// Fraction of the rate that may be granted to Quick-Start requests.
     pub grants: Option<Fraction>,
@@ -54,11 +59,12 @@ pub struct Parts {
     pub terminals: Vec<Listener>,
     /// Time structure of the return link.
     pub frame: Frame,
-    /// How much later than the control centre the last terminal may start its superframes.
+    /// Maximum delay from the start of a superframe at the control centre to its start at a
+    /// terminal.
     pub last: Span,
     /// Reports the handovers of moving satellites.
     pub handovers: Option<Handovers>,
-    /// Where terminals may find their slots.
+    /// Board on which terminals find their slots.
     pub(super) board: Shared,
     /// The link's random stream.
     pub stream: Stream,
@@ -72,9 +78,9 @@ pub struct Listener {
     pub address: NodeId,
     /// The terminal's superframes, and its delays in each.
     pub timeline: Timeline,
-    /// Whether it finds its slots on the board when it is awake.
+    /// True if the terminal finds its slots on the board when it is awake.
     pub reads: bool,
-    /// Whether data that arrive change nothing at the terminal, which then does not see them.
+    /// True if arriving data change nothing at the terminal; they then bypass its stage.
     pub passes: bool,
     /// Errors on the path to the terminal.
     pub errors: Option<Errors>,
@@ -89,7 +95,7 @@ pub struct Listener {
 /// A packet between transmitter and terminal.
 struct Flight {
     arrival: Time,
-    /// When its last bit leaves the gateway.
+    /// Time at which the last bit leaves the gateway.
     sent: Time,
     terminal: u16,
     added: Added,
@@ -110,9 +116,10 @@ pub struct Forward {
     /// Offset of the terminal that starts its superframes last.
     last: Span,
     handovers: Option<Handovers>,
-    /// End of the present superframe over moving satellites: the delays are those of this superframe.
+    /// End of the present superframe over moving satellites: the delays are those of this
+    /// superframe.
     until: Time,
-    /// Whether no satellite serves in the present superframe.
+    /// True if no satellite serves in the present superframe.
     dark: bool,
     /// Packets in order of arrival.
     flying: VecDeque<Flight>,
@@ -176,10 +183,11 @@ impl Forward {
         }
     }
 
-    /// Adds a packet to those in flight to a terminal. Delays differ little, so its place is near the end.
+    /// Adds a packet to those in flight to a terminal. Delays differ little, so its place is near
+    /// the end.
     fn fly(&mut self, sent: Time, terminal: u16, modcod: Option<&'static Modcod>, packet: Packet) {
-        // A unit that a packet shares with the previous one, which may be for another terminal, counts for
-        // both.
+        // A unit that a packet shares with the previous one, which may be for another terminal,
+        // counts for both.
         let added = self.transmitter.framed().map_or(Added::default(), |(_, added)| Added {
             units: added.units + u32::from(added.shares),
             shares: false,
@@ -204,12 +212,14 @@ impl Forward {
         self.flying.insert(at, Flight { arrival, sent, terminal, added, modcod, packet });
     }
 
-    /// Whether a packet is data and not yet sent. (A plan is counted once, however many terminals hear it.)
+    /// Returns true for data that are not yet sent. (A plan is counted once, however many terminals
+    /// receive it.)
     fn waits(&self, flight: &Flight, now: Time) -> bool {
         flight.sent > now && !flight.packet.body.is_signalling()
     }
 
-    /// Takes the delays of the superframe that has started, and keeps data back while no satellite serves.
+    /// Takes the delays of the superframe that has started, and keeps data back while no satellite
+    /// serves.
     fn enter_superframe(&mut self, now: Time) {
         let superframe = now.since(Time::ZERO) / self.frame.superframe();
         self.until = Time::ZERO + self.frame.superframe() * (superframe + 1);
@@ -241,7 +251,8 @@ impl Forward {
         }
     }
 
-    /// Applies another rate to the data that have not been sent. Signalling in transmission keeps its time.
+    /// Applies another rate to the data that have not been sent. Signalling in transmission keeps
+    /// its time.
     fn retime(&mut self, now: Time, rate: Rate) {
         let ends = self.transmitter.set_rate(now, rate);
         let waits = |index: &usize| self.waits(&self.flying[*index], now);
@@ -276,7 +287,8 @@ impl Forward {
         }
     }
 
-    /// Starts transmitting the next packet, or frame, with the MODCOD of its terminal, if the transmitter is free.
+    /// Starts transmitting the next packet, or frame, with the MODCOD of its terminal, if the
+    /// transmitter is free.
     fn begin_adapted(&mut self, now: Time, out: &mut Outbox) {
         let (Some(rates), exits, terminals) = (&self.rates, &self.exits, &mut self.terminals) else { return };
         let mut choose = |packet: &Packet, out: &mut Outbox| {
@@ -306,7 +318,7 @@ impl Forward {
         self.fly(sent, chosen.0, chosen.1, packet);
     }
 
-    /// Whether a terminal's signal is strong enough for what arrives now.
+    /// Returns true if the terminal's signal is strong enough to receive a packet now.
     fn is_heard(
         &mut self,
         now: Time,
@@ -367,7 +379,8 @@ impl Forward {
         }
     }
 
-    /// Whether a terminal has the plan of a superframe when that starts, whatever happens. An arrival at that moment is late.
+    /// Returns true if a terminal certainly has the plan of a superframe before the superframe
+    /// starts. An arrival at the start is late.
     #[inline]
     fn finds(&mut self, sent: Time, superframe: u64, terminal: u16) -> bool {
         let Listener { timeline, reads, errors, plan_errors, acm, .. } =

@@ -1,14 +1,15 @@
-//! The return link's time structure (EN 301 790, section 6.7): slots make up a frame, frames make up a
-//! superframe.
+//! The return link's time structure (EN 301 790, section 6.7): slots make up a frame, frames make
+//! up a superframe.
 //!
-//! All times are in whole nanoseconds: the i-th of N slots in a frame of length T starts floor(i T / N) after
-//! the frame. In the study's structure (23.5 ms, 32 slots) that is a multiple of 734 375 ns, without
-//! rounding. All carriers have the same frame length and slot size; a faster one has more and shorter slots.
+//! All times are in whole nanoseconds: the i-th of N slots in a frame of length T starts floor(i T
+//! / N) after the frame. In the study's structure (23.5 ms, 32 slots) that is a multiple of 734 375
+//! ns, without rounding. All carriers have the same frame length and slot size; a faster one has
+//! more and shorter slots.
 //!
-//! *One slot* of an assignment is the same slot in each frame of the superframe, as in the study: 4 x 188 =
-//! 752 bytes per superframe, or 64 kbit/s. A terminal's own slots in a superframe are numbered from 0 in
-//! order of time. The time at which a byte has been sent is then a closed form, so that a packet costs the
-//! same however many slots it takes.
+//! *One slot* of an assignment is the same slot in each frame of the superframe, as in the study: 4
+//! x 188 = 752 bytes per superframe, or 64 kbit/s. A terminal's own slots in a superframe are
+//! numbered from 0 in order of time. The time at which a byte has been sent is then a closed form,
+//! so that a packet costs the same however many slots it takes.
 
 use bentpipe_core::Span;
 
@@ -36,8 +37,8 @@ pub struct Run {
     pub count: u16,
 }
 
-/// The slots of a terminal in one superframe: in each frame its constant slots (CRA) and its assigned ones,
-/// which never overlap in time.
+/// The slots of a terminal in one superframe: in each frame its constant slots (CRA) and its
+/// assigned ones, which never overlap in time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Assignment {
     /// The runs in order of time, none of them empty.
@@ -68,7 +69,8 @@ impl Frame {
         Span::from_nanos(u64::from(slot) * self.length.as_nanos() / u64::from(of))
     }
 
-    /// The first of a carrier's slots that starts at least `since` after the frame; `of` if there is none.
+    /// The first of a carrier's slots that starts at least `since` after the frame; `of` if there
+    /// is none.
     fn slot_from(&self, since: Span, of: u16) -> u32 {
         (since.as_nanos() * u64::from(of)).div_ceil(self.length.as_nanos()) as u32
     }
@@ -86,7 +88,7 @@ impl Run {
         slot.clamp(u32::from(self.first), self.end()) - u32::from(self.first)
     }
 
-    /// Whether two runs overlap in time.
+    /// Returns true if two runs overlap in time.
     pub fn overlaps(self, other: Run) -> bool {
         let at = |slot: u32, of: u16| u64::from(slot) * u64::from(of);
         self.count > 0
@@ -162,8 +164,8 @@ impl Assignment {
         (start + frame.slot_start(slot, run.of), start + frame.slot_start(slot + 1, run.of))
     }
 
-    /// The first own slot that starts at least `since` after the superframe; the number of own slots if there
-    /// is none.
+    /// The first own slot that starts at least `since` after the superframe; the number of own
+    /// slots if there is none.
     #[inline]
     pub fn first_from(&self, frame: &Frame, since: Span) -> u32 {
         if since == Span::ZERO || self.count == 0 {

@@ -82,8 +82,8 @@ impl Config {
         Some(Moving::new(positions, orbit, &sites))
     }
 
-    /// Bytes that each slot of a terminal with this Es/N0 carries in clear sky, with the most robust waveform if its
-    /// signal is too weak.
+    /// Bytes that each slot of a terminal with this Es/N0 carries in clear sky, with the most
+    /// robust waveform if its signal is too weak.
     pub fn slot_bytes_of(&self, esn0_db: Option<Decibel>) -> Option<u32> {
         let Some(acm) = &self.return_link.acm else { return self.frame().map(|frame| frame.slot_bytes) };
         Some(acm.in_clear_sky(esn0_db).unwrap_or_else(|| acm.most_robust()).bytes())

@@ -1,5 +1,5 @@
-//! The messages between terminals and the network control centre (NCC). They are packets that travel like
-//! others; their sizes are those of the fields that the model needs.
+//! The messages between terminals and the network control centre (NCC). They are packets that
+//! travel like others; their sizes are those of the fields that the model needs.
 
 use super::frame::{Frame, Run};
 use super::requests::contention::Contention;
@@ -9,8 +9,8 @@ use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{Body, Content, Ecn, Packet, Payload};
 use std::sync::Arc;
 
-/// A capacity request, in the satellite access control field of a synchronisation burst (EN 301 790, section
-/// 6.6.1). It is sent out of band and takes no traffic slot.
+/// A capacity request, in the satellite access control field of a synchronisation burst (EN 301
+/// 790, section 6.6.1). It is sent out of band and takes no traffic slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
     /// Logon identifier: the terminal's index in the list of terminals.
@@ -34,7 +34,8 @@ pub struct DataBurst {
     pub packets: Vec<Packet>,
 }
 
-/// A terminal burst time plan (EN 301 790, section 8.5.5.7), which assigns slots for one superframe.
+/// A terminal burst time plan (EN 301 790, section 8.5.5.7), which assigns slots for one
+/// superframe.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tbtp {
     /// The superframe for which it is valid.
@@ -88,9 +89,9 @@ impl Tbtp {
         self.entries[from..].iter().take_while(move |(other, _)| *other == terminal).map(|(_, run)| *run)
     }
 
-    /// Size in bytes of the section with `entries` terminals: section header 8, group 1, superframe count 2,
-    /// frame loop count 1, CRC 4; in each frame its number 1 and the loop count 2; in each entry the logon
-    /// identifier 2, flags and start slot 2, slot count 1.
+    /// Size in bytes of the section with `entries` terminals: section header 8, group 1, superframe
+    /// count 2, frame loop count 1, CRC 4; in each frame its number 1 and the loop count 2; in each
+    /// entry the logon identifier 2, flags and start slot 2, slot count 1.
     pub fn bytes(frame: &Frame, entries: usize) -> u32 {
         16 + frame.frames * (3 + 5 * entries as u32)
     }

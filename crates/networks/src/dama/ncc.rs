@@ -1,15 +1,16 @@
-//! The network control centre (NCC, EN 301 790) at the gateway: collects requests, divides the slots and
-//! sends the burst time plan.
+//! The network control centre (NCC, EN 301 790) at the gateway: collects requests, divides the
+//! slots and sends the burst time plan.
 //!
-//! At each superframe boundary at which anything is pending it plans the superframe that is `lead` ahead (see
-//! [`super::timing`]) and sends the plan over the forward link. A terminal's demand is limited to its
-//! maximum. It is first served from what is guaranteed to the terminal; the allocator divides the remaining
-//! slots; spare slots go in turn to the terminals that take them (FCA). A request is used at the first
-//! boundary after its arrival and processing or, with an imposed response, at the boundary that plans the
-//! superframe in which it is to take effect. While nothing is pending the NCC sleeps.
+//! At each superframe boundary at which anything is pending it plans the superframe that is `lead`
+//! ahead (see [`super::timing`]) and sends the plan over the forward link. A terminal's demand is
+//! limited to its maximum. It is first served from what is guaranteed to the terminal; the
+//! allocator divides the remaining slots; spare slots go in turn to the terminals that take them
+//! (FCA). A request is used at the first boundary after its arrival and processing or, with an
+//! imposed response, at the boundary that plans the superframe in which it is to take effect. While
+//! nothing is pending the NCC sleeps.
 //!
-//! Ports: input 0 from the terminals; output 0 to the gateway's router, output 1 to the forward link's
-//! signalling.
+//! Ports: input 0 from the terminals; output 0 to the gateway's router, output 1 to the forward
+//! link's signalling.
 
 use super::allocator::{Allocator, Demand};
 use super::board::{Posted, Shared};
@@ -69,10 +70,10 @@ pub struct Parts {
     pub gateway: NodeId,
     /// Time structure of the return link.
     pub frame: Frame,
-    /// When it acts on a request.
+    /// Times at which the control centre acts on a request.
     pub controller: Controller,
-    /// Superframes from a request to its assignment: as results for the farthest terminal, unless it is
-    /// imposed.
+    /// Superframes from a request to its assignment: as results for the farthest terminal, unless
+    /// it is imposed.
     pub response: u64,
     /// The terminals that the control centre serves.
     pub terminals: Vec<Member>,
@@ -105,7 +106,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// Whether it is logged on in `superframe` and takes spare slots.
+    /// Returns true if the terminal is logged on in `superframe` and takes spare slots.
     fn takes_spare(&self, superframe: u64) -> bool {
         self.logon.is_some_and(|(_, from)| from <= superframe) && self.account.takes_spare()
     }
@@ -130,7 +131,8 @@ pub struct Ncc {
     due: VecDeque<Due>,
     /// Terminals whose account is not at rest, in ascending order.
     pending: Vec<u16>,
-    /// Logged-on terminals that take spare slots, in ascending order, and the one whose turn is next.
+    /// Logged-on terminals that take spare slots, in ascending order, and the one whose turn is
+    /// next.
     sparing: Vec<u16>,
     turn: u16,
     /// Bursts received in shared mini-slots, and when they are decoded.
@@ -185,7 +187,8 @@ impl Ncc {
         self.counters.requests += 1;
         self.counters.requested += request.ask.slots();
         let &Posted { terminal, superframe: made, ask, arrival } = request;
-        // An arrival at a boundary has missed it, whichever of the two the event loop processes first.
+        // An arrival at a boundary has missed it, whichever of the two the event loop processes
+        // first.
         let superframe = self.parts.controller.earliest(&self.parts.frame, arrival, made);
         let due = Due { superframe, made, arrival, terminal, ask };
         if self.due.back().is_none_or(|last| last.superframe <= superframe) {
@@ -202,7 +205,8 @@ impl Ncc {
         *self.parts.board.open().requests() = posted;
     }
 
-    /// Stores what arrived in shared mini-slots until everything has arrived that may have collided with it.
+    /// Stores what arrived in shared mini-slots until everything has arrived that may have collided
+    /// with it.
     fn hear_shared(&mut self, now: Time, shared: Contention, packet: Packet) {
         self.shared.push((shared, packet));
         self.decode = Some(now + Span::from_nanos(1));
@@ -282,7 +286,8 @@ impl Ncc {
         }
     }
 
-    /// Determines what each terminal gets by request: its guaranteed slots, then what the allocator gives.
+    /// Determines what each terminal gets by request: its guaranteed slots, then what the allocator
+    /// gives.
     fn divide(&mut self, superframe: u64) -> u64 {
         let free = self.parts.plan.free();
         let longest = self.parts.plan.most();
@@ -321,8 +326,8 @@ impl Ncc {
         demanded
     }
 
-    /// Assigns `left` spare slots in turn. The terminals' shares are in `layout` in ascending order, before
-    /// and after.
+    /// Assigns `left` spare slots in turn. The terminals' shares are in `layout` in ascending
+    /// order, before and after.
     fn give_spare(&mut self, superframe: u64, left: u32) {
         if left == 0 || self.sparing.is_empty() {
             return;

@@ -21,9 +21,11 @@ use bentpipe_link::queue::classes;
 use bentpipe_stage::packet::quick_start::Grants;
 use bentpipe_stage::Supply;
 
-/// The stages of a star network. The terminals are in the order in which the configuration lists them.
+/// The stages of a star network. The terminals are in the order in which the configuration lists
+/// them.
 ///
-/// To be wired, with `g` the gateway's router, `t[i]` the router of terminal i and n the number of terminals:
+/// To be wired, with `g` the gateway's router, `t[i]` the router of terminal i and n the number of
+/// terminals:
 ///
 /// | from | to |
 /// | --- | --- |
@@ -45,10 +47,12 @@ pub struct Star {
     pub forward: Forward,
 }
 
-/// Builds network `name` for the addresses of its nodes; `labels` are what results call the terminals.
+/// Builds network `name` for the addresses of its nodes; `labels` are what results call the
+/// terminals.
 ///
 /// # Panics
-/// If the configuration has not passed [`Config::check`], or `terminals` are not as many as the configuration's.
+/// If the configuration has not passed [`Config::check`], or `terminals` are not as many as the
+/// configuration's.
 pub fn build(
     name: &str,
     config: &Config,
@@ -93,7 +97,7 @@ pub fn terminal_name(name: &str, terminal: &str) -> String {
     format!("{name}.{terminal}")
 }
 
-/// What the stages of a network share.
+/// Values that the stages of a network share.
 struct Shape<'a> {
     name: &'a str,
     config: &'a Config,
@@ -118,7 +122,8 @@ impl<'a> Shape<'a> {
         Shape { name, config, frame, schedule, response, controller, board: Shared::default(), moving }
     }
 
-    /// How much later than the control centre a terminal may start its superframes.
+    /// Maximum delay from the start of a superframe at the control centre to its start at this
+    /// terminal.
     fn latest(&self, member: &Member) -> Span {
         // Over moving satellites the offset is less than the longest delay.
         if self.moving.is_some() {
@@ -167,8 +172,8 @@ impl<'a> Shape<'a> {
             ask: self.schedule.ask,
             logon,
             logoff: member.logoff.map(|at| (Time::ZERO + at, member.period)),
-            // The answer has arrived after two one-way delays and a plan's transmission, which the lead
-            // exceeds.
+            // The answer has arrived after two one-way delays and a plan's transmission, which the
+            // lead exceeds.
             retry: self.frame.superframe() * (self.controller.lead + 1) + member.timing.one_way,
             traffic: traffic(link, member.slot_bytes),
             by_dscp: classes::by_dscp(&link.classes),
@@ -207,7 +212,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Whether a terminal is logged on for the whole run and has request slots of its own.
+    /// Returns true if a terminal is logged on for the whole run and has request slots of its own.
     fn reads_board(&self, member: &Member) -> bool {
         let shared = self.config.return_link.dama.requests.shared_slots() > 0;
         member.logon.is_none() && member.logoff.is_none() && !shared

@@ -1,16 +1,18 @@
 //! The time plan: which slots of the frame are assigned to which terminal, on every carrier.
 //!
-//! The constant slots of a terminal (CRA) stay where they were assigned at logon, so that no terminal has to
-//! be told of a plan in which nothing changes for it. A logon takes the first gap that is wide enough, on the
-//! carrier with the smallest share of constant slots; a logoff leaves a gap.
+//! The constant slots of a terminal (CRA) stay where they were assigned at logon, so that no
+//! terminal has to be told of a plan in which nothing changes for it. A logon takes the first gap
+//! that is wide enough, on the carrier with the smallest share of constant slots; a logoff leaves a
+//! gap.
 //!
-//! Assigned slots fill what is free, superframe by superframe, carrier after carrier in the order of the
-//! terminals, and continue on the next carrier where one ends. A terminal has a single transmitter: its slots
-//! on the next carrier must end before those on the previous one start, and it does not continue on a third.
-//! This is McNaughton's wrap-around rule (Management Science 6, 1959): a share no longer than a frame never
-//! overlaps itself. If a terminal's constant slots on another carrier are in the way, other terminals come
-//! first. With several carriers the order starts with another terminal in each superframe, so that it is not
-//! always the same terminal that finds no room.
+//! Assigned slots fill what is free, superframe by superframe, carrier after carrier in the order
+//! of the terminals, and continue on the next carrier where one ends. A terminal has a single
+//! transmitter: its slots on the next carrier must end before those on the previous one start, and
+//! it does not continue on a third. This is McNaughton's wrap-around rule (Management Science 6,
+//! 1959): a share no longer than a frame never overlaps itself. If a terminal's constant slots on
+//! another carrier are in the way, other terminals come first. With several carriers the order
+//! starts with another terminal in each superframe, so that it is not always the same terminal that
+//! finds no room.
 
 use super::frame::Run;
 
@@ -36,7 +38,8 @@ pub struct Grant {
     pub constant: Run,
     /// Number of slots to lay out.
     pub slots: u32,
-    /// The range from the first to the last slot laid out on the last carrier, and on the one before.
+    /// The range from the first to the last slot laid out on the last carrier, and on the one
+    /// before.
     laid_out: [Run; 2],
 }
 
@@ -46,7 +49,8 @@ impl Grant {
         Grant { terminal, constant, slots, laid_out: [Run::default(); 2] }
     }
 
-    /// How many slots of `at`, from its first on, the terminal can have in addition to its present ones.
+    /// Number of slots of `at`, from the first on, that the terminal can have in addition to its
+    /// present slots.
     fn fit(&self, at: Run) -> u32 {
         let mut count = self.slots.min(u32::from(at.count));
         let [last, earlier] = self.laid_out;
@@ -109,7 +113,8 @@ impl Plan {
         if count == 0 {
             return Some(Run::default());
         }
-        // Constant slots that start the frames of all carriers, for the same time, obstruct others least.
+        // Constant slots that start the frames of all carriers, for the same time, obstruct others
+        // least.
         let share = |gap: &Run| (u64::from(self.taken[usize::from(gap.carrier)]) << 32) / u64::from(gap.of);
         let wide = self.gaps.iter().enumerate().filter(|(_, gap)| u32::from(gap.count) >= count);
         let (place, gap) = wide.min_by_key(|(_, gap)| share(gap))?;
@@ -151,8 +156,8 @@ impl Plan {
         self.carriers.iter().copied().max().map_or(0, u32::from)
     }
 
-    /// The limit to which a demand may be cut without loss to anyone. On one carrier there is none, since a
-    /// demand that cannot be met still counts in proportions.
+    /// The limit to which a demand may be cut without loss to anyone. On one carrier there is none,
+    /// since a demand that cannot be met still counts in proportions.
     pub fn most(&self) -> u32 {
         if self.carriers.len() > 1 {
             self.longest()
@@ -180,8 +185,9 @@ impl Plan {
         }
     }
 
-    /// Lays out the slots of superframe number `superframe`: appends the runs in ascending order of the
-    /// terminals and deducts from each grant what was laid out. On one carrier nothing remains of the grants.
+    /// Lays out the slots of superframe number `superframe`: appends the runs in ascending order of
+    /// the terminals and deducts from each grant what was laid out. On one carrier nothing remains
+    /// of the grants.
     pub fn lay_out(&self, superframe: u64, grants: &mut [Grant], runs: &mut Vec<(u16, Run)>) {
         if let [carrier] = self.carriers[..] {
             return self.fill_one(carrier, grants, runs);

@@ -99,7 +99,7 @@ impl AccessNetwork for Config {
     }
 }
 
-/// What the network has at each node but the gateway.
+/// Noun for the part of the network at each node except the gateway.
 const TERMINAL: &str = "terminal";
 
 /// Adds the stages of network `name`, wired as [`network::Star`] says.

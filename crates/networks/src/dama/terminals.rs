@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize, Serializer};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Group {
-    /// Node name of the terminal, or of `count` terminals: the numbers from 1 stand at `{}` in it, or follow it.
+    /// Node name of the terminal, or of `count` terminals: the numbers from 1 stand at `{}` in it,
+    /// or follow it.
     #[serde(alias = "prefix", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Number of identical terminals. If unset, there is one, and `name` is its name as it stands.
@@ -24,29 +25,31 @@ pub struct Group {
     /// Time at which each terminal starts to log on. If unset, it is logged on from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logon: Option<Span>,
-    /// Time at which each terminal logs off, which drops its waiting packets. If unset, it never logs off.
+    /// Time at which each terminal logs off, which drops its waiting packets. If unset, it never
+    /// logs off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logoff: Option<Span>,
-    /// Period after which logon and logoff repeat, for terminals that come and go. If unset, they happen
-    /// once.
+    /// Period after which logon and logoff repeat, for terminals that come and go. If unset, they
+    /// happen once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
-    /// Rate that each terminal gets ahead of others when it requests it; must be a whole number of slots.
+    /// Rate that each terminal gets ahead of others when it requests it; must be a whole number of
+    /// slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<RateOrZero>,
-    /// Maximum rate that each terminal gets by request; must be a whole number of slots. If unset, only the
-    /// links limit it.
+    /// Maximum rate that each terminal gets by request; must be a whole number of slots. If unset,
+    /// only the links limit it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<RateOrZero>,
     /// Weight of each terminal relative to the others, for the allocator `max-min`; 1 if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<Count<1, 1000>>,
-    /// Es/N0 of each terminal on the return link in clear sky in dB, for adaptive coding and modulation; that of the
-    /// return link's `acm` if unset.
+    /// Es/N0 of each terminal on the return link in clear sky in dB, for adaptive coding and
+    /// modulation; that of the return link's `acm` if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub esn0_db: Option<Decibel>,
-    /// Es/N0 of each terminal on the forward link in clear sky in dB, for adaptive coding and modulation; that of the
-    /// forward link's `acm` if unset.
+    /// Es/N0 of each terminal on the forward link in clear sky in dB, for adaptive coding and
+    /// modulation; that of the forward link's `acm` if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forward_esn0_db: Option<Decibel>,
     /// Position of the terminals, if propagation is computed from positions.
@@ -83,7 +86,8 @@ pub struct Member {
     pub max: u32,
     /// Its weight relative to other terminals.
     pub weight: u32,
-    /// Bytes that each of its slots carries in clear sky; of the most robust waveform if its signal is too weak.
+    /// Bytes that each of its slots carries in clear sky; of the most robust waveform if its signal
+    /// is too weak.
     pub slot_bytes: u32,
     /// Its own Es/N0 in clear sky on the forward and on the return link.
     pub esn0_db: (Option<Decibel>, Option<Decibel>),

@@ -1,24 +1,26 @@
-//! When things take effect: propagation, the alignment of terminals, and the number L of superframes from a
-//! request to its assignment.
+//! Timing: propagation, the alignment of terminals, and the number L of superframes from a request
+//! to its assignment.
 //!
-//! Superframe n starts at n D for the network control centre (D is the length of a superframe). A terminal
-//! starts it at n D + offset: nearer terminals wait for as long as the farthest one's burst takes longer to
-//! reach the satellite, so that bursts of one superframe do not collide there, wherever they come from. With
-//! equal delays all offsets are zero.
+//! Superframe n starts at n D for the network control centre (D is the length of a superframe). A
+//! terminal starts it at n D + offset: nearer terminals wait for as long as the farthest one's
+//! burst takes longer to reach the satellite, so that bursts of one superframe do not collide
+//! there, wherever they come from. With equal delays all offsets are zero.
 //!
-//! A request made at the start of superframe n is used at the control centre's first boundary after its
-//! arrival and processing. At boundary b the centre plans superframe b + lead, where lead is the smallest
-//! number for which the plan reaches every terminal before its superframe starts. With 250 ms one way and
-//! superframes of 94 ms, a request arrives at 2.66 D and is used at 3 D; the plan arrives at 5.66 D and holds
-//! from 6 D: L = 6.
+//! A request made at the start of superframe n is used at the control centre's first boundary after
+//! its arrival and processing. At boundary b the centre plans superframe b + lead, where lead is
+//! the smallest number for which the plan reaches every terminal before its superframe starts. With
+//! 250 ms one way and superframes of 94 ms, a request arrives at 2.66 D and is used at 3 D; the
+//! plan arrives at 5.66 D and holds from 6 D: L = 6.
 //!
-//! With long superframes the waits for boundaries make up most of L. A network may shift both ([`Schedule`]):
-//! terminals make requests some time after the start of their superframe, and the centre plans some time
-//! after the start of its own. *Just in time* means that a plan leaves so that it arrives when its superframe
-//! starts, and a request is made so that it arrives when the plan is made.
+//! With long superframes the waits for boundaries make up most of L. A network may shift both
+//! ([`Schedule`]): terminals make requests some time after the start of their superframe, and the
+//! centre plans some time after the start of its own. *Just in time* means that a plan leaves so
+//! that it arrives when its superframe starts, and a request is made so that it arrives when the
+//! plan is made.
 //!
-//! **Moving satellites.** Let R be the longest delay between a terminal and the satellite ([`Orbit::longest`]), u(t) and g(t) the
-//! delays at time t from the satellite to a terminal and to the gateway. A terminal starts superframe n at
+//! **Moving satellites.** Let R be the longest delay between a terminal and the satellite
+//! ([`Orbit::longest`]), u(t) and g(t) the delays at time t from the satellite to a terminal and to
+//! the gateway. A terminal starts superframe n at
 //!
 //! ```text
 //! n D + R - u(n D + R)
@@ -28,11 +30,13 @@
 //! control centre at n D + R + g: u cancels out. The lead must suffice for the longest delays, and stays the same for the whole run.
 //! So L varies during a pass as floor((R + g + processing) / D) + 1 + lead does.
 //!
-//! For example, superframes of 23.5 ms over satellites at 8062 km with a mask of 10 deg, all stations on the equator: the slant
-//! range is 11 895 km at the mask (R = 39.68 ms) and 8062 km overhead (26.89 ms). A plan arrives up to 2 R + 0.03 ms = 79.39 ms
-//! after its boundary, relative to the start of a superframe at the terminal: lead = 4. A request arrives between 66.57 ms (2.83 D)
-//! and 79.36 ms (3.38 D) after the control centre's superframe started, and is used at 3 D or 4 D: L = 7 while the satellite
-//! is closer to the gateway than 30.82 ms (9240 km), and L = 8 before and after.
+//! For example, superframes of 23.5 ms over satellites at 8062 km with a mask of 10 deg, all
+//! stations on the equator: the slant range is 11 895 km at the mask (R = 39.68 ms) and 8062 km
+//! overhead (26.89 ms). A plan arrives up to 2 R + 0.03 ms = 79.39 ms after its boundary, relative
+//! to the start of a superframe at the terminal: lead = 4. A request arrives between 66.57 ms (2.83
+//! D) and 79.36 ms (3.38 D) after the control centre's superframe started, and is used at 3 D or 4
+//! D: L = 7 while the satellite is closer to the gateway than 30.82 ms (9240 km), and L = 8 before
+//! and after.
 //!
 //! [`Orbit::longest`]: crate::propagation::Orbit::longest
 
@@ -43,14 +47,15 @@ use bentpipe_core::{Span, Time};
 /// The times within a superframe at which requests and plans are made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
-    /// When terminals make requests, relative to the start of their superframe.
+    /// Time of requests, relative to the start of the terminal's superframe.
     pub ask: Span,
-    /// When the control centre plans, relative to the start of its superframe.
+    /// Time of plans, relative to the start of the control centre's superframe.
     pub plan: Span,
 }
 
 impl Schedule {
-    /// The schedule in which plans arrive when their superframe starts, and requests when plans are made.
+    /// The schedule in which plans arrive when their superframe starts, and requests when plans are
+    /// made.
     pub fn just_in_time<'a>(
         frame: &Frame,
         processing: Span,
@@ -73,8 +78,8 @@ impl Schedule {
         }
     }
 
-    /// Superframes from the one in which a plan is made to the one for which it is made, if sending it takes
-    /// `transmission`.
+    /// Superframes from the one in which a plan is made to the one for which it is made, if sending
+    /// it takes `transmission`.
     pub fn lead<'a>(
         &self,
         frame: &Frame,
@@ -86,8 +91,8 @@ impl Schedule {
         timings.map(|timing| arrival(timing) / frame.superframe() + 1).max().unwrap_or(1)
     }
 
-    /// The limit below which the transmission of a plan must stay so that it reaches every terminal in time
-    /// if it is made `lead` superframes ahead.
+    /// The limit below which the transmission of a plan must stay so that it reaches every terminal
+    /// in time if it is made `lead` superframes ahead.
     pub fn longest_plan<'a>(
         &self,
         frame: &Frame,
@@ -126,7 +131,7 @@ pub struct Timing {
     pub up: Span,
     /// Propagation to the gateway, and back.
     pub one_way: Span,
-    /// How much later than the control centre the terminal starts its superframes.
+    /// Delay from the start of a superframe at the control centre to its start at the terminal.
     pub offset: Span,
 }
 
@@ -141,10 +146,11 @@ impl Timing {
     }
 }
 
-/// When the superframes of one terminal start, and the delays in each.
+/// Starts of the superframes of one terminal, and its delays in each.
 #[derive(Clone)]
 pub struct Timeline {
-    /// Delays in the superframe that was entered last; with constant delays those of all superframes.
+    /// Delays in the superframe that was entered last; with constant delays those of all
+    /// superframes.
     timing: Timing,
     moving: Option<Box<Course>>,
 }
@@ -175,7 +181,8 @@ impl Timeline {
         Timeline { timing, moving: None }
     }
 
-    /// Creates the superframes of a terminal over moving satellites, for which `longest` are the longest delays.
+    /// Creates the superframes of a terminal over moving satellites, for which `longest` are the
+    /// longest delays.
     pub fn moving(frame: &Frame, longest: Timing, track: Track) -> Timeline {
         let course = Course { track, longest: longest.up };
         Timeline { timing: course.timing(frame, 0), moving: Some(Box::new(course)) }
@@ -210,7 +217,8 @@ impl Timeline {
     pub fn superframe(&self, frame: &Frame, now: Time) -> u64 {
         let mut superframe = now.since(Time::ZERO + self.timing.offset) / frame.superframe();
         if self.moving.is_some() {
-            // The delays have changed since the superframe that was entered last, by less than a superframe.
+            // The delays have changed since the superframe that was entered last, by less than a
+            // superframe.
             while superframe > 0 && self.start(frame, superframe) > now {
                 superframe -= 1;
             }
@@ -221,7 +229,8 @@ impl Timeline {
         superframe
     }
 
-    /// Returns true if bursts of a superframe reach the gateway: a satellite serves for its whole length.
+    /// Returns true if bursts of a superframe reach the gateway: a satellite serves for its whole
+    /// length.
     #[inline]
     pub fn is_served(&self, frame: &Frame, superframe: u64) -> bool {
         self.moving.as_ref().is_none_or(|course| {
@@ -246,7 +255,8 @@ mod tests {
 
     #[test]
     fn just_in_time_by_hand() {
-        // Superframes of 820 ms, 250 ms one way: the plan leaves 251 ms before its superframe, the request 501 ms before.
+        // Superframes of 820 ms, 250 ms one way: the plan leaves 251 ms before its superframe, the
+        // request 501 ms before.
         let skyplex = Frame { frames: 3, slot_bytes: 1504, length: Span::from_nanos(273_333_333) };
         let timings =
             [Timing { up: Span::from_millis(250), one_way: Span::from_millis(250), offset: Span::ZERO }];
@@ -269,7 +279,8 @@ mod tests {
         assert_eq!(response(250, 0), 6);
         // 250 + 40 = 290 ms is past 3 x 94 = 282 ms: used at 4 D.
         assert_eq!(response(250, 40), 7);
-        // 282 ms is no longer before the boundary at 3 D, and the plan then misses 3 D by its transmission.
+        // 282 ms is no longer before the boundary at 3 D, and the plan then misses 3 D by its
+        // transmission.
         assert_eq!(response(282, 0), 8);
         // The study's 11: 250 ms + processing ends between 7 D and 8 D.
         assert_eq!(response(250, 450), 11);

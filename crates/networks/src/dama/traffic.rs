@@ -1,11 +1,12 @@
-//! Traffic classes of a terminal: each has a queue of its own and a kind of request by which slots for its data
-//! are requested.
+//! Traffic classes of a terminal: each has a queue of its own and a kind of request by which slots
+//! for its data are requested.
 //!
-//! The scenario lists the classes in order of priority; a packet belongs to the class that names its DSCP, or
-//! to the last one. A class whose packets have slots first takes them slot by slot: if classes are named, a
-//! slot is filled when it starts, from the first class that has something waiting, and its rest from the
-//! next. An EF packet therefore waits at most for the slot in transmission. Each class frames its packets
-//! separately (its own virtual channel, PID or fragment identifier); units are not shared between classes.
+//! The scenario lists the classes in order of priority; a packet belongs to the class that names
+//! its DSCP, or to the last one. A class whose packets have slots first takes them slot by slot: if
+//! classes are named, a slot is filled when it starts, from the first class that has something
+//! waiting, and its rest from the next. An EF packet therefore waits at most for the slot in
+//! transmission. Each class frames its packets separately (its own virtual channel, PID or fragment
+//! identifier); units are not shared between classes.
 //!
 //! ```toml
 //! [[network.sat.return.classes]]
@@ -39,11 +40,11 @@ use std::collections::VecDeque;
 pub struct Class {
     /// Name of the class, by which messages refer to it.
     pub name: String,
-    /// Code points (DSCP) of its packets (RFC 2474). The last class also takes all code points that no class
-    /// lists.
+    /// Code points (DSCP) of its packets (RFC 2474). The last class also takes all code points that
+    /// no class lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dscp: Vec<Dscp>,
-    /// How slots for its data are requested: by volume (the default), by rate, or not at all.
+    /// Requests for slots for the data of this class: by volume (the default), by rate, or none.
     #[serde(default)]
     pub asks: Asks,
     /// Queue discipline of the class. If unset, that of the return link.
@@ -51,7 +52,7 @@ pub struct Class {
     pub queue: Option<queue::Config>,
 }
 
-/// How slots for the data of a class are requested.
+/// Requests for slots for the data of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Asks {
@@ -107,7 +108,8 @@ pub(super) struct Traffic {
     pub unsent: u64,
     /// Bytes that have arrived from the host.
     pub arrived: u64,
-    /// Packets whose first slot has not started, with the times and sizes of those that have a slot.
+    /// Packets whose first slot has not started, with the times and sizes of those that have a
+    /// slot.
     pub backlog: Backlog,
     pub beginning: VecDeque<(Time, u32)>,
     /// Place of the last bytes that have a slot.
@@ -140,7 +142,8 @@ impl Traffic {
         (u64::from(added.units) * u64::from(framer.unit()), added)
     }
 
-    /// Frames what waits for bursts of another size. Of a packet in pieces only the part that is left is framed.
+    /// Frames what waits for bursts of another size. Of a packet in pieces only the part that is
+    /// left is framed.
     pub fn reframe(&mut self, now: Time, framer: Option<Box<dyn Framer>>) {
         let before = self.framer.as_ref().map(|framer| u64::from(framer.unit()));
         let (Some(before), Some(_)) = (before, &framer) else { return };

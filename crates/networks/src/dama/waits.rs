@@ -1,7 +1,7 @@
-//! Why a packet waited: its path through the terminal, and the cause of each part of its wait.
+//! Causes of the wait of each packet in a terminal.
 //!
-//! The wait lasts from the packet's arrival at the terminal to the end of the slot with its last byte. It is
-//! exactly the sum of its parts:
+//! The wait lasts from the packet's arrival at the terminal to the end of the slot with its last
+//! byte. It is exactly the sum of its parts:
 //!
 //! | part | cause | ends |
 //! | --- | --- | --- |
@@ -13,8 +13,9 @@
 //! | `wait_competition` | slots of other terminals or earlier packets, lost plans | at the start of the superframe with the packet's last byte |
 //! | `wait_slot` | the slot's position in that superframe, and transmission | at the end |
 //!
-//! A packet has either the first part or the five that follow it. If the superframe with its last byte starts before the first
-//! request after its arrival can be served, that request did not bring the slot, and no part of the wait was for it.
+//! A packet has either the first part or the five that follow it. If the superframe with its last
+//! byte starts before the first request after its arrival can be served, that request did not bring
+//! the slot, and no part of the wait was for it.
 
 use super::frame::Frame;
 use super::timing::Timeline;
@@ -50,10 +51,10 @@ pub static TRACE: Table = Table {
 /// A row of the trace.
 pub type Row = [f64; 17];
 
-/// When the control centre acts on a request.
+/// Times at which the control centre acts on a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Controller {
-    /// When it plans, relative to the start of its superframe.
+    /// Time of plans, relative to the start of the control centre's superframe.
     pub phase: Span,
     /// Superframes from the one in which a plan is made to the one for which it is made.
     pub lead: u64,
@@ -73,8 +74,8 @@ impl Controller {
         now.since(first) / frame.superframe() + 1
     }
 
-    /// The earliest superframe in which a request that arrives `now` and was made in superframe `made` may be
-    /// served.
+    /// The earliest superframe in which a request that arrives `now` and was made in superframe
+    /// `made` may be served.
     pub fn earliest(&self, frame: &Frame, now: Time, made: u64) -> u64 {
         let superframe = self.boundary_after(frame, now + self.processing) + self.lead;
         self.imposed.map_or(superframe, |response| superframe.max(made + response))
@@ -84,7 +85,8 @@ impl Controller {
 /// The requests of a terminal that packets may have caused which still wait.
 #[derive(Default)]
 pub(super) struct Requests {
-    /// When each was made, in which superframe, when it arrives, and whether it is known to be lost.
+    /// For each request: time, superframe, time of arrival, and true if the request is known to be
+    /// lost.
     made: VecDeque<(Time, u64, Time, bool)>,
 }
 
@@ -118,8 +120,8 @@ impl Requests {
         }
     }
 
-    /// Splits a wait from `arrival` to `end` into its parts; the superframe with the packet's last byte
-    /// starts at `start`.
+    /// Splits a wait from `arrival` to `end` into its parts; the superframe with the packet's last
+    /// byte starts at `start`.
     pub fn explain(
         &self,
         (arrival, start, end): (Time, Time, Time),
@@ -182,7 +184,8 @@ mod tests {
             requests.add(ms(94 * superframe), superframe, ms(94 * superframe + 250));
         }
         let explain = |requests: &Requests, at| requests.explain(at, &STUDY, &timing, &controller);
-        // Arrival at 100 ms, request at 188; it may be served 6 superframes later, at 752; the packet leaves in the one at 846.
+        // Arrival at 100 ms, request at 188; it may be served 6 superframes later, at 752; the
+        // packet leaves in the one at 846.
         let at = (ms(100), ms(846), ms(860));
         let millis = |parts: &Parts| {
             let Parts { earlier, request, lost, propagation, controller, competition, position, .. } = *parts;

@@ -36,7 +36,8 @@ impl Tables for Config {
     const TRACES: &'static [&'static Table] = &[&SELECTION];
 }
 
-/// Several links between the same two nodes, one of which at a time carries the packets of each direction.
+/// Several links between the same two nodes, one of which at a time carries the packets of each
+/// direction.
 ///
 /// ```toml
 /// [[multilink]]

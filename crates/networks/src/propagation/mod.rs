@@ -1,4 +1,5 @@
-//! The delay source of a star network: propagation delays between its gateway, its satellite and its terminals.
+//! The delay source of a star network: propagation delays between its gateway, its satellite and
+//! its terminals.
 //!
 //! | source | key | delays |
 //! | --- | --- | --- |
@@ -6,8 +7,9 @@
 //! | GEO by location | `propagation.satellite` | slant ranges to a satellite above one longitude ([`bentpipe_orbit::geo`]) |
 //! | orbit | `propagation.orbit` | slant ranges to moving satellites with handovers ([`orbit`]) |
 //!
-//! The medium access control of a network ([`crate::dama`]) knows none of these. It asks for the [`Legs`] of each terminal:
-//! constant ones, or the longest ones of a run to plan with and a [`Track`] for those at a moment.
+//! The medium access control of a network ([`crate::dama`]) knows none of these. It asks for the
+//! [`Legs`] of each terminal: constant ones, or the longest ones of a run to plan with and a
+//! [`Track`] for those at a moment.
 
 pub mod orbit;
 
@@ -29,8 +31,8 @@ pub enum Propagation {
     Positions(Positions),
 }
 
-/// Positions of the satellites and the stations, from which propagation delays are computed. Either `satellite` or `orbit`
-/// is required.
+/// Positions of the satellites and the stations, from which propagation delays are computed. Either
+/// `satellite` or `orbit` is required.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Positions {
@@ -50,7 +52,8 @@ pub struct Positions {
 /// The two legs of a path between a terminal and the gateway, in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Legs {
-    /// Propagation between terminal and satellite (with a fixed delay, between terminal and gateway).
+    /// Propagation between terminal and satellite (with a fixed delay, between terminal and
+    /// gateway).
     pub terminal: Span,
     /// Propagation between satellite and gateway.
     pub gateway: Span,
@@ -73,8 +76,8 @@ text_or_table!(
 );
 
 impl Propagation {
-    /// The legs of a terminal with this position; with an orbit the longest ones that may occur. `None` if the position is
-    /// required and unknown.
+    /// The legs of a terminal with this position; with an orbit the longest ones that may occur.
+    /// `None` if the position is required and unknown.
     pub fn legs(&self, site: Option<&Site>) -> Option<Legs> {
         let positions = match self {
             Propagation::Delay(delay) => return Some(Legs { terminal: *delay, gateway: Span::ZERO }),

@@ -1,16 +1,20 @@
-//! Moving satellites as the delay source of a star network: one satellite at a time joins the gateway and all terminals.
+//! Moving satellites as the delay source of a star network: one satellite at a time joins the
+//! gateway and all terminals.
 //!
-//! **Serving satellite.** A satellite can serve while the gateway and every terminal see it above the mask. A policy
-//! ([`choice`]) picks one of these satellites by its elevation at the gateway. Rises, sets and handovers happen at the roots of
-//! these conditions, as in a [constellation](crate::constellation).
+//! **Serving satellite.** A satellite can serve while the gateway and every terminal see it above
+//! the mask. A policy ([`choice`]) picks one of these satellites by its elevation at the gateway.
+//! Rises, sets and handovers happen at the roots of these conditions, as in a
+//! [constellation](crate::constellation).
 //!
-//! **Delays.** A leg is the slant range over the speed of light. The network asks for the legs once per superframe, at the
-//! moment at which the superframe passes the satellite; they hold for the whole superframe. Over 100 ms the range to an O3b satellite
-//! changes by at most 250 m, that is by 0.8 us.
+//! **Delays.** A leg is the slant range over the speed of light. The network asks for the legs once
+//! per superframe, at the moment at which the superframe passes the satellite; they hold for the
+//! whole superframe. Over 100 ms the range to an O3b satellite changes by at most 250 m, that is by
+//! 0.8 us.
 //!
-//! **Handover.** A superframe passes the satellite that serves at its start. With `interruption`, no superframe that begins or
-//! lasts within that time after a handover is used; the same holds while no satellite serves. Packets that are on their way
-//! arrive: gateway and terminals have a second antenna for the satellite that sets.
+//! **Handover.** A superframe passes the satellite that serves at its start. With `interruption`,
+//! no superframe that begins or lasts within that time after a handover is used; the same holds
+//! while no satellite serves. Packets that are on their way arrive: gateway and terminals have a
+//! second antenna for the satellite that sets.
 //!
 //! **Longest delays.** At elevation E a satellite at distance r from the Earth's centre is
 //!
@@ -18,11 +22,12 @@
 //! d(E) = sqrt(r^2 - p^2 cos^2 E') - p sin E'
 //! ```
 //!
-//! away from a site at distance p from the centre. E' is E less the angle between the vertical and the line to the centre, at most
-//! 0.2 deg. d(mask) bounds the range for the whole run, whatever its length: networks plan with it.
+//! away from a site at distance p from the centre. E' is E less the angle between the vertical and
+//! the line to the centre, at most 0.2 deg. d(mask) bounds the range for the whole run, whatever
+//! its length: networks plan with it.
 //!
-//! Limits: one satellite serves all terminals, so sites that never see the same satellite have no service; the Doppler shift
-//! is not modelled.
+//! Limits: one satellite serves all terminals, so sites that never see the same satellite have no
+//! service; the Doppler shift is not modelled.
 
 use super::{Legs, Positions};
 use crate::constellation::choice;
@@ -57,15 +62,16 @@ pub struct Orbit {
     pub epoch: Epoch,
     /// The satellites, as one or more shells: sets of circular orbits or element sets.
     pub shell: Vec<shell::Config>,
-    /// Minimum elevation at which the gateway and the terminals use a satellite, 10 deg by default; -5 deg to below 90 deg.
+    /// Minimum elevation at which the gateway and the terminals use a satellite, 10 deg by default;
+    /// -5 deg to below 90 deg.
     #[serde(default = "ten_degrees")]
     pub mask: Angle,
-    /// Policy that chooses one of the satellites that all stations see, by its elevation and its window at the gateway; the
-    /// highest one by default.
+    /// Policy that chooses one of the satellites that all stations see, by its elevation and its
+    /// window at the gateway; the highest one by default.
     #[serde(default)]
     pub choice: choice::Config,
-    /// Time after a handover for which nothing is sent over the new satellite; 0 s by default. Superframes that overlap with
-    /// this time are not used.
+    /// Time after a handover for which nothing is sent over the new satellite; 0 s by default.
+    /// Superframes that overlap with this time are not used.
     #[serde(default)]
     pub interruption: Span,
 }
@@ -146,14 +152,15 @@ struct Sky {
     /// Longest legs, which hold as long as no satellite has served.
     longest: (Vec<Span>, Span),
     interruption: Span,
-    /// Which satellites serve, up to `known`.
+    /// Serving satellites up to `known`, in order of time.
     periods: Vec<Period>,
     known: Time,
     snapshot: Option<Snapshot>,
 }
 
 impl Moving {
-    /// Creates the satellites of a network whose terminals are at these sites. The configuration has passed its check.
+    /// Creates the satellites of a network whose terminals are at these sites. The configuration
+    /// has passed its check.
     pub fn new(positions: &Positions, orbit: &Orbit, sites: &[Site]) -> Moving {
         let turning = Turning::new(orbit.epoch, 0.0);
         let mut places: Vec<Site> = Vec::new();
@@ -214,7 +221,8 @@ impl Moving {
         self.open().serves(begin, end)
     }
 
-    /// Returns the periods up to `end`: when each ends, in seconds, and which satellite serves in it.
+    /// Returns the periods up to `end`: when each ends, in seconds, and which satellite serves in
+    /// it.
     fn service(&self, end: Time) -> Vec<(f64, Option<u32>)> {
         let mut sky = self.open();
         sky.extend(end);
@@ -242,7 +250,8 @@ impl Moving {
 }
 
 impl Track {
-    /// The legs at `at`, which may be in the future. While no satellite serves, the legs of the last one at its end.
+    /// The legs at `at`, which may be in the future. While no satellite serves, the legs of the
+    /// last one at its end.
     pub fn legs(&self, at: Time) -> Legs {
         self.sky.open().legs(at, self.place)
     }
@@ -331,7 +340,7 @@ pub struct Handovers {
     probe: Option<Probe>,
     /// Index of the next period to report.
     next: usize,
-    /// When there may be something to report.
+    /// Earliest time of the next handover.
     due: Option<Time>,
 }
 
@@ -345,13 +354,14 @@ impl Handovers {
         handovers
     }
 
-    /// When the next handover may happen.
+    /// Earliest time of the next handover.
     #[inline]
     pub fn due(&self) -> Option<Time> {
         self.due
     }
 
-    /// Reports what has happened up to `now`. `waiting` is the number of packets that wait at the gateway.
+    /// Reports what has happened up to `now`. `waiting` is the number of packets that wait at the
+    /// gateway.
     pub fn catch_up(&mut self, now: Time, waiting: u64, out: &mut Outbox) {
         if self.due.is_none_or(|due| due > now) {
             return;

@@ -63,8 +63,9 @@ macro_rules! report {
 }
 
 report! {
-    /// Returns the station's row of [`REPORT`] for a run of `length`: its queues have dropped `queue_drops` packets, and
-    /// packets took `access_mean` seconds from their arrival until they were received, NaN if that is not known.
+    /// Returns the station's row of [`REPORT`] for a run of `length`: its queues have dropped
+    /// `queue_drops` packets, and packets took `access_mean` seconds from their arrival until they
+    /// were received, NaN if that is not known.
     pub fn row(&self, length: Span, queue_drops: u64, access_mean: f64);
 
     Column::whole(

@@ -1,8 +1,8 @@
-//! The satellites at the highest elevation at every moment: the shortest slant range and the least rain, at
-//! the price of many handovers.
+//! The satellites at the highest elevation at every moment: the shortest slant range and the least
+//! rain, at the price of many handovers.
 //!
-//! A satellite takes over when it is higher by a margin. Without a margin, two satellites at the same
-//! elevation, which occur wherever a constellation is symmetric, would take turns.
+//! A satellite takes over when it is higher by a margin. Without a margin, two satellites at the
+//! same elevation, which occur wherever a constellation is symmetric, would take turns.
 
 use super::{Choice, Sky};
 use bentpipe_core::{Angle, Problems, Sample};
@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Angle by which another satellite must be higher than a serving one to take over, 0.1 deg by default;
-    /// 0.01 deg to 45 deg.
+    /// Angle by which another satellite must be higher than a serving one to take over, 0.1 deg by
+    /// default; 0.01 deg to 45 deg.
     pub margin: Angle,
 }
 

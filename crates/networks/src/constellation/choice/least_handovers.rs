@@ -1,13 +1,13 @@
-//! Each satellite for as long as it is in view, then the one that will stay in view longest: this covers a
-//! period with the fewest windows.
+//! Each satellite for as long as it is in view, then the one that will stay in view longest: this
+//! covers a period with the fewest windows.
 
 use super::{Choice, Sky};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Each satellite for as long as it is in view, then the one that will stay in view longest: the fewest
-/// handovers.
+/// Each satellite for as long as it is in view, then the one that will stay in view longest: the
+/// fewest handovers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

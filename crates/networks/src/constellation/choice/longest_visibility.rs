@@ -1,5 +1,5 @@
-//! The satellites that will stay in view longest, at every moment: a newly risen satellite that will stay
-//! longer takes over at once.
+//! The satellites that will stay in view longest, at every moment: a newly risen satellite that
+//! will stay longer takes over at once.
 
 use super::{Choice, Sky};
 use bentpipe_core::Sample;

@@ -31,14 +31,15 @@ impl Default for Config {
 
 /// The factory of a choice, implemented by its `Config`.
 pub trait Choice {
-    /// Whether the choice is repeated only at the times that it requested, not whenever a satellite rises or
-    /// sets.
+    /// Returns true for a policy that chooses only at the times that it requested, not whenever a
+    /// satellite rises or sets.
     fn only_when_due(&self) -> bool {
         false
     }
 
-    /// Returns the satellites that serve from now on, the best first and at most `sky.links`, and the latest
-    /// time at which to choose again. Serving satellites that have set are no longer visible.
+    /// Returns the satellites that serve from now on, the best first and at most `sky.links`, and
+    /// the latest time at which to choose again. Serving satellites that have set are no longer
+    /// visible.
     fn choose(&self, sky: &Sky<'_>, serving: &[u32]) -> (Vec<u32>, f64);
 
     /// Adds the problems of this configuration.
@@ -76,7 +77,8 @@ impl Sky<'_> {
         self.observer.elevation(&self.satellites[satellite as usize], self.now).0
     }
 
-    /// The time at which `other` becomes higher than `satellite` by `margin`, searched up to `until`.
+    /// The time at which `other` becomes higher than `satellite` by `margin`, searched up to
+    /// `until`.
     fn overtaking(&self, satellite: u32, other: u32, margin: f64, until: f64) -> f64 {
         let (a, b) = (&self.satellites[satellite as usize], &self.satellites[other as usize]);
         match overtaking(self.observer, a, b, margin, self.now, until) {
@@ -85,7 +87,8 @@ impl Sky<'_> {
         }
     }
 
-    /// The visible satellites with the largest `value`, the best first; of equal ones, the serving one.
+    /// The visible satellites with the largest `value`, the best first; of equal ones, the serving
+    /// one.
     fn best(&self, serving: &[u32], value: impl Fn(&Visible) -> f64) -> Vec<u32> {
         let mut rated: Vec<_> = self
             .visible

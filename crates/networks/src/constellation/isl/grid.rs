@@ -1,10 +1,11 @@
-//! Four links per satellite ("+Grid"): to the satellites ahead and behind in its plane, and to one in each
-//! adjacent plane.
+//! Four links per satellite ("+Grid"): to the satellites ahead and behind in its plane, and to one
+//! in each adjacent plane.
 //!
-//! A link is up while all of its rules hold. Each rule is a quantity that must not be negative, with a bound
-//! on how fast it can change: the distance by at most the speeds of both ends, the clearance above the Earth
-//! by that of the faster end, the latitude of an end by its speed over its distance from the centre. The
-//! smallest quotient of quantity and bound is the time for which the state certainly does not change.
+//! A link is up while all of its rules hold. Each rule is a quantity that must not be negative,
+//! with a bound on how fast it can change: the distance by at most the speeds of both ends, the
+//! clearance above the Earth by that of the faster end, the latitude of an end by its speed over
+//! its distance from the centre. The smallest quotient of quantity and bound is the time for which
+//! the state certainly does not change.
 
 use super::Links;
 use crate::constellation::carrier::Kind;
@@ -18,8 +19,8 @@ use bentpipe_orbit::vector::{clearance, length, minus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A grid of inter-satellite links: each satellite is linked to its neighbours in its plane and in the
-/// adjacent planes.
+/// A grid of inter-satellite links: each satellite is linked to its neighbours in its plane and in
+/// the adjacent planes.
 ///
 /// ```toml
 /// isl = { kind = "grid", rate = "25 Mbit/s", max_latitude = "60 deg" }
@@ -35,18 +36,18 @@ pub struct Config {
     /// Error process of each link and direction; no errors by default.
     #[serde(default)]
     pub error: channel::Config,
-    /// Geocentric latitude, north or south, beyond which an end's links to other planes are off; 0 deg to 90
-    /// deg. If unset, there is no such limit.
+    /// Geocentric latitude, north or south, beyond which an end's links to other planes are off; 0
+    /// deg to 90 deg. If unset, there is no such limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_latitude: Option<Angle>,
     /// Distance between the ends beyond which a link is off. If unset, there is no such limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_range: Option<Distance>,
-    /// Minimum height above the surface of the line between the ends, 80 km by default; a link is off below
-    /// it, as the air would bend and absorb the beam.
+    /// Minimum height above the surface of the line between the ends, 80 km by default; a link is
+    /// off below it, as the air would bend and absorb the beam.
     #[serde(default = "above_the_air")]
     pub clearance: Distance,
-    /// Whether planes on both sides of a seam are linked too; off by default.
+    /// True to link the planes on both sides of a seam, too; false by default.
     #[serde(default)]
     pub cross_seam: bool,
 }
@@ -104,6 +105,6 @@ impl Links for Config {
     }
 }
 
-/// Speed of a geostationary satellite in space, in m/s: the minimum that is assumed for a satellite at rest
-/// above the Earth.
+/// Speed of a geostationary satellite in space, in m/s: the minimum that is assumed for a satellite
+/// at rest above the Earth.
 const GEOSTATIONARY_SPEED: f64 = 3_075.0;

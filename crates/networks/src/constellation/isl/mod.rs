@@ -25,11 +25,11 @@ impl Default for Config {
 
 /// The factory of inter-satellite links, implemented by their `Config`.
 pub trait Links {
-    /// Whether two neighbours have a link at all.
+    /// Returns true if two neighbours ever have a link.
     fn joins(&self, neighbours: &Neighbours) -> bool;
 
-    /// Whether an existing link is up (positive) or down (negative) at a time, and how long this certainly
-    /// lasts.
+    /// State of an existing link at a time, positive if the link is up, and the time for which the
+    /// state certainly lasts.
     fn margin(&self, kind: &Neighbours, ends: (&Satellite, &Satellite), t: f64) -> Bound;
 
     /// Rate, queue and errors of each link; `None` if there are no links.

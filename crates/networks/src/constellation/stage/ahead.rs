@@ -1,6 +1,7 @@
-//! Reading ahead of what the next arrivals will need. With thousands of packets and links this is in no near cache. Read one by
-//! one when it is needed, each would be waited for; a processor fetches those of several arrivals at once. What is read here is
-//! ignored, so that no result depends on it.
+//! Reading ahead of what the next arrivals will need. With thousands of packets and links this is
+//! in no near cache. Read one by one when it is needed, each would be waited for; a processor
+//! fetches those of several arrivals at once. What is read here is ignored, so that no result
+//! depends on it.
 
 use super::{Constellation, Due, Hop, Taker};
 use std::hint::black_box;
@@ -9,7 +10,8 @@ use std::hint::black_box;
 const FEW: usize = 4;
 
 impl Constellation {
-    /// When arrivals have been put in order, reads of each the packet, its next hop, and the link of that.
+    /// Reads the packet, its next hop and the link of this hop for each arrival, once arrivals are
+    /// in order.
     #[inline]
     pub(super) fn look_ahead(&self) {
         if self.arrivals.has_turned() {

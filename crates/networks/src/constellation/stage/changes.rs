@@ -1,5 +1,5 @@
-//! What happens to packets when the topology changes: handovers at sites, and inter-satellite links that go
-//! down.
+//! Changes of the topology and their effect on packets: handovers at sites, and inter-satellite
+//! links that go down.
 
 use super::{Constellation, Stray, Taker, HANDED_OVER, NO_SATELLITE, VANISHED};
 use crate::constellation::carrier::Cut;

@@ -1,4 +1,5 @@
-//! The paths of the flows that are followed: for the trace of paths, and for counting packets by the site at which they enter.
+//! The paths of the flows that are followed: for the trace of paths, and for counting packets by
+//! the site at which they enter.
 
 use super::{Constellation, Hop};
 use crate::constellation::path::{Path, PathTrace};

@@ -1,10 +1,11 @@
-//! Weighted max-min fairness (Bertsekas, Gallager: Data Networks, section 6.5.2): no terminal gets more than
-//! it demands, and no share grows at the expense of one that is smaller relative to its weight. The shares
-//! are min(demand, level x weight), with the level at which they fill the capacity.
+//! Weighted max-min fairness (Bertsekas, Gallager: Data Networks, section 6.5.2): no terminal gets
+//! more than it demands, and no share grows at the expense of one that is smaller relative to its
+//! weight. The shares are min(demand, level x weight), with the level at which they fill the
+//! capacity.
 //!
-//! A share is rarely a whole number of slots. Every terminal gets the whole slots of its share. The remaining
-//! slots go, one each, to those with the largest remainder, which includes what earlier superframes still
-//! owe.
+//! A share is rarely a whole number of slots. Every terminal gets the whole slots of its share. The
+//! remaining slots go, one each, to those with the largest remainder, which includes what earlier
+//! superframes still owe.
 //!
 //! A terminal's weight is the `weight` of its entry in `terminals`.
 
@@ -13,8 +14,8 @@ use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Weighted max-min fairness: the `weight` of each terminal determines its share when demands exceed the
-/// slots.
+/// Weighted max-min fairness: the `weight` of each terminal determines its share when demands
+/// exceed the slots.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -30,7 +31,8 @@ impl Allocation for Config {
 }
 
 struct MaxMin {
-    /// Slots that earlier superframes owe to each terminal (negative: paid in advance), in fixed point.
+    /// Slots that earlier superframes owe to each terminal (negative: paid in advance), in fixed
+    /// point.
     owed: Vec<i64>,
     order: Vec<u32>,
 }

@@ -54,8 +54,9 @@ impl Demand {
 
 /// Divides the slots of one superframe.
 pub trait Allocator: Send {
-    /// Appends to `grants` the slots of each demand, in the order of `demands` (ascending terminals): none
-    /// more than demanded, and at most `capacity` together. A terminal's rate is served before its volume.
+    /// Appends to `grants` the slots of each demand, in the order of `demands` (ascending
+    /// terminals): none more than demanded, and at most `capacity` together. A terminal's rate is
+    /// served before its volume.
     fn allocate(&mut self, capacity: u32, demands: &[Demand], grants: &mut Vec<u32>);
 }
 
@@ -112,8 +113,9 @@ mod tests {
             capacity in 1u32..40,
             demands in prop::collection::vec((1u32..1000, 1u32..9), 1..60),
         ) {
-            // With the same demands in every superframe, each terminal is served within as many as there are terminals and
-            // its share of the slots is a whole one: no later than after sum of weights over its own, or of demands.
+            // With the same demands in every superframe, each terminal is served within as many as
+            // there are terminals and its share of the slots is a whole one: no later than after
+            // sum of weights over its own, or of demands.
             for config in all().into_iter().filter(|config| config.kind() != "priority") {
                 let mut allocator = config.build(60);
                 let demands: Vec<_> = (0..)

@@ -1,10 +1,12 @@
-//! The study's allocator: all demands in full if they fit, otherwise each in proportion to its size.
+//! The study's allocator: all demands in full if they fit, otherwise each in proportion to its
+//! size.
 //!
-//! A proportional share is rarely a whole number of slots. Every terminal gets the whole slots of its share.
-//! The remaining slots go, one each, to the terminals with the largest remainder, which includes what earlier
-//! superframes still owe (largest-remainder method with carry-over). A terminal's slots therefore differ from
-//! the sum of its shares by about one slot over any length of time, and the smallest demand is served
-//! eventually, which rounding alone would not ensure. The study does not say how it rounds.
+//! A proportional share is rarely a whole number of slots. Every terminal gets the whole slots of
+//! its share. The remaining slots go, one each, to the terminals with the largest remainder, which
+//! includes what earlier superframes still owe (largest-remainder method with carry-over). A
+//! terminal's slots therefore differ from the sum of its shares by about one slot over any length
+//! of time, and the smallest demand is served eventually, which rounding alone would not ensure.
+//! The study does not say how it rounds.
 
 use super::{Allocation, Allocator, Demand};
 use bentpipe_core::Sample;
@@ -27,7 +29,8 @@ impl Allocation for Config {
 }
 
 pub(super) struct Proportional {
-    /// Slots that earlier superframes owe to each terminal (negative: paid in advance), in fixed point.
+    /// Slots that earlier superframes owe to each terminal (negative: paid in advance), in fixed
+    /// point.
     owed: Vec<i64>,
     /// Remainder and index of each demand.
     order: Vec<(i64, u32)>,

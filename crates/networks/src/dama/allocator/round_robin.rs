@@ -1,5 +1,5 @@
-//! Round robin: one slot after the other to the next terminal that wants one. The next superframe continues
-//! where this one stopped.
+//! Round robin: one slot after the other to the next terminal that wants one. The next superframe
+//! continues where this one stopped.
 //!
 //! Full rounds are computed instead of iterated, so that the work does not grow with the slots.
 
@@ -34,7 +34,8 @@ impl Allocator for RoundRobin {
         self.sizes.clear();
         self.sizes.extend(demands.iter().map(Demand::slots));
         self.sizes.sort_unstable();
-        // After `rounds` full rounds a demand has min(size, rounds); `left` slots do not make a full round.
+        // After `rounds` full rounds a demand has min(size, rounds); `left` slots do not make a
+        // full round.
         let (mut rounds, mut left) = (0, capacity);
         for (done, size) in self.sizes.iter().enumerate() {
             let wanting = (self.sizes.len() - done) as u32;

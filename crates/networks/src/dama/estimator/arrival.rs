@@ -1,19 +1,20 @@
 //! The rate at which data arrive, plus what it takes to empty the queue within one response time:
-//! `a[n] = (1 - gamma) a[n-1] + gamma A` and `r[n] = a[n] + Q / L`, with A the data that arrived in the last superframe
-//! in slots, Q the queue in slots and L the superframes from request to assignment. At least one slot while
-//! anything waits.
+//! `a[n] = (1 - gamma) a[n-1] + gamma A` and `r[n] = a[n] + Q / L`, with A the data that arrived in
+//! the last superframe in slots, Q the queue in slots and L the superframes from request to
+//! assignment. At least one slot while anything waits.
 //!
-//! The arrivals alone would leave what accumulates before the first assignment waiting for ever. The second
-//! term drains it at the share of the queue that each superframe of the response time has to carry. The form
-//! is our own; EN 301 790 suggests measuring the input rate for RBDC (section 6.6.1.2.2) but does not say
-//! how.
+//! The arrivals alone would leave what accumulates before the first assignment waiting for ever.
+//! The second term drains it at the share of the queue that each superframe of the response time
+//! has to carry. The form is our own; EN 301 790 suggests measuring the input rate for RBDC
+//! (section 6.6.1.2.2) but does not say how.
 
 use super::{decayed, least, Arrivals, Estimation, Estimator, Load};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The smoothed arrival rate plus a share of the queue, so that the queue empties within one response time.
+/// The smoothed arrival rate plus a share of the queue, so that the queue empties within one
+/// response time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

@@ -1,4 +1,5 @@
-//! Estimators: the rate that a terminal requests, from what waits and what arrives. One file per estimator.
+//! Estimators: the rate that a terminal requests, from what waits and what arrives. One file per
+//! estimator.
 
 pub mod arrival;
 pub mod predictive;
@@ -33,15 +34,16 @@ pub struct Load {
 
 /// The factory of an estimator, implemented by its `Config`.
 pub trait Estimation {
-    /// Builds the estimator of a terminal whose requests take effect `response` superframes later, in a
-    /// network in which one slot is `unit` bytes per superframe.
+    /// Builds the estimator of a terminal whose requests take effect `response` superframes later,
+    /// in a network in which one slot is `unit` bytes per superframe.
     fn build(&self, response: u64, unit: u64) -> Box<dyn Estimator>;
 }
 
 /// Estimates the rate that one terminal needs.
 pub trait Estimator: Send {
-    /// Returns the rate in slots that it needs, from its load at the start of a superframe. `gamma` is the
-    /// weight of the newest measurement. In the `slept` superframes before this one the queue was empty.
+    /// Returns the rate in slots that it needs, from its load at the start of a superframe. `gamma`
+    /// is the weight of the newest measurement. In the `slept` superframes before this one the
+    /// queue was empty.
     fn estimate(&mut self, slept: u64, load: &Load, gamma: f64) -> f64;
 
     /// From now on one slot is so many bytes per superframe, so that estimates in slots change.
@@ -53,7 +55,7 @@ pub fn default_gamma() -> Fraction {
     Fraction::thousandths(400)
 }
 
-/// What `value` decays to after `times` further measurements of zero.
+/// Returns the value to which `value` decays after `times` further measurements of zero.
 fn decayed(mut value: f64, times: u64, gamma: f64) -> f64 {
     for _ in 0..times {
         value *= 1.0 - gamma;

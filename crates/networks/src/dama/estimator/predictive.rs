@@ -1,7 +1,7 @@
-//! The arrival rate expected when the assignment takes effect, by linear trend (Holt 1957): level and trend
-//! `a[n] = gamma A + (1 - gamma) (a[n-1] + t[n-1])`, `t[n] = trend (a[n] - a[n-1]) + (1 - trend) t[n-1]`, and
-//! the request `r[n] = max(a[n] + L t[n], 0) + Q / L`, with the symbols of [`super::arrival`]. At least one
-//! slot while anything waits.
+//! The arrival rate expected when the assignment takes effect, by linear trend (Holt 1957): level
+//! and trend `a[n] = gamma A + (1 - gamma) (a[n-1] + t[n-1])`, `t[n] = trend (a[n] - a[n-1]) + (1 -
+//! trend) t[n-1]`, and the request `r[n] = max(a[n] + L t[n], 0) + Q / L`, with the symbols of
+//! [`super::arrival`]. At least one slot while anything waits.
 //!
 //! It requests more early while traffic grows, as in slow start, and too much when the growth ends.
 
@@ -10,8 +10,8 @@ use bentpipe_core::{Fraction, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The arrival rate extrapolated to the time of the assignment by linear trend (Holt 1957), plus a share of
-/// the queue.
+/// The arrival rate extrapolated to the time of the assignment by linear trend (Holt 1957), plus a
+/// share of the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -91,8 +91,8 @@ mod tests {
             arrived += n * 100;
             estimate = predictive.estimate(0, &Load { queue: 0, arrived }, 0.4);
         }
-        // In superframe 300 arrive 30 slots' worth, 0.1 more in each: 31 ten superframes later. Holt's method follows a
-        // straight line without error once it has settled.
+        // In superframe 300 arrive 30 slots' worth, 0.1 more in each: 31 ten superframes later.
+        // Holt's method follows a straight line without error once it has settled.
         assert!((estimate - 31.0).abs() < 1e-3, "{estimate}");
         let mut least = f64::MAX;
         for _ in 0..60 {

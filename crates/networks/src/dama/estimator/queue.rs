@@ -1,13 +1,14 @@
-//! The study's estimator: `r[n] = (1 - gamma) r[n-1] + gamma Q` (eq. 13 of Luglio, Roseti, Zampognaro 2009), Q in slots: the
-//! queue that could be emptied in one superframe by that many slots. The recursion runs on real numbers.
+//! The study's estimator: `r[n] = (1 - gamma) r[n-1] + gamma Q` (eq. 13 of Luglio, Roseti,
+//! Zampognaro 2009), Q in slots: the queue that could be emptied in one superframe by that many
+//! slots. The recursion runs on real numbers.
 
 use super::{decayed, Estimation, Estimator, Load};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The smoothed queue, as in the study: r[n] = (1 - gamma) r[n-1] + gamma Q (eq. 13 of Luglio, Roseti,
-/// Zampognaro 2009).
+/// The smoothed queue, as in the study: r[n] = (1 - gamma) r[n-1] + gamma Q (eq. 13 of Luglio,
+/// Roseti, Zampognaro 2009).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

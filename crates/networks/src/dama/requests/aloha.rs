@@ -1,14 +1,15 @@
-//! Contention mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): a terminal without traffic slots
-//! sends its request in a random one of the superframe's shared mini-slots. Two requests in one mini-slot are
-//! both lost. A terminal with traffic slots sends its request in its burst.
+//! Contention mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): a terminal without
+//! traffic slots sends its request in a random one of the superframe's shared mini-slots. Two
+//! requests in one mini-slot are both lost. A terminal with traffic slots sends its request in its
+//! burst.
 //!
-//! After sending, a terminal waits for a plan that names it. If none has come after L + 1 superframes it
-//! backs off: after the k-th failure it skips a number of superframes that is uniform in 0..2^k - 1, with k
-//! at most `backoff` (binary exponential back-off). With RBDC that is longer than the standard's time-out of
-//! two superframes: set `timeout` accordingly.
+//! After sending, a terminal waits for a plan that names it. If none has come after L + 1
+//! superframes it backs off: after the k-th failure it skips a number of superframes that is
+//! uniform in 0..2^k - 1, with k at most `backoff` (binary exponential back-off). With RBDC that is
+//! longer than the standard's time-out of two superframes: set `timeout` accordingly.
 //!
-//! With an offered load of G requests per mini-slot, a fraction G e^-G of the mini-slots carries a request
-//! successfully.
+//! With an offered load of G requests per mini-slot, a fraction G e^-G of the mini-slots carries a
+//! request successfully.
 
 use super::contention::{Contention, MOST_REPLICAS};
 use super::{Path, Turns, Via};
@@ -16,8 +17,8 @@ use bentpipe_core::{Count, Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Shared mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): one try per request, and requests that
-/// collide are lost.
+/// Shared mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): one try per request, and
+/// requests that collide are lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

@@ -37,8 +37,8 @@ impl Contention {
     }
 }
 
-/// Returns which of the bursts of one or more superframes are received: those alone in a mini-slot, those
-/// that are alone once the replicas of the former have been removed, and so on.
+/// Returns which of the bursts of one or more superframes are received: those alone in a mini-slot,
+/// those that are alone once the replicas of the former have been removed, and so on.
 pub fn resolve(bursts: &[Contention]) -> Vec<bool> {
     let mut received = vec![false; bursts.len()];
     let mut slots: Vec<(u64, u16, u32)> = Vec::new();
@@ -109,8 +109,8 @@ mod tests {
             let expected = load * (1.0f64 - 0.01).powf(load * 100.0 - 1.0);
             assert!((throughput(load, 1) - expected).abs() < 0.01, "{load}");
         }
-        // CRDSA with two replicas and frames of 100 (Casini et al. 2007, fig. 5): nothing to speak of is lost up to a load of 0.4,
-        // and the most, about 0.55, comes at about 0.6.
+        // CRDSA with two replicas and frames of 100 (Casini et al. 2007, fig. 5): nothing to speak
+        // of is lost up to a load of 0.4, and the most, about 0.55, comes at about 0.6.
         assert!(throughput(0.4, 2) > 0.39);
         let most = (4..10).map(|load| throughput(f64::from(load) / 10.0, 2)).fold(0.0, f64::max);
         assert!((0.5..0.6).contains(&most), "{most}");

@@ -1,15 +1,15 @@
-//! Contention resolution diversity slotted ALOHA (Casini, De Gaudenzi, Herrero, IEEE Trans. Wireless Commun.
-//! 6, 2007): each request is sent as several replicas in different mini-slots of a frame, here the
-//! superframe, and each replica names the positions of the others. The receiver decodes bursts that are alone
-//! in a mini-slot, subtracts their replicas, and repeats this until no burst is alone. Decoded bursts are
-//! known at the end of the frame.
+//! Contention resolution diversity slotted ALOHA (Casini, De Gaudenzi, Herrero, IEEE Trans.
+//! Wireless Commun. 6, 2007): each request is sent as several replicas in different mini-slots of a
+//! frame, here the superframe, and each replica names the positions of the others. The receiver
+//! decodes bursts that are alone in a mini-slot, subtracts their replicas, and repeats this until
+//! no burst is alone. Decoded bursts are known at the end of the frame.
 //!
-//! Small data bursts may be sent in the same way: with `data`, a terminal that has no slots in a superframe,
-//! and none planned, sends what waits without a request if all of it is at most that many bytes. What is not
-//! decoded is lost, and the transport retransmits it.
+//! Small data bursts may be sent in the same way: with `data`, a terminal that has no slots in a
+//! superframe, and none planned, sends what waits without a request if all of it is at most that
+//! many bytes. What is not decoded is lost, and the transport retransmits it.
 //!
-//! Back-off and answers are as in [`super::aloha`]. Limits: interference cancellation is perfect; no capture
-//! effect.
+//! Back-off and answers are as in [`super::aloha`]. Limits: interference cancellation is perfect;
+//! no capture effect.
 
 use super::aloha::Random;
 use super::contention::MOST_REPLICAS;
@@ -18,8 +18,9 @@ use bentpipe_core::{Count, Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Shared mini-slots with contention resolution diversity slotted ALOHA (Casini, De Gaudenzi, Herrero 2007):
-/// each request is sent as several replicas, which lets the receiver resolve collisions.
+/// Shared mini-slots with contention resolution diversity slotted ALOHA (Casini, De Gaudenzi,
+/// Herrero 2007): each request is sent as several replicas, which lets the receiver resolve
+/// collisions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -29,8 +30,8 @@ pub struct Config {
     pub replicas: Count<2, 4>,
     /// Maximum exponent of the binary exponential back-off, 6 by default.
     pub backoff: Count<0, 16>,
-    /// Maximum number of data bytes that a burst carries without a request; 0, the default, for requests
-    /// only.
+    /// Maximum number of data bytes that a burst carries without a request; 0, the default, for
+    /// requests only.
     pub data: Count<0, 2000>,
 }
 

@@ -1,5 +1,6 @@
-//! Request slots of the terminal's own, as in the synchronisation bursts of EN 301 790: no collisions, and no
-//! traffic slots are used up. With `every` above one, terminals take turns, which needs fewer request slots.
+//! Request slots of the terminal's own, as in the synchronisation bursts of EN 301 790: no
+//! collisions, and no traffic slots are used up. With `every` above one, terminals take turns,
+//! which needs fewer request slots.
 
 use super::{Path, Turns, Via};
 use bentpipe_core::{Count, Sample, Stream};

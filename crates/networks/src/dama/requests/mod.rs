@@ -1,8 +1,9 @@
 //! The request path: how requests get from the terminals to the control centre. One file per path.
 //!
-//! A request is made when it can be sent: in a request slot of the terminal's own ([`dedicated`]), in the
-//! terminal's traffic bursts ([`piggyback`]), or in shared mini-slots, where requests may collide ([`aloha`],
-//! [`crdsa`]). Collisions are resolved in the controller's half ([`contention`]).
+//! A request is made when it can be sent: in a request slot of the terminal's own ([`dedicated`]),
+//! in the terminal's traffic bursts ([`piggyback`]), or in shared mini-slots, where requests may
+//! collide ([`aloha`], [`crdsa`]). Collisions are resolved in the controller's half
+//! ([`contention`]).
 
 pub mod aloha;
 pub mod contention;
@@ -32,8 +33,8 @@ impl Default for Config {
 
 /// The factory of a request path, implemented by its `Config`.
 pub trait Path {
-    /// Builds the half of terminal number `terminal`, whose requests take effect `response` superframes
-    /// later.
+    /// Builds the half of terminal number `terminal`, whose requests take effect `response`
+    /// superframes later.
     fn build(&self, terminal: u16, response: u64) -> Box<dyn Turns>;
 
     /// Number of shared mini-slots in a superframe.
@@ -50,7 +51,7 @@ pub trait Path {
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// How a request can be sent in this superframe.
+/// Transmission of a request in this superframe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Via {
     /// At once, in a request slot of the terminal's own.
@@ -63,8 +64,8 @@ pub enum Via {
 
 /// A terminal's opportunities to send requests.
 pub trait Turns: Send {
-    /// Returns whether and how the terminal may send a request in `superframe`, given whether it has traffic
-    /// slots in it. It uses every opportunity.
+    /// Returns whether and how the terminal may send a request in `superframe`, given whether it
+    /// has traffic slots in it. It uses every opportunity.
     fn turn(&mut self, superframe: u64, has_slots: bool, stream: &mut Stream) -> Option<Via>;
 
     /// Called when a plan that names the terminal has been received.

@@ -1,15 +1,16 @@
 //! Absolute volume (AVBDC): a request states everything that waits and replaces the pending volume.
 //!
-//! `req[n] = Q(n)`, in every superframe in which something waits, and once zero. A request measures the queue
-//! at the start of superframe n, before the slots of superframe n and later have carried anything. The
-//! controller therefore subtracts what it has assigned, or will have assigned by then, in superframes n and
-//! later: `pending = max(req[n] - sum of grants for superframes >= n, 0)`. Nothing is counted twice, however
-//! many requests are in flight, and every request makes up for a lost one. (EN 301 790, section 6.6.1.2.4:
-//! AVBDC is to be used when the terminal senses that a VBDC request might be lost. The standard leaves the
-//! controller's arithmetic to the implementer.)
+//! `req[n] = Q(n)`, in every superframe in which something waits, and once zero. A request measures
+//! the queue at the start of superframe n, before the slots of superframe n and later have carried
+//! anything. The controller therefore subtracts what it has assigned, or will have assigned by
+//! then, in superframes n and later: `pending = max(req[n] - sum of grants for superframes >= n,
+//! 0)`. Nothing is counted twice, however many requests are in flight, and every request makes up
+//! for a lost one. (EN 301 790, section 6.6.1.2.4: AVBDC is to be used when the terminal senses
+//! that a VBDC request might be lost. The standard leaves the controller's arithmetic to the
+//! implementer.)
 //!
-//! What the constant slots (CRA) carry in the meantime is requested as well. The next request corrects this,
-//! so at most the constant slots of L superframes are assigned in vain.
+//! What the constant slots (CRA) carry in the meantime is requested as well. The next request
+//! corrects this, so at most the constant slots of L superframes are assigned in vain.
 //!
 //! ```toml
 //! dama = { scheme = "avbdc", cra = "64 kbit/s" }
@@ -21,13 +22,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Absolute volume requests (AVBDC): each states all the data that wait and replaces the pending volume.
+/// Absolute volume requests (AVBDC): each states all the data that wait and replaces the pending
+/// volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Avbdc")]
 pub struct Config {
-    /// Maximum rate that a superframe serves; must be a whole number of slots. If unset, the whole return
-    /// link.
+    /// Maximum rate that a superframe serves; must be a whole number of slots. If unset, the whole
+    /// return link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<RateOrZero>,
 }
@@ -94,7 +96,8 @@ pub(super) struct Pending {
     slots: u64,
     /// Grants by superframe, as far back as a request may still refer to.
     granted: VecDeque<(u64, u32)>,
-    /// The superframe in which the last request was made. An older request that arrives later is ignored.
+    /// The superframe in which the last request was made. An older request that arrives later is
+    /// ignored.
     made: u64,
 }
 
@@ -160,14 +163,16 @@ mod tests {
     #[test]
     fn what_was_granted_since_the_queue_was_measured_is_not_granted_again() {
         let mut account = Pending::new(u32::MAX);
-        // Ten slots wait at the start of superframe 1; six and four are granted for superframes 7 and 8.
+        // Ten slots wait at the start of superframe 1; six and four are granted for superframes 7
+        // and 8.
         account.request(7, 1, absolute(10));
         assert_eq!(account.demand(7).volume, 10);
         account.grant(7, 6);
         assert_eq!(account.demand(8).volume, 4);
         account.grant(8, 4);
         assert_eq!(account.demand(9).volume, 0);
-        // At the start of superframe 2 ten still wait, and two more: of the twelve, ten are granted.
+        // At the start of superframe 2 ten still wait, and two more: of the twelve, ten are
+        // granted.
         account.request(9, 2, absolute(12));
         assert_eq!(account.demand(9).volume, 2);
         account.grant(9, 2);
@@ -177,7 +182,8 @@ mod tests {
         // A request that was overtaken says nothing.
         account.request(15, 5, absolute(12));
         assert_eq!(account.demand(15).volume, 0);
-        // Superframes 8 and 9 were granted but their plans were lost: it still waits in superframe 10, and is granted again.
+        // Superframes 8 and 9 were granted but their plans were lost: it still waits in superframe
+        // 10, and is granted again.
         account.request(17, 10, absolute(6));
         assert_eq!(account.demand(17).volume, 6);
     }
@@ -198,8 +204,9 @@ mod tests {
     }
 
     proptest! {
-        /// Requests and plans are lost, and later no more are. From the first request on that was made when the last lost plan is
-        /// over, the controller takes to wait what waits, to the slot; and nothing is left in the end.
+        /// Requests and plans are lost, and later no more are. From the first request on that was
+        /// made when the last lost plan is over, the controller takes to wait what waits, to the
+        /// slot; and nothing is left in the end.
         #[test]
         fn after_losses_it_is_the_true_backlog_that_is_pending(
             loss in 0.01..0.5f64,

@@ -1,8 +1,8 @@
-//! Continuous rate assignment (CRA): a fixed number of slots from logon on, without requests. The access
-//! delay is the wait for the slot.
+//! Continuous rate assignment (CRA): a fixed number of slots from logon on, without requests. The
+//! access delay is the wait for the slot.
 //!
-//! Every terminal has its CRA with any scheme (`cra` of the network's `dama`). With this scheme it has
-//! nothing else.
+//! Every terminal has its CRA with any scheme (`cra` of the network's `dama`). With this scheme it
+//! has nothing else.
 //!
 //! ```toml
 //! dama = { scheme = "cra", cra = "2048 kbit/s" }

@@ -1,10 +1,11 @@
-//! Free capacity assignment (FCA): slots left over when all requests have been served are assigned without
-//! requests.
+//! Free capacity assignment (FCA): slots left over when all requests have been served are assigned
+//! without requests.
 //!
 //! The controller assigns them slot by slot, in turn, to all logged-on terminals of the scheme and
-//! continues in the next superframe where it stopped. A terminal does not know in advance what it will get
-//! (EN 301 790, section 6.6.1.2: "bonus capacity"). As long as there are spare slots, each superframe has a
-//! burst time plan, and terminals with spare slots wake for it, whether they have data or not.
+//! continues in the next superframe where it stopped. A terminal does not know in advance what it
+//! will get (EN 301 790, section 6.6.1.2: "bonus capacity"). As long as there are spare slots, each
+//! superframe has a burst time plan, and terminals with spare slots wake for it, whether they have
+//! data or not.
 //!
 //! ```toml
 //! dama = { scheme = "fca", cra = "64 kbit/s" }

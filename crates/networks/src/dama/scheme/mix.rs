@@ -1,14 +1,14 @@
-//! Several schemes at once: CRA with RBDC, VBDC or AVBDC, and FCA, each with its maximum, as in the logon
-//! of EN 301 790 (`CRA_level`, `RBDC_max`, `VBDC_max`).
+//! Several schemes at once: CRA with RBDC, VBDC or AVBDC, and FCA, each with its maximum, as in the
+//! logon of EN 301 790 (`CRA_level`, `RBDC_max`, `VBDC_max`).
 //!
-//! One message carries both requests. The rate comes from the estimator and is limited to its maximum. The
-//! volume covers what waits beyond that: without traffic classes, the part of the whole queue that neither
-//! request has asked for in the last L superframes (eq. 14 with both sums); with classes, each request counts
-//! the queues of its own classes. The controller serves a terminal's rate before its volume, and serves at
-//! most the maximum of the volume in a superframe.
+//! One message carries both requests. The rate comes from the estimator and is limited to its
+//! maximum. The volume covers what waits beyond that: without traffic classes, the part of the
+//! whole queue that neither request has asked for in the last L superframes (eq. 14 with both
+//! sums); with classes, each request counts the queues of its own classes. The controller serves a
+//! terminal's rate before its volume, and serves at most the maximum of the volume in a superframe.
 //!
-//! With AVBDC the volume is absolute: without classes, what waits less what the rate in force will carry in
-//! one superframe.
+//! With AVBDC the volume is absolute: without classes, what waits less what the rate in force will
+//! carry in one superframe.
 //!
 //! ```toml
 //! [network.sat.return.dama]
@@ -34,7 +34,7 @@ pub struct Config {
     /// Absolute volume requests (AVBDC). Their `max` must be given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub avbdc: Option<avbdc::Config>,
-    /// Whether terminals also get spare slots (FCA); off by default.
+    /// True to assign spare slots (FCA) to terminals, too; false by default.
     pub fca: bool,
 }
 
@@ -228,7 +228,8 @@ mod tests {
         let need = |queue| Need { all: Load { queue, arrived: 0 }, by_class: None };
         // Ten wait: a rate of four slots at most, and a volume of the other six.
         assert_eq!(asking.request(1, &need(10)), Ask { rate: Some(4), volume: Some(6), absolute: None });
-        // The ten are on their way; of twelve the rate asks for four more, which covers the other two.
+        // The ten are on their way; of twelve the rate asks for four more, which covers the other
+        // two.
         assert_eq!(asking.request(2, &need(12)), Ask { rate: Some(4), volume: None, absolute: None });
 
         let mut accounts = config(ALL).account(&terms());

@@ -1,11 +1,12 @@
-//! Schemes: how a terminal requests capacity, and how the network control centre turns requests into demands.
-//! One file per scheme. A scheme is a capacity category of EN 301 790, section 6.6.1.2, or a mix of several.
+//! Schemes: how a terminal requests capacity, and how the network control centre turns requests
+//! into demands. One file per scheme. A scheme is a capacity category of EN 301 790, section
+//! 6.6.1.2, or a mix of several.
 //!
 //! A request counts slots; one slot is 752 bytes per superframe in the study's structure (see
-//! [`super::frame`]). A terminal makes its request at the start of a superframe, before it sends anything in
-//! it. The queue Q of the equations is everything that the terminal has accepted and not yet sent at that
-//! moment, rounded up to slots. It includes what the constant slots (CRA) of the coming superframes will
-//! carry, since the study's equations deduct nothing.
+//! [`super::frame`]). A terminal makes its request at the start of a superframe, before it sends
+//! anything in it. The queue Q of the equations is everything that the terminal has accepted and
+//! not yet sent at that moment, rounded up to slots. It includes what the constant slots (CRA) of
+//! the coming superframes will carry, since the study's equations deduct nothing.
 
 pub mod avbdc;
 pub mod cra;
@@ -19,8 +20,8 @@ use super::frame::Frame;
 use bentpipe_core::{kinds, Problems, Rate, RateOrZero};
 
 kinds! {
-    /// The scheme by which terminals get capacity beyond their constant slots: a capacity category of EN 301 790, section
-    /// 6.6.1.2, or a mix of several.
+    /// The scheme by which terminals get capacity beyond their constant slots: a capacity category
+    /// of EN 301 790, section 6.6.1.2, or a mix of several.
     #[schemars(rename = "Scheme")]
     pub enum Config: Scheme {
         "cra" => Cra(cra::Config),
@@ -49,7 +50,7 @@ pub trait Scheme {
     /// The most slots that a terminal gets by request.
     fn most(&self, link: &Link) -> u32;
 
-    /// What in it delays or limits a terminal and is not in [`Scheme::most`], by its keys.
+    /// Notes about keys that delay or limit a terminal beyond [`Scheme::most`].
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -81,8 +82,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// Converts a rate to slots, if that is a whole number. A rate is whole bits per second, which slots need not be: it
-    /// may differ by less than 1 bit/s from that of the slots.
+    /// Converts a rate to slots, if that is a whole number. A rate is whole bits per second, which
+    /// slots need not be: it may differ by less than 1 bit/s from that of the slots.
     pub fn whole_slots(&self, rate: RateOrZero) -> Option<u32> {
         let slots = u128::from(rate.bits_per_second()) * u128::from(self.slots);
         let of = u128::from(self.rate.bits_per_second());
@@ -111,8 +112,8 @@ impl Link {
         )
     }
 
-    /// Adds a problem unless the maximum is a whole number of slots, at least one and at most those of a
-    /// carrier.
+    /// Adds a problem unless the maximum is a whole number of slots, at least one and at most those
+    /// of a carrier.
     pub fn check_maximum(&self, max: Option<RateOrZero>, problems: &mut Problems) {
         let Some(max) = max else { return };
         match self.whole_slots(max) {
@@ -146,13 +147,13 @@ impl Terms {
 pub struct Need {
     /// All data that waits.
     pub all: Load,
-    /// The data of the classes that request by rate, and of those that request by volume; `None` without
-    /// traffic classes.
+    /// The data of the classes that request by rate, and of those that request by volume; `None`
+    /// without traffic classes.
     pub by_class: Option<(Load, Load)>,
 }
 
-/// The contents of a request message, by the kinds of capacity request of EN 301 790, section 8.5.5.2, in
-/// slots. `None` makes no request of that kind.
+/// The contents of a request message, by the kinds of capacity request of EN 301 790, section
+/// 8.5.5.2, in slots. `None` makes no request of that kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ask {
     /// A rate, which replaces the previous one (RBDC).
@@ -167,7 +168,7 @@ impl Ask {
     /// A message that requests nothing.
     pub const NOTHING: Ask = Ask { rate: None, volume: None, absolute: None };
 
-    /// Whether there is no request to send.
+    /// Returns true if there is no request to send.
     pub fn is_nothing(&self) -> bool {
         *self == Ask::NOTHING
     }
@@ -180,11 +181,12 @@ impl Ask {
 
 /// The terminal's half of a scheme.
 pub trait Requester: Send {
-    /// The request in `superframe`; an empty one is not sent. Called in ascending order. In a superframe that
-    /// is skipped the queue was empty and the requester [at rest](Self::rests).
+    /// The request in `superframe`; an empty one is not sent. Called in ascending order. In a
+    /// superframe that is skipped the queue was empty and the requester [at rest](Self::rests).
     fn request(&mut self, superframe: u64, need: &Need) -> Ask;
 
-    /// Informs the requester of the need in a superframe in which the terminal cannot send a request.
+    /// Informs the requester of the need in a superframe in which the terminal cannot send a
+    /// request.
     fn observe(&mut self, _superframe: u64, _need: &Need) {}
 
     /// Adopts another configuration of the same kind.
@@ -193,7 +195,8 @@ pub trait Requester: Send {
     /// From now on one slot is so many bytes per superframe.
     fn resize(&mut self, _unit: u64) {}
 
-    /// Whether it would send nothing as long as the queue stays empty, so that the terminal may sleep.
+    /// Returns true if no request is sent as long as the queue stays empty, so that the terminal
+    /// may sleep.
     fn rests(&self) -> bool;
 
     /// Starts over, after the terminal has logged off.
@@ -221,13 +224,15 @@ pub trait Account: Send {
     /// Enters a request that was made in superframe `made` and may be served from `superframe` on.
     fn request(&mut self, superframe: u64, made: u64, ask: Ask);
 
-    /// The demand in `superframe`. A demand of nothing puts the account to rest until the next request.
+    /// The demand in `superframe`. A demand of nothing puts the account to rest until the next
+    /// request.
     fn demand(&mut self, superframe: u64) -> Wanted;
 
-    /// Enters what was assigned in `superframe` out of the last demand; rate is served before volume.
+    /// Enters what was assigned in `superframe` out of the last demand; rate is served before
+    /// volume.
     fn grant(&mut self, superframe: u64, slots: u32);
 
-    /// Whether the terminal takes spare slots (FCA).
+    /// Returns true if the terminal takes spare slots (FCA).
     fn takes_spare(&self) -> bool {
         false
     }

@@ -5,12 +5,12 @@
 //! nearest slot, half up. (With rounding up the request would never return to zero, since 0.6 req stays
 //! positive; if the rounded value were fed back, a request of one slot would stay at one.)
 //!
-//! A terminal sends its request in every superframe until it has requested zero. The assignment holds until
-//! the next request takes effect, but no longer than the time-out, which guards against lost requests (EN 301
-//! 790: RBDC_timeout).
+//! A terminal sends its request in every superframe until it has requested zero. The assignment
+//! holds until the next request takes effect, but no longer than the time-out, which guards against
+//! lost requests (EN 301 790: RBDC_timeout).
 //!
-//! During a run, a changed gamma applies from the next request, a changed time-out from the next request that
-//! takes effect.
+//! During a run, a changed gamma applies from the next request, a changed time-out from the next
+//! request that takes effect.
 //!
 //! ```toml
 //! dama = { scheme = { kind = "rbdc", gamma = 0.4 }, cra = "64 kbit/s" }
@@ -22,25 +22,26 @@ use bentpipe_core::{Count, Fraction, Problems, RateOrZero, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Rate requests (RBDC): each states the rate that the terminal needs and replaces the previous one.
+/// Rate requests (RBDC): each states the rate that the terminal needs and replaces the previous
+/// one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Rbdc")]
 pub struct Config {
-    /// Weight of the newest measurement in the request (gamma of eq. 13 of Luglio, Roseti, Zampognaro 2009),
-    /// 0.4 by default; must be greater than 0. With the default estimator it is the weight of the present
-    /// queue.
+    /// Weight of the newest measurement in the request (gamma of eq. 13 of Luglio, Roseti,
+    /// Zampognaro 2009), 0.4 by default; must be greater than 0. With the default estimator it is
+    /// the weight of the present queue.
     #[schemars(extend("changeable" = true))]
     pub gamma: Fraction,
-    /// Number of superframes for which an assignment holds without a new request (RBDC_timeout), 2 by
-    /// default.
+    /// Number of superframes for which an assignment holds without a new request (RBDC_timeout), 2
+    /// by default.
     #[schemars(extend("changeable" = true))]
     pub timeout: Count<1, 1_000_000>,
-    /// How the terminal estimates the rate that it needs; from its queue by default.
+    /// Estimator of the rate that the terminal needs; from its queue by default.
     #[serde(skip_serializing_if = "is_default")]
     pub estimator: estimator::Config,
-    /// Maximum rate that a terminal requests (RBDC_max); must be a whole number of slots. If unset, the whole
-    /// return link.
+    /// Maximum rate that a terminal requests (RBDC_max); must be a whole number of slots. If unset,
+    /// the whole return link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<RateOrZero>,
 }
@@ -242,8 +243,8 @@ mod tests {
     #[test]
     fn equation_13_by_hand() {
         let mut rate = rate(&Config::default());
-        // 0.4 x 10 = 4; 2.4 + 4 = 6.4; 3.84 + 4 = 7.84; 4.704; 2.8224; 1.69344; 1.016064; 0.6096384;
-        // 0.36578304.
+        // 0.4 x 10 = 4; 2.4 + 4 = 6.4; 3.84 + 4 = 7.84; 4.704; 2.8224; 1.69344; 1.016064;
+        // 0.6096384; 0.36578304.
         let queue = [10, 10, 10, 0, 0, 0, 0, 0, 0, 0];
         let requests: Vec<_> = (5..).zip(queue).map(|(n, queue)| asked(&mut rate, n, queue)).collect();
         let expected = [4, 6, 8, 5, 3, 2, 1, 1, 0].map(Some);

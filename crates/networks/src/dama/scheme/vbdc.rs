@@ -1,18 +1,20 @@
 //! Volume-based dynamic capacity (VBDC): a request states a volume and adds to the previous ones.
 //!
-//! `req[n] = max(Q(n) - sum of req[k] for k = n-L .. n-1, 0)` (eq. 14 of Luglio, Roseti, Zampognaro 2009; the
-//! upper limit of the sum as corrected on the study's page): what waits and has not been requested in the
-//! last L superframes. A request of superframe n is served from superframe n+L on, at whose start its data
-//! still wait, so the sum covers exactly the requests that have not been served yet.
+//! `req[n] = max(Q(n) - sum of req[k] for k = n-L .. n-1, 0)` (eq. 14 of Luglio, Roseti, Zampognaro
+//! 2009; the upper limit of the sum as corrected on the study's page): what waits and has not been
+//! requested in the last L superframes. A request of superframe n is served from superframe n+L on,
+//! at whose start its data still wait, so the sum covers exactly the requests that have not been
+//! served yet.
 //!
-//! The unit is the slot of an assignment (752 bytes in the study's structure), so a request may exceed what
-//! waits by up to one slot.
+//! The unit is the slot of an assignment (752 bytes in the study's structure), so a request may
+//! exceed what waits by up to one slot.
 //!
-//! Limit: a volume that the controller cannot serve at once stays pending, as in the study. The terminal,
-//! whose sum forgets the request after L superframes, requests the same data again. While the return link is
-//! overloaded, the pending volume therefore exceeds what waits, and slots are assigned in vain for some time
-//! afterwards: a terminal that offers 2400 kbit/s for 100 s with a queue of 1000 packets is assigned almost
-//! three times what it sends. The standard's answer is absolute volumes (AVBDC).
+//! Limit: a volume that the controller cannot serve at once stays pending, as in the study. The
+//! terminal, whose sum forgets the request after L superframes, requests the same data again. While
+//! the return link is overloaded, the pending volume therefore exceeds what waits, and slots are
+//! assigned in vain for some time afterwards: a terminal that offers 2400 kbit/s for 100 s with a
+//! queue of 1000 packets is assigned almost three times what it sends. The standard's answer is
+//! absolute volumes (AVBDC).
 //!
 //! ```toml
 //! dama = { scheme = "vbdc", cra = "64 kbit/s" }
@@ -24,18 +26,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Volume requests (VBDC): each states the data that have not been requested yet and adds to the pending
-/// volume.
+/// Volume requests (VBDC): each states the data that have not been requested yet and adds to the
+/// pending volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Vbdc")]
 pub struct Config {
-    /// Maximum rate that a superframe serves (VBDC_max); must be a whole number of slots. If unset, the whole
-    /// return link.
+    /// Maximum rate that a superframe serves (VBDC_max); must be a whole number of slots. If unset,
+    /// the whole return link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<RateOrZero>,
-    /// Number of superframes after the last request after which the controller forgets the unserved volume.
-    /// If unset, it never does.
+    /// Number of superframes after the last request after which the controller forgets the unserved
+    /// volume. If unset, it never does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Count<1, 1_000_000>>,
 }
@@ -78,8 +80,8 @@ impl Volume {
         Volume { response, asked: VecDeque::new(), sum: 0 }
     }
 
-    /// The request: what waits and has not been requested in the last L superframes, by volume or, with
-    /// `otherwise` slots, by rate.
+    /// The request: what waits and has not been requested in the last L superframes, by volume or,
+    /// with `otherwise` slots, by rate.
     pub(super) fn ask(&mut self, superframe: u64, queue: u64, otherwise: u32) -> Option<u32> {
         while let Some(&(asked, slots)) = self.asked.front() {
             if asked + self.response >= superframe {
@@ -186,7 +188,8 @@ mod tests {
     #[test]
     fn what_is_asked_for_by_rate_is_not_asked_for_by_volume() {
         let mut volume = Volume::new(2);
-        // Queue and rate: 10 - 4; 10 - (10 + 4) < 0; 20 - (10 + 4 + 1) = 5; 20 - (4 + 6 + 0) = 10, the first forgotten.
+        // Queue and rate: 10 - 4; 10 - (10 + 4) < 0; 20 - (10 + 4 + 1) = 5; 20 - (4 + 6 + 0) = 10,
+        // the first forgotten.
         let asked = [(10, 4), (10, 4), (20, 1), (20, 0)];
         let asked: Vec<_> = (0..).zip(asked).map(|(n, (queue, rate))| volume.ask(n, queue, rate)).collect();
         assert_eq!(asked, [Some(6), None, Some(5), Some(10)]);

@@ -1,9 +1,9 @@
-//! When a terminal makes a request, what it requests, and how the request leaves.
+//! Requests of a terminal: their times, contents and transmission.
 
 use super::*;
 
 impl Terminal {
-    /// Whether there is, or may be, something to request.
+    /// Returns true if there is, or may be, capacity to request.
     #[inline]
     pub(super) fn wants_to_ask(&self) -> bool {
         (self.unsent > 0 || !self.parts.requester.rests()) && self.is_logged_on() && !self.is_cut_off()
@@ -40,8 +40,9 @@ impl Terminal {
         self.request(leaves, ask, shared, now, out);
     }
 
-    /// When the receiver knows what was sent in mini-slots, before propagation: with the last replica if
-    /// there is one, otherwise at the end of the superframe, over which the mini-slots are spread.
+    /// Time at which the receiver can decode a burst in mini-slots, without propagation: at the end
+    /// of a single mini-slot, otherwise at the end of the superframe over which the replicas are
+    /// spread.
     fn shared_end(&self, shared: &Contention) -> Time {
         match shared.slots() {
             [slot] => {

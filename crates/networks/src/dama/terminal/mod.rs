@@ -1,28 +1,32 @@
 //! A satellite terminal's return-link MAC (RCST, EN 301 790): queue, slots, requests.
 //!
-//! A packet is framed ([`bentpipe_link::framing`]) and cut over the terminal's slots in order. A burst carries what was queued when its slot began;
-//! what is left of a slot stays empty. The packet is through when the slot with its last byte ends, and
-//! reaches the gateway one propagation delay later: the stage sends it out then, so that a packet costs one
-//! wake. Which slots a packet takes is computed at once, for as far as the present superframe goes; what does
-//! not fit waits for the next superframe's assignment.
+//! A packet is framed ([`bentpipe_link::framing`]) and cut over the terminal's slots in order. A
+//! burst carries what was queued when its slot began; what is left of a slot stays empty. The
+//! packet is through when the slot with its last byte ends, and reaches the gateway one propagation
+//! delay later: the stage sends it out then, so that a packet costs one wake. Which slots a packet
+//! takes is computed at once, for as far as the present superframe goes; what does not fit waits
+//! for the next superframe's assignment.
 //!
-//! At the start of a superframe the terminal first makes its request, from the queue as it is then, and then
-//! sends. An idle terminal sleeps: it wakes at the ends of superframes in which something waited, was sent,
-//! was asked for or was assigned.
+//! At the start of a superframe the terminal first makes its request, from the queue as it is then,
+//! and then sends. An idle terminal sleeps: it wakes at the ends of superframes in which something
+//! waited, was sent, was asked for or was assigned.
 //!
-//! **ACM.** At the start of a superframe the terminal takes the waveform that its loop ([`acm`]) has chosen, and its slots carry
-//! the bytes of that waveform. Packets that wait are framed again for bursts of another size, a packet in pieces by the part of
-//! it that is left. Requests that are on their way keep their number of slots. In an outage it neither sends nor requests, and packets
-//! wait in its queue; it stays logged on. What was sent with a waveform whose threshold is above its signal when it
-//! arrives is lost ([`acm::FADED`]), as are messages, which use the most robust one, below that one's threshold.
+//! **ACM.** At the start of a superframe the terminal takes the waveform that its loop ([`acm`])
+//! has chosen, and its slots carry the bytes of that waveform. Packets that wait are framed again
+//! for bursts of another size, a packet in pieces by the part of it that is left. Requests that are
+//! on their way keep their number of slots. In an outage it neither sends nor requests, and packets
+//! wait in its queue; it stays logged on. What was sent with a waveform whose threshold is above
+//! its signal when it arrives is lost ([`acm::FADED`]), as are messages, which use the most robust
+//! one, below that one's threshold.
 //!
-//! **Moving satellites.** In a superframe in which no satellite serves ([`super::timing`]) the terminal neither sends nor requests, and
-//! packets wait in its queue. It stays logged on. Messages about logon and logoff are lost ([`NO_SATELLITE`]). The capacity
-//! in results includes constant slots of such superframes that passed while the terminal was idle.
+//! **Moving satellites.** In a superframe in which no satellite serves ([`super::timing`]) the
+//! terminal neither sends nor requests, and packets wait in its queue. It stays logged on. Messages
+//! about logon and logoff are lost ([`NO_SATELLITE`]). The capacity in results includes constant
+//! slots of such superframes that passed while the terminal was idle.
 //!
-//! Ports: in 0 from the host's side, in 1 from the satellite; out 0 to the host's side, out 1 to the network control
-//! centre, out 2 to the gateway.
-//! What comes from the satellite and is no message for the MAC is passed on at once.
+//! Ports: in 0 from the host's side, in 1 from the satellite; out 0 to the host's side, out 1 to
+//! the network control centre, out 2 to the gateway. What comes from the satellite and is no
+//! message for the MAC is passed on at once.
 
 mod asking;
 mod results;
@@ -64,14 +68,14 @@ pub struct Parts {
     pub(super) traffic: Vec<Traffic>,
     /// The terminal's half of the scheme.
     pub requester: Box<dyn Requester>,
-    /// When and in which slots it may send requests.
+    /// Opportunities of the terminal to send requests.
     pub turns: Box<dyn Turns>,
-    /// Where it finds plans and posts requests, if it is logged on for the whole run and has request slots of its
-    /// own.
+    /// Board on which it finds plans and posts requests, if it is logged on for the whole run and
+    /// has request slots of its own.
     pub(super) board: Option<Shared>,
     /// Time structure of the return link.
     pub frame: Frame,
-    /// When requests are made, relative to the start of a superframe.
+    /// Time of requests, relative to the start of a superframe.
     pub ask: Span,
     /// Probe of the trace [`TRACE`], if it is recorded.
     pub probe: Option<Probe>,
@@ -81,7 +85,7 @@ pub struct Parts {
     pub terminal: u16,
     /// Size in bytes of the longest packet that its framing can carry.
     pub longest: u32,
-    /// Whether classes share the terminal's slots, which are then filled one by one.
+    /// True if classes share the terminal's slots, which are then filled one by one.
     pub classes: bool,
     /// Errors on the return link.
     pub errors: Option<Errors>,
@@ -89,39 +93,40 @@ pub struct Parts {
     pub request_errors: Option<Errors>,
     /// Its waveforms, with ACM, and what results call them.
     pub acm: Option<(String, Adaptation)>,
-    /// What it grants to Quick-Start requests, and of which capacity.
+    /// Grants to Quick-Start requests, and the capacity that they divide.
     pub grants: (Option<Grants>, Rate),
     /// Random stream of the terminal.
     pub stream: Stream,
-    /// When the control centre acts on a request.
+    /// Times at which the control centre acts on a request.
     pub controller: Controller,
     /// Addresses of the terminal and of the gateway.
     pub addresses: (NodeId, NodeId),
     /// Name of the terminal, in results.
     pub name: String,
-    /// Constant slots of a terminal that is logged on from the start, otherwise when it starts to log on.
+    /// Constant slots of a terminal that is logged on from the start, otherwise when it starts to
+    /// log on.
     pub logon: Logon,
-    /// When it logs off, and the period after which it repeats its logons and logoffs.
+    /// Time of the logoff, and the period after which logons and logoffs repeat.
     pub logoff: Option<(Time, Option<Span>)>,
     /// Time without an answer after which it requests again to be logged on.
     pub retry: Span,
     /// The class of each code point (DSCP).
     pub(super) by_dscp: [u8; 64],
-    /// How packets are placed into bursts.
+    /// Framing: the placement of packets into bursts.
     pub framing: framing::Config,
     /// Its own Es/N0 in clear sky.
     pub esn0_db: Option<acm::Decibel>,
-    /// Number of mini-slots in a superframe that it shares with the others, and maximum number of data bytes
-    /// that it sends there.
+    /// Number of mini-slots in a superframe that it shares with the others, and maximum number of
+    /// data bytes that it sends there.
     pub shared: (u32, u32),
 }
 
-/// A packet in slots or in flight. The packet comes first, so that it has the same layout as when it is alone
-/// and is moved in the same pieces.
+/// A packet in slots or in flight. The packet comes first, so that it has the same layout as when
+/// it is alone and is moved in the same pieces.
 #[repr(C)]
 struct Flight {
     packet: Whole<Packet>,
-    /// When it arrives at the gateway.
+    /// Time of arrival at the gateway.
     arrival: Time,
     /// The row that explains its wait, if that is traced.
     waited: Option<Box<waits::Row>>,
@@ -131,8 +136,8 @@ struct Flight {
     waveform: Option<&'static Modcod>,
 }
 
-/// A terminal of a star network. What each superframe needs comes first and shares cache lines: with many terminals, reading
-/// their state is most of the work.
+/// A terminal of a star network. What each superframe needs comes first and shares cache lines:
+/// with many terminals, reading their state is most of the work.
 #[repr(C)]
 pub struct Terminal {
     slots: Slots,
@@ -140,21 +145,21 @@ pub struct Terminal {
     plans: VecDeque<(u64, Run)>,
     /// Packets by their time of arrival at the gateway.
     flying: VecDeque<Flight>,
-    /// When the request of this superframe is made, if it has not been.
+    /// Time of this superframe's request, if it has not been made.
     ask: Option<Time>,
     logoff: Option<Time>,
     ask_logon: Option<Time>,
-    /// When the next slot is filled, if slots are filled one by one.
+    /// Start of the next slot to fill, if slots are filled one by one.
     fill: Option<Time>,
     /// Constant slots and the first superframe in which they may be used.
     constant: Option<(Run, u64)>,
     /// Bytes of all classes without a slot.
     unsent: u64,
-    /// Whether something happened in this superframe, so that its end matters.
+    /// True if a packet, request or assignment makes the end of this superframe relevant.
     active: bool,
     /// The waveform of this superframe, with ACM; none in an outage.
     waveform: Option<&'static Modcod>,
-    /// Whether a satellite serves in this superframe.
+    /// True if a satellite serves in this superframe.
     served: bool,
     /// The last superframe whose plan is not to be looked up on the board.
     looked_up: Option<u64>,
@@ -264,7 +269,8 @@ impl Terminal {
         self.look_later();
     }
 
-    /// Takes down on the board whether the terminal looks there at the end of the superframe. If not, it notes what is there.
+    /// Takes down on the board whether the terminal looks there at the end of the superframe. If
+    /// not, it notes what is there.
     fn look_later(&mut self) {
         let Some(board) = &self.parts.board else { return };
         let mut board = board.open();

@@ -1,4 +1,4 @@
-//! What a terminal reports: the trace of its superframes, and its counters over a run.
+//! Results of a terminal: the trace of its superframes, and its counters over a run.
 
 use super::Terminal;
 use bentpipe_core::{Column, Report, Table, Time};

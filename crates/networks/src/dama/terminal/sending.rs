@@ -1,4 +1,4 @@
-//! Which slots a packet takes, and why it waited for them.
+//! Placement of packets into slots, and the causes of their waits.
 
 use super::*;
 
@@ -11,8 +11,8 @@ impl Terminal {
         while !self.parts.traffic[0].waiting.is_empty() && self.send_first(now) {}
     }
 
-    /// Places as much of the first packet into slots as this superframe has room for. Returns whether it is
-    /// complete.
+    /// Places as much of the first packet into slots as this superframe has room for. Returns
+    /// whether it is complete.
     #[inline]
     pub(super) fn send_first(&mut self, now: Time) -> bool {
         let first = &self.parts.traffic[0].waiting[0];
@@ -50,8 +50,8 @@ impl Terminal {
         }
     }
 
-    /// Moves bytes of a class's first packet to where they have been placed. Returns whether the packet is
-    /// complete.
+    /// Moves bytes of a class's first packet to where they have been placed. Returns whether the
+    /// packet is complete.
     #[inline]
     pub(super) fn put(&mut self, class: usize, placed: Placed) -> bool {
         self.unsent -= placed.bytes;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The terminal logged off while the packet waited, or had logged off for good.
 pub const LOGGED_OFF: DropReason = DropReason::new("terminal logged off");
 
-/// How a terminal becomes logged on.
+/// Logon of a terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Logon {
     /// It is logged on from the start, with these constant slots.

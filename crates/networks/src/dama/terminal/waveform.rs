@@ -1,11 +1,13 @@
-//! Adaptive coding and modulation of a terminal: its waveform, and the capacity that follows from it.
+//! Adaptive coding and modulation of a terminal: its waveform, and the capacity that follows from
+//! it.
 
 use super::Terminal;
 use bentpipe_core::Time;
 use bentpipe_link::acm::Modcod;
 
 impl Terminal {
-    /// Takes the waveform of the superframe that starts, and finds out whether a satellite serves in it.
+    /// Takes the waveform of the superframe that starts, and finds out whether a satellite serves
+    /// in it.
     pub(super) fn adapt(&mut self, now: Time) {
         let served = self.slots.are_served();
         let waveform = match &mut self.parts.acm {
@@ -41,13 +43,15 @@ impl Terminal {
         self.unsent = self.parts.traffic.iter().map(|traffic| traffic.unsent).sum();
     }
 
-    /// Returns true if no satellite serves, or if the signal is known to be too weak for every waveform.
+    /// Returns true if no satellite serves, or if the signal is known to be too weak for every
+    /// waveform.
     #[inline]
     pub(super) fn is_cut_off(&self) -> bool {
         !self.served || (self.waveform.is_none() && self.parts.acm.is_some())
     }
 
-    /// Whether the gateway decodes what arrives now, which was sent with this waveform, or as a message.
+    /// Returns true if the gateway decodes an arrival that was sent with this waveform, or as a
+    /// message if none.
     pub(super) fn is_heard(&mut self, now: Time, waveform: Option<&'static Modcod>) -> bool {
         let Some((_, adaptation)) = &mut self.parts.acm else { return true };
         let heard = match waveform {

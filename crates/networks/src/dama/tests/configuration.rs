@@ -1,4 +1,4 @@
-//! What is refused, and what is printed.
+//! Refusals and printed forms of configurations.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! The network as a whole, on a small event loop of its own (the engine's crate depends on this one).
+//! The network as a whole, on a small event loop of its own (the engine's crate depends on this
+//! one).
 
 mod configuration;
 mod orbits;

@@ -1,9 +1,11 @@
-//! Terminals behind moving satellites: the response time during a pass, alignment, handovers and interruptions.
+//! Terminals behind moving satellites: the response time during a pass, alignment, handovers and
+//! interruptions.
 
 use super::*;
 use crate::propagation::{Legs, Moving};
 
-/// Sites on the equator below which an O3b satellite passes at the start of the run: Greenwich sidereal time is 280.4606 deg then.
+/// Sites on the equator below which an O3b satellite passes at the start of the run: Greenwich
+/// sidereal time is 280.4606 deg then.
 const BELOW: &str = r#"{"latitude": "0 deg", "longitude": "79.5394 deg"}"#;
 
 /// Superframes of one frame of 23.5 ms.
@@ -30,14 +32,16 @@ fn legs(config: &Config, seconds: u64) -> Legs {
 #[test]
 fn the_response_during_a_pass_by_hand() {
     let config = over(1, "", r#"["a"]"#);
-    // 8062 km overhead; sqrt(14440.137^2 - 6378.137^2 cos^2 10 deg) - 6378.137 sin 10 deg = 11 895 km at the mask.
+    // 8062 km overhead; sqrt(14440.137^2 - 6378.137^2 cos^2 10 deg) - 6378.137 sin 10 deg = 11 895
+    // km at the mask.
     let overhead = legs(&config, 0);
     assert_eq!((overhead.terminal, overhead.gateway.as_micros()), (overhead.gateway, 26_891));
     let member = &config.members()[0];
     assert_eq!((member.timing.up.as_micros(), member.timing.one_way), (39_677, member.timing.up * 2));
-    // L = floor((R + g) / D) + 1 + 4: 7 while the range is below 9240 km. That is where the cosine of the angle at the
-    // Earth's centre is (14440^2 + 6378^2 - 9240^2) / (2 x 14440 x 6378) = 0.8894. The satellite turns by 3.638e-4 - 7.292e-5 =
-    // 2.909e-4 rad/s relative to the ground, so 1632 s after the start.
+    // L = floor((R + g) / D) + 1 + 4: 7 while the range is below 9240 km. That is where the cosine
+    // of the angle at the Earth's centre is (14440^2 + 6378^2 - 9240^2) / (2 x 14440 x 6378) =
+    // 0.8894. The satellite turns by 3.638e-4 - 7.292e-5 = 2.909e-4 rad/s relative to the ground,
+    // so 1632 s after the start.
     for (start, response) in [(0, 7), (1000, 7), (1600, 7), (1660, 8), (2500, 8)] {
         let mut rig = Rig::new(&config);
         rig.run(ms(1000 * start));
@@ -81,7 +85,8 @@ fn bursts_of_all_terminals_are_aligned_at_the_satellite() {
     rig.assert_conserved();
 }
 
-/// Sends a packet of 100 bytes from the terminal every 100 ms around the first handover, and returns their times of arrival.
+/// Sends a packet of 100 bytes from the terminal every 100 ms around the first handover, and
+/// returns their times of arrival.
 fn around_the_handover(config: &Config) -> (Rig, Vec<Time>) {
     let mut rig = Rig::new(config);
     for number in 0..200 {
@@ -94,8 +99,8 @@ fn around_the_handover(config: &Config) -> (Rig, Vec<Time>) {
     (rig, times)
 }
 
-/// With eight satellites the next one is as high as the present one 22.5 deg before and behind the zenith: after 1350 s, and by
-/// the margin of 0.1 deg a little later.
+/// With eight satellites the next one is as high as the present one 22.5 deg before and behind the
+/// zenith: after 1350 s, and by the margin of 0.1 deg a little later.
 #[test]
 fn a_handover_changes_the_delay_and_loses_nothing() {
     let config = over(8, "", r#"["a"]"#);

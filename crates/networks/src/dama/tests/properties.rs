@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// How a random scenario's terminals get their slots.
+/// Slot assignment of a random scenario's terminals.
 fn schemes() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#,

@@ -1,4 +1,4 @@
-//! What terminals ask for, and what comes of it.
+//! Requests of terminals and their results.
 
 use super::*;
 
@@ -21,7 +21,8 @@ fn rate_requests_follow_equation_13_on_the_air() {
     let requests: Vec<_> = rig.trace("a", "request").into_iter().filter(|(n, _)| *n > 0).collect();
     assert_eq!(requests[..11], (1..12).zip(expected.clone()).collect::<Vec<_>>());
     let assigned = rig.trace("a", "assigned");
-    // Eleven superframes later each is assigned what was asked for, although all has long been sent.
+    // Eleven superframes later each is assigned what was asked for, although all has long been
+    // sent.
     for (n, slots) in (1..).zip(expected) {
         assert!(assigned.contains(&(n + 11, slots)), "superframe {n}: {assigned:?}");
     }
@@ -188,8 +189,8 @@ fn classes_go_before_each_other_and_ask_each_for_their_own() {
     assert_eq!(rig.arrived[0].0.as_nanos(), 47_000_000 + 734_375 + 250_000_000);
     let order: Vec<_> = rig.arrived.iter().map(|(_, packet)| packet.dscp).collect();
     assert_eq!(order[1..], [vec![10; 4], vec![0; 20]].concat(), "AF before best effort");
-    // At superframe 1 EF is gone; three slots of AF, of which one went in superframe 0 but for the slot that EF took, and forty
-    // of best effort are asked for.
+    // At superframe 1 EF is gone; three slots of AF, of which one went in superframe 0 but for the
+    // slot that EF took, and forty of best effort are asked for.
     assert_eq!(rig.trace("a", "request")[1], (1, 4 + 40));
     assert!(rig.waits().iter().all(|(_, row)| (row[3] == 0.0) == (row[2] == 188.0)));
     rig.assert_conserved();
@@ -220,7 +221,8 @@ fn requests_find_their_way_on_every_path() {
             let report = rig.report();
             let value = |column| report.value("ncc", "sat", column).unwrap();
             if requests.contains("data") {
-                // Far more than five mini-slots can carry: what is lost was lost in collisions, and the rest came.
+                // Far more than five mini-slots can carry: what is lost was lost in collisions, and
+                // the rest came.
                 let reasons: Vec<_> =
                     rig.out.totals().dropped.keys().map(|(_, reason)| reason.words()).collect();
                 assert!(reasons.iter().all(|reason| *reason == "collision"), "{reasons:?}");

@@ -1,4 +1,4 @@
-//! When slots are, and who has them.
+//! Times and owners of slots.
 
 use super::*;
 
@@ -8,8 +8,9 @@ fn a_packet_over_one_slot_per_frame() {
     rig.send(0, 1500);
     rig.send(1, 1500);
     rig.run(ms(1000));
-    // 1500 bytes are 8 slots: the last is slot 0 (for b: slot 1) of the fourth frame of superframe 1, which
-    // begins at 94 + 3 x 23.5 = 164.5 ms and lasts 0.734375 ms; then 250 ms of propagation.
+    // 1500 bytes are 8 slots: the last is slot 0 (for b: slot 1) of the fourth frame of superframe
+    // 1, which begins at 94 + 3 x 23.5 = 164.5 ms and lasts 0.734375 ms; then 250 ms of
+    // propagation.
     assert_eq!(rig.arrivals(), [(0, 415_234_375), (1, 415_968_750)]);
     let report = rig.report();
     // Superframes 0 to 10 have begun: 11 x 752 bytes.
@@ -42,8 +43,8 @@ fn a_burst_carries_only_what_was_there_when_its_slot_began() {
     rig.run(Time::from_nanos(2 * 734_375));
     rig.send(0, 10);
     rig.run(ms(1000));
-    // The 88 bytes left in slot 0 are lost to what came 1 ns later, which fills slot 1 together; a packet
-    // that comes exactly when slot 2 begins is still in time for it.
+    // The 88 bytes left in slot 0 are lost to what came 1 ns later, which fills slot 1 together; a
+    // packet that comes exactly when slot 2 begins is still in time for it.
     let ends = [734_375, 1_468_750, 1_468_750, 2_203_125].map(|end| end + 250_000_000);
     assert_eq!(rig.arrivals(), [(0, ends[0]), (1, ends[1]), (2, ends[2]), (3, ends[3])]);
 }
@@ -61,8 +62,8 @@ fn the_response_emerges_from_the_delays_and_can_be_imposed() {
         rig.run(ms(10));
         rig.send(0, 7520);
         rig.run(ms(5000));
-        // At 10 ms the slots of frames 1 to 3 are still to come: 564 bytes go, and ceil(6956 / 752) = 10
-        // slots are asked for at the start of superframe 1.
+        // At 10 ms the slots of frames 1 to 3 are still to come: 564 bytes go, and ceil(6956 / 752)
+        // = 10 slots are asked for at the start of superframe 1.
         assert_eq!(rig.trace("a", "request")[1], (1, 10));
         let assigned: Vec<_> =
             rig.trace("a", "assigned").into_iter().filter(|(_, slots)| *slots > 0).collect();

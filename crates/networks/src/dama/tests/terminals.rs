@@ -20,7 +20,8 @@ fn terminals_come_and_go_and_leave_nothing() {
     let dropped: u64 = rig.out.totals().dropped.values().map(|drop| drop.packets).sum();
     assert_eq!(rig.arrived.len() as u64 + dropped, u64::from(rig.sent) - rig.stages[3].held().packets);
     assert!(rig.arrived.len() > 300 && dropped < 10, "{} {dropped}", rig.arrived.len());
-    // Nothing reaches the gateway between logoff and the next logon, and no plan names the terminal then.
+    // Nothing reaches the gateway between logoff and the next logon, and no plan names the terminal
+    // then.
     for (time, _) in &rig.arrived {
         let phase = time.as_nanos() % 10_000_000_000;
         assert!((1_000_000_000..5_500_000_000).contains(&phase), "{time:?}");
@@ -37,8 +38,8 @@ fn a_terminal_logs_on_and_then_sends() {
     let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, terminals));
     rig.send(1, 376);
     rig.run(ms(10_000));
-    // Asked at 1 s; heard at 1.25 s, in superframe 13 of the control centre; the next plan, made at boundary
-    // 14, is for superframe 17, at 1598 ms. Slots 1 and 2 end 3 x 734 375 ns later.
+    // Asked at 1 s; heard at 1.25 s, in superframe 13 of the control centre; the next plan, made at
+    // boundary 14, is for superframe 17, at 1598 ms. Slots 1 and 2 end 3 x 734 375 ns later.
     assert_eq!(rig.arrivals(), [(0, 1_598_000_000 + 2_203_125 + 250_000_000)]);
     let report = rig.report();
     // Superframes 17 to 106.
@@ -78,8 +79,9 @@ fn cells_fill_slots_and_their_errors_lose_packets() {
 
 #[test]
 fn packed_packets_share_slots() {
-    // Six acknowledgments of 40 bytes by ULE: 3 x 48 + 1 = 145 in the first MPEG packet, the fourth begins in it; 240 bytes of
-    // payload and 48 of overhead are 288, and 2 pointer fields: two slots of 188 bytes, where padding would take six.
+    // Six acknowledgments of 40 bytes by ULE: 3 x 48 + 1 = 145 in the first MPEG packet, the fourth
+    // begins in it; 240 bytes of payload and 48 of overhead are 288, and 2 pointer fields: two
+    // slots of 188 bytes, where padding would take six.
     for (framing, slots) in [(r#"{"ule": {}}"#, 2.0), (r#"{"ule": {"packing": false}}"#, 6.0)] {
         let mut config = config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, r#"["a"]"#);
         config.return_link.framing = serde_json::from_str(framing).unwrap();
@@ -118,7 +120,8 @@ fn the_signal_decides_what_a_slot_carries() {
     rig.run(ms(60_000));
     assert_eq!(rig.arrived.len(), 300);
     let report = rig.report();
-    // Bursts of 597, 123 and 331 bytes; 4 + 2 k bytes of headers and one of trailer in k bursts that are filled but for the last.
+    // Bursts of 597, 123 and 331 bytes; 4 + 2 k bytes of headers and one of trailer in k bursts
+    // that are filled but for the last.
     for (name, burst) in [("good", 597.0), ("bad", 123.0), ("mean", 331.0)] {
         let used = report.value("terminal", name, "used_bytes").unwrap();
         let slots = used / burst;

@@ -47,7 +47,7 @@ pub struct Config {
 }
 
 kinds! {
-    /// What a service does with the packets of its flows.
+    /// Treatment of the packets of a service's flows.
     pub enum Role: Service, tables {
         "bridge" => Bridge(bridge::Config),
         "relay" => Relay(relay::Config),
