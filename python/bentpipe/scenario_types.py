@@ -2409,8 +2409,8 @@ class Forward(TypedDict):
     error: NotRequired[Error]
     """Errors on the forward link, which also hit burst time plans. Each terminal has errors of its own."""
     framing: NotRequired[Framing]
-    """How packets are placed into the link's transmission units; none by default. With a framing, `rate` is
-    that of its units."""
+    """Framing: the placement of packets into transmission units of the link; none by default. With a framing,
+    `rate` is the rate of these units."""
     queue: NotRequired[Queue]
     """Queue discipline in front of the forward link."""
     rate: ChannelRate
@@ -2580,7 +2580,7 @@ class Carrier(TypedDict):
     `slots_per_frame` slots."""
 
 
-#: How slots for the data of a class are requested.
+#: Requests for slots for the data of a class.
 Asks: TypeAlias = 'Literal["nothing", "rate", "volume"]'
 
 
@@ -2588,7 +2588,7 @@ class Class(TypedDict):
     """A traffic class of the terminals."""
 
     asks: NotRequired[Asks]
-    """How slots for its data are requested: by volume (the default), by rate, or not at all."""
+    """Requests for slots for the data of this class: by volume (the default), by rate, or none."""
     dscp: NotRequired[list[Dscp]]
     """Code points (DSCP) of its packets (RFC 2474). The last class also takes all code points that no class
     lists."""
@@ -2631,7 +2631,7 @@ Allocator: TypeAlias = 'ProportionalAllocator | RoundRobinAllocator | MaxMinAllo
 #: a rate or zero, 0 bit/s to 100 Tbit/s
 RateOrZero: TypeAlias = "str"
 
-#: When terminals make requests and the control centre makes plans.
+#: Times of requests and plans within a superframe.
 Planning: TypeAlias = 'Literal["boundary", "just-in-time"]'
 
 
@@ -2716,7 +2716,7 @@ class Rbdc(TypedDict):
     """Rate requests (RBDC): each states the rate that the terminal needs and replaces the previous one."""
 
     estimator: NotRequired[Estimator]
-    """How the terminal estimates the rate that it needs; from its queue by default."""
+    """Estimator of the rate that the terminal needs; from its queue by default."""
     gamma: NotRequired[float]
     """Weight of the newest measurement in the request (gamma of eq. 13 of Luglio, Roseti, Zampognaro 2009),
     0.4 by default; must be greater than 0. With the default estimator it is the weight of the present
@@ -2790,7 +2790,7 @@ class MixScheme(TypedDict):
     avbdc: NotRequired[Avbdc]
     """Absolute volume requests (AVBDC). Their `max` must be given."""
     fca: NotRequired[bool]
-    """Whether terminals also get spare slots (FCA); off by default."""
+    """True to assign spare slots (FCA) to terminals, too; false by default."""
     kind: Literal["mix"]
     rbdc: NotRequired[Rbdc]
     """Rate requests (RBDC). Their `max` must be given."""
@@ -2807,8 +2807,7 @@ class Dama(TypedDict):
     """Demand-assigned multiple access (DAMA): how terminals get slots."""
 
     allocator: NotRequired[Allocator]
-    """How the requested slots are divided if there are not enough; in proportion to the requests by
-    default."""
+    """Division of the free slots if more are requested; in proportion to the requests by default."""
     cra: NotRequired[RateOrZero]
     """Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is one slot;
     with the scheme `cra`, where there is nothing else, it is an equal share of the slots not taken by
@@ -2817,14 +2816,13 @@ class Dama(TypedDict):
     """Errors that hit burst time plans in addition to those of the forward link; none by default. Each
     terminal has errors of its own."""
     planning: NotRequired[Planning]
-    """When terminals make requests and the control centre makes plans; at superframe boundaries by
-    default."""
+    """Times of requests and plans within a superframe; at superframe boundaries by default."""
     processing: NotRequired[Span]
     """Time from the arrival of a request until the allocator can use it; 0 s by default."""
     request_error: NotRequired[Error]
     """Errors that hit requests in addition to those of the return link; none by default."""
     requests: NotRequired[Requests]
-    """How requests reach the control centre; in dedicated request slots by default."""
+    """Transmission of requests to the control centre; in dedicated request slots by default."""
     response: NotRequired[int]
     """Number of superframes from a request to its assignment (L). If set, a request made at the start of
     superframe n takes effect in superframe n + L. If unset, L follows from propagation, processing and the
@@ -2856,7 +2854,8 @@ class Return(TypedDict):
     """Number of frames in a superframe, 4 by default. An assignment holds for one superframe and is the same
     in each of its frames."""
     framing: NotRequired[Framing]
-    """How packets are placed into slots; none by default. A slot must hold whole cells or MPEG packets."""
+    """Framing: the placement of packets into slots; none by default. A slot must hold whole cells or MPEG
+    packets."""
     queue: NotRequired[Queue]
     """Queue discipline in each terminal, for every class that has none of its own."""
     rate: Rate
@@ -2934,7 +2933,7 @@ class Gsl(TypedDict):
     """Number of satellites that serve a site at once, each over its own antenna; 1 by default. Without
     inter-satellite links a gateway needs several to share satellites with the other sites."""
     choice: NotRequired[Choice]
-    """Which satellites serve a site; those at the highest elevation by default."""
+    """Policy that chooses the satellites that serve a site; those at the highest elevation by default."""
     down: Rate
     """Rate from a satellite to a site."""
     error: NotRequired[Error]
@@ -2948,7 +2947,7 @@ class Gsl(TypedDict):
 
 
 class SatelliteHandover(TypedDict):
-    """What happens when another satellite, or none, takes over a site."""
+    """Handovers of a site from one satellite to another, or to none."""
 
     interruption: NotRequired[Span]
     """Time for which nothing is sent between the site and the new satellite; 0 s by default."""
@@ -2956,8 +2955,8 @@ class SatelliteHandover(TypedDict):
     """Time for which the old satellite continues to send what waits there for the site (make before break); 0
     s by default."""
     packets: NotRequired[Fate]
-    """What happens to packets on their way over the old satellite; forwarded by default. Packets that wait at
-    the site itself are always moved to the new satellite."""
+    """Fate of packets in flight over the old satellite; forwarded by default. Packets that wait at the site
+    itself always move to the new satellite."""
 
 
 class NoneIsl(TypedDict):
@@ -2975,7 +2974,7 @@ class GridIsl(TypedDict):
     """Minimum height above the surface of the line between the ends, 80 km by default; a link is off below
     it, as the air would bend and absorb the beam."""
     cross_seam: NotRequired[bool]
-    """Whether planes on both sides of a seam are linked too; off by default."""
+    """True to link the planes on both sides of a seam, too; false by default."""
     error: NotRequired[Error]
     """Error process of each link and direction; no errors by default."""
     kind: Literal["grid"]
@@ -3013,7 +3012,7 @@ Metric: TypeAlias = 'Literal["delay", "hops"]'
 
 
 class Routing(TypedDict):
-    """How the paths of packets through the constellation are computed."""
+    """Computation of the paths of packets through the constellation."""
 
     balance: NotRequired[Balance]
     """Several paths at once, over which connections are spread. If unset, there is a single path."""
@@ -3026,7 +3025,7 @@ class Routing(TypedDict):
     """Period after which paths are recomputed for the distances that have changed, 1 s by default; 0 s for
     never. They are always recomputed when links come up or go down."""
     vanished: NotRequired[Fate]
-    """What happens to packets on an inter-satellite link that goes down; forwarded by default."""
+    """Fate of packets on an inter-satellite link that goes down; forwarded by default."""
 
 
 class GroundSite(TypedDict):
@@ -3352,13 +3351,14 @@ class ConstellationNetworkKind(TypedDict):
     gsl: Gsl
     """Links between satellites and sites: their rates, queues, errors and lowest elevation."""
     handover: NotRequired[SatelliteHandover]
-    """What happens when another satellite takes over a site."""
+    """Handovers of a site from one satellite to another."""
     isl: NotRequired[Isl]
     """Links between satellites. There are none by default, so that packets go from site to satellite to
     site."""
     kind: Literal["constellation"]
     routing: NotRequired[Routing]
-    """How paths are chosen and how often; by default those of the shortest delay, computed every second."""
+    """Choice of paths, and the period of its updates; by default the paths of the shortest delay, computed
+    every second."""
     shell: list[Shell]
     """The satellites, as one or more shells: sets of circular orbits or element sets."""
     sites: dict[str, GroundSite]
@@ -3663,7 +3663,7 @@ class RelayRole(TypedDict):
     kind: Literal["relay"]
 
 
-#: What a service does with the packets of its flows.
+#: Treatment of the packets of a service's flows.
 Role: TypeAlias = 'BridgeRole | RelayRole | Literal["bridge", "relay"]'
 
 
