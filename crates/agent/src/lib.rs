@@ -4,7 +4,7 @@
 //!
 //! The wire format of bundles comes from the crate `bp7`. The convergence layers are
 //! [`bentpipe_dtn::convergence`], and LTP and routing are [`bentpipe_dtn::ltp`] and
-//! [`bentpipe_dtn::routing`]: the code of the simulator.
+//! [`bentpipe_dtn::routing`]: code shared with the simulator.
 
 pub mod agent;
 pub mod client;

@@ -1,5 +1,4 @@
-//! A check whether BPF can be used here, found out by trying; the reason is searched for only if it
-//! cannot.
+//! Checks by trial that BPF can be used here; if not, finds the reason.
 
 use std::{fs, io};
 

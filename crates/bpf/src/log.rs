@@ -26,7 +26,7 @@ pub struct Namespace {
     pub tag: u32,
 }
 
-/// A running log; it ends when dropped, and with the process.
+/// A running log; it stops when dropped or when the process exits.
 #[derive(Debug)]
 pub struct Log {
     tracer: Tracer,
@@ -69,8 +69,8 @@ impl Log {
     }
 
     /// Passes some of the waiting events to `each`, in the order in which they happened on each
-    /// processor, and returns their number. Waits at most `timeout` if there are none: less when
-    /// many come at once, but the first alone does not end the wait.
+    /// processor, and returns their number. Waits at most `timeout` if there are none: returns
+    /// early once many events have arrived, but not after a single one.
     pub fn poll(&mut self, timeout: Duration, each: &mut dyn FnMut(&Event)) -> Result<usize, LogError> {
         let mut count = 0;
         let tick = self.tick;

@@ -1,4 +1,4 @@
-//! The replacement of `bpf.rs` if this crate is built without its feature `bpf`: every call fails.
+//! Replaces `bpf.rs` when this crate is built without its feature `bpf`: every call fails.
 
 use std::io;
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 /// False, since BPF is not built in.
 pub const IS_BUILT: bool = false;
 
-/// A congestion control in the kernel, of which there is none.
+/// Stand-in for a congestion control in the kernel, never constructed.
 #[derive(Debug)]
 pub enum CongestionControl {}
 
-/// The tracing program in the kernel, of which there is none.
+/// Stand-in for the tracing program in the kernel, never constructed.
 #[derive(Debug)]
 pub enum Tracer {}
 

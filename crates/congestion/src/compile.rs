@@ -5,9 +5,9 @@
 //! this program was built.
 //!
 //! **Trust.** Compiled code runs in this process, with the rights of its user and without
-//! confinement: it can read and change everything that the user can. Nothing is therefore compiled
-//! before a call of [`allow`], which the command line makes for the option `--allow-code` and
-//! Python for `bentpipe.allow_code()`. For the kernel, BPF's verifier confines the source.
+//! confinement: it can read and change everything that the user can. So nothing is compiled until
+//! [`allow`] is called, which the command line makes for the option `--allow-code` and Python for
+//! `bentpipe.allow_code()`. For the kernel, BPF's verifier confines the source.
 
 use crate::{label, Compiled, HEADERS};
 use std::fs;

@@ -1,6 +1,6 @@
 //! The congestion controls of bentpipe. Each is one C file of the folder `variants`, compiled for
-//! two homes: into the engine, through this crate, and by clang into a BPF struct_ops object for a
-//! stock Linux kernel (`scripts/bpf`). `include/bentpipe.h` describes the form of a file.
+//! two targets: into the engine, through this crate, and by clang into a BPF struct_ops object for
+//! a stock Linux kernel (`scripts/bpf`). `include/bentpipe.h` describes the form of a file.
 //! [`variants`] lists the files found when this crate was built.
 //!
 //! ```

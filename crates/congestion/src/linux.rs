@@ -1,5 +1,5 @@
 //! The congestion controls of the Linux kernel itself (`net/ipv4/tcp_*.c`). Their names have a
-//! prefix: `cubic` is crates/congestion/variants/cubic.c in every home; `linux-cubic` is the
+//! prefix: `cubic` is crates/congestion/variants/cubic.c everywhere; `linux-cubic` is the
 //! kernel's own cubic. They are not simulated, and their availability depends on the machine.
 
 /// The names in a scenario, in alphabetical order.

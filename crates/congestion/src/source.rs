@@ -38,7 +38,7 @@ pub fn set_compiler(compiler: Compiler) {
     *COMPILER.write().unwrap_or_else(PoisonError::into_inner) = Some(compiler);
 }
 
-/// Registers a congestion control under a name that no file has. It replaces an earlier
+/// Registers a congestion control under a name that no file uses. It replaces an earlier
 /// registration of the same name.
 pub fn register(name: &str, maker: Maker) {
     REGISTERED.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), maker);

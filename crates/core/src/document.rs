@@ -1,6 +1,6 @@
 //! Scenario values that are documents themselves, written as text or as `{ file = "..." }`.
 
-/// Implements reading from a scenario for `$document`, a type with `parse(&str) -> Result<Self,
+/// Implements deserialization for `$document`, a type with `parse(&str) -> Result<Self,
 /// impl Display>` and a field `text`. `$name` is its name in messages, `$about` describes the text.
 #[macro_export]
 macro_rules! document {

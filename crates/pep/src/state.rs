@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Variable with another folder for the records than the usual one; also that of `bentpipe up`.
+/// Environment variable that overrides the folder of the records; `bentpipe up` uses it, too.
 const FOLDER_VARIABLE: &str = "BENTPIPE_STATE";
 const FOLDER: &str = "/run/bentpipe";
 
@@ -125,7 +125,7 @@ impl State {
             }
             _ => {}
         }
-        // Other proxies may still use it, or nobody does.
+        // Ignore the failure: another proxy may still use the folder.
         let _ = fs::remove_dir(self.folder());
         Ok(())
     }

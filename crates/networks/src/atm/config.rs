@@ -22,7 +22,7 @@ pub struct Config {
     /// overtakes earlier ones.
     #[schemars(extend("changeable" = true))]
     pub legs: Vec<leg::Config>,
-    /// The line between each node and its switch, before the first leg and behind the last. Each
+    /// The line between each node and its switch, before the first leg and after the last. Each
     /// connection has its own. If unset, the adapters are at the ends of the legs; required with
     /// `others`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,7 +110,7 @@ impl Config {
         slowest(self.lines()).expect("the check has refused a path without legs")
     }
 
-    /// Returns the time in which a packet passes everything except the slowest leg: the
+    /// Returns the time that a packet spends everywhere but on the slowest leg: the
     /// propagation, one cell for each other leg, the whole packet for the Ethernet segments, and
     /// half a frame of time-division access less half of its burst.
     pub(super) fn passing(&self, bytes: u32) -> f64 {

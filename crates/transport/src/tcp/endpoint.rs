@@ -6,7 +6,7 @@
 //!
 //! In the profiles of Linux, an application runs after all packets that arrive at one instant, as a
 //! process runs after the network's work. Only then is it informed of data, and only then are the
-//! acknowledgments sent that wait for it ([`super::receiver`]).
+//! acknowledgments that wait for it sent ([`super::receiver`]).
 //!
 //! The source's application opens connections by number; at the destination a SYN with a new number
 //! creates one. Connections that have ended are removed, after TIME-WAIT if they are in that state,
@@ -114,8 +114,8 @@ pub type MakeCongestion = Box<dyn Fn() -> Box<dyn Congestion> + Send>;
 
 /// One of the flow's connections.
 struct Line {
-    /// Number of the connection. Its width equals that of its reads: with two bytes it would be
-    /// adjacent to flags that were just written, and a load of both would wait for them.
+    /// Number of the connection. Its width equals that of its reads: a two-byte field would share a
+    /// word with flags that were just written, and stall the load.
     number: u32,
     connection: Connection,
     probes: Probes,

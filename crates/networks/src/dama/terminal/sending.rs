@@ -50,7 +50,7 @@ impl Terminal {
         }
     }
 
-    /// Moves bytes of a class's first packet to where they have been placed. Returns whether the
+    /// Commits the placed bytes of a class's first packet. Returns whether the
     /// packet is complete.
     #[inline]
     pub(super) fn put(&mut self, class: usize, placed: Placed) -> bool {
