@@ -23,6 +23,12 @@ SAME = {
 }
 
 
+def kind_of(variant: Mapping[str, Any]) -> str | None:
+    """Returns the kind that a variant of the schema describes, if any."""
+    kind: str | None = variant.get("properties", {}).get("kind", {}).get("const")
+    return kind
+
+
 def keys_of(schema: Mapping[str, Any]) -> set[str]:
     """Returns the paths of all keys, variants and names that a value may have."""
     seen: set[str] = set()
@@ -34,8 +40,10 @@ def keys_of(schema: Mapping[str, Any]) -> set[str]:
                 return
             seen.add(name)
             node = {**schema["$defs"][name], **{key: value for key, value in node.items() if key != "$ref"}}
-        for variant in (*node.get("oneOf", ()), *node.get("anyOf", ()), *node.get("allOf", ())):
-            kind = variant.get("properties", {}).get("kind", {}).get("const")
+        variants = [*node.get("oneOf", ()), *node.get("anyOf", ()), *node.get("allOf", ())]
+        # Stars come last: cases of constellations cover the shells and choices of their orbits.
+        for variant in sorted(variants, key=lambda variant: kind_of(variant) in {"dvb-rcs", "skyplex"}):
+            kind = kind_of(variant)
             at = path if kind is None else (*path, kind)
             if kind is not None:
                 yield at

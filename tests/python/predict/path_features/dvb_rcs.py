@@ -50,6 +50,36 @@ PLACES: Final[dict[str, Any]] = {
 }
 
 
+#: The same over eight satellites above the equator.
+ORBIT: Final[dict[str, Any]] = {
+    **STAR,
+    "network": {
+        "sat": {
+            **STAR["network"]["sat"],
+            "propagation": {
+                "gateway": ROME,
+                "terminals": ROME,
+                "orbit": {
+                    "epoch": "2000-01-01T14:02:00Z",
+                    "shell": [
+                        {
+                            "kind": "walker-delta",
+                            "altitude": "8062 km",
+                            "inclination": "0 deg",
+                            "planes": 1,
+                            "satellites": 8,
+                        }
+                    ],
+                    "mask": "5 deg",
+                    "choice": "least-handovers",
+                    "interruption": "100 ms",
+                },
+            },
+        }
+    },
+}
+
+
 def _dama(keys: str, values: str, word: str | None = None) -> Row:
     prefix = "network.dvb-rcs.return.dama"
     own = " ".join(f"{prefix}.{key}" for key in keys.split())
@@ -138,6 +168,12 @@ ROWS: Final[tuple[Row, ...]] = (
         "network.dvb-rcs.propagation.gateway.latitude network.dvb-rcs.propagation.gateway.longitude "
         "network.dvb-rcs.propagation.gateway.altitude network.dvb-rcs.propagation.terminals",
         PLACES,
+    ),
+    Row(
+        "network.dvb-rcs.propagation.orbit network.dvb-rcs.propagation.orbit.epoch "
+        "network.dvb-rcs.propagation.orbit.shell network.dvb-rcs.propagation.orbit.mask "
+        "network.dvb-rcs.propagation.orbit.choice network.dvb-rcs.propagation.orbit.interruption",
+        ORBIT,
     ),
     _places("terminals.site", 'terminals=[{name="st",site={latitude="60 deg",longitude="20 deg"}}]'),
     _star(

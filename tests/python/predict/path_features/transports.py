@@ -22,7 +22,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "this flow uses tfrc",
     ),
     # TCP: keys that affect the steady state.
-    _tcp("congestion", "congestion=vegas", "vegas is not predicted"),
+    _tcp("congestion", "congestion=vegas", "no equation for vegas"),
     _tcp("congestion", "congestion=cubic"),
     _tcp("parameters", "congestion=vegas;parameters={alpha=1}", "parameters"),
     _tcp("segment_size", "segment_size=536"),
