@@ -214,7 +214,8 @@ def studies() -> str:
         ]
         parts += [
             f"## {name}: {title.removeprefix('# ')}",
-            " ".join(about.split()),
+            # Links of the README are relative to the study's folder.
+            " ".join(about.split()).replace("](../../docs/", "]("),
             f"[Set-up, results](../studies/{folder.name}/README.md) and "
             f"[statements that differ, with causes](../studies/{folder.name}/README.md#statements-that-differ)",
             table(["test", "statements", *of.OUTCOMES], counts),
