@@ -1,4 +1,5 @@
-"""Campaigns: many runs of a scenario with varied values and replicated seeds, and their combined results.
+"""Campaigns: many runs of a scenario with varied values and replicated seeds, and their combined
+results.
 
 ::
 
@@ -8,7 +9,8 @@
     results = bp.campaign.run(plan, "runs/study")       # runs that the store holds are reused
     results.means("goodput")                            # means and confidence intervals, a Polars DataFrame
 
-``plan`` resolves and validates, ``run`` runs on threads or on a Dask cluster, the store is a folder of Parquet.
+``plan`` resolves and validates all runs, and ``run`` executes them on threads or on a Dask cluster.
+The store is a folder of Parquet files.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""The number of replications of a variant: fixed, or as many as a mean needs to be precise enough.
+"""The number of replications of a variant: fixed, or the number that gives a mean the requested
+precision.
 
-The rule is sequential: n is the least number, from ``replications`` on, for which half of the confidence interval of
-the mean of the first n replications is at most the given fraction of the mean. n does not depend on which run ended
-first, so a campaign gives the same result on any number of workers; runs beyond n that had already begun stay in the
-store and do not count. Stopping at the first sufficient n makes the interval cover the mean a little less often than
-stated. The effect shrinks with the requested width (Chow and Robbins 1965); a ``replications`` of ten or more keeps it
-small.
+The rule is sequential. n is the smallest number of at least ``replications`` for which the half
+width of the confidence interval of the mean of the first n replications is at most the given
+fraction of the mean. n does not depend on the order in which runs end, so a campaign gives the same
+result on any number of workers. Runs beyond n that had already begun stay in the store and do not
+count. Stopping at the first sufficient n makes the coverage of the interval slightly lower than
+stated. The effect shrinks with the requested width (Chow and Robbins 1965) and is small if
+``replications`` is ten or more.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ class Enough:
         self._metric = Metric(self._precision["metric"]) if self._precision else None
 
     def first(self) -> list[PlannedRun]:
-        """Returns the runs that are always needed: the first replication of all variants before the second."""
+        """Returns the runs that every plan needs, with the first replication of all variants before
+        the second."""
         return [
             self._plan.run(variant, number)
             for number in range(self._least)
@@ -42,7 +45,7 @@ class Enough:
         ]
 
     def add(self, run: PlannedRun, store: Store | None) -> None:
-        """Adds the result of a run; without a store if the run has failed."""
+        """Adds the result of a run. ``store`` is None for a failed run."""
         if self._precision is None or self._metric is None:
             return
         values: Mapping[str, float] = {}
@@ -74,13 +77,14 @@ class Enough:
 
     def _needs_more(self, variant: Variant) -> bool:
         asked, known = self._asked[variant.id], self._known[variant.id]
-        # Wait for the runs in progress; a variant of which every run has failed gets no more.
+        # Wait for the runs in progress. A variant whose runs have all failed gets no further run.
         if self._precision is None or len(known) < asked or asked >= self._precision["at_most"]:
             return False
         return any(known.values()) and self._number(variant) is None
 
     def _number(self, variant: Variant) -> int | None:
-        """Returns the least sufficient number of replications, if the known results contain it."""
+        """Returns the smallest sufficient number of replications; None if more results are needed
+        to decide."""
         if self._precision is None:
             return None
         known = self._known[variant.id]
@@ -98,7 +102,7 @@ class Enough:
         for entity in entities:
             values = [of[entity] for of in replications if entity in of]
             mean = mean_of(values, self._plan.settings["confidence"])
-            # Not "greater than": the width of a single value is NaN.
+            # The comparison is negated because the width of a single value is NaN.
             if not mean.relative <= self._precision["relative_half_width"]:
                 return False
         return bool(entities)

@@ -1,8 +1,8 @@
-"""The executor of many runs: reuses those whose results are kept, does the others on workers, and keeps each result as
-soon as its run ends.
+"""The executor of many runs. It reuses runs with stored results, executes the others on workers,
+and stores each result as soon as its run ends.
 
-Campaigns, ``bentpipe simulate --vary`` and the studies execute their runs here. They differ in :class:`Runs`: which
-runs there are, and the place of their results.
+Campaigns, ``bentpipe simulate --vary`` and the studies execute their runs here. Each supplies a
+:class:`Runs`: the list of runs and the place of their results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _END_S: Final = 30.0
 
 @dataclass(frozen=True)
 class Standing:
-    """Progress of many runs. ``kept`` is the number of reused runs, ``fraction`` the fraction done of the others."""
+    """Progress of many runs. ``kept`` is the number of reused runs, and ``fraction`` the completed
+    fraction of the others."""
 
     runs: int
     kept: int
@@ -40,39 +41,40 @@ class Standing:
     fraction: float
 
 
-#: Called with the progress several times a second; no further run begins and those in progress end when it returns
-#: False.
+#: Called with the progress several times a second. If it returns False, runs in progress end and no
+#: further run begins.
 Progress = Callable[[Standing], "bool | None"]
 
 
 class Runs(Protocol[R]):
-    """The runs of a command, and the place of their results."""
+    """The runs of a command, and the storage of their results."""
 
     def first(self) -> Sequence[R]:
-        """Returns the runs that are always needed, in their order."""
+        """Returns the runs that are always needed, in order."""
 
     def more(self, at_once: int) -> Sequence[R]:
         """Returns about ``at_once`` further runs, once all earlier results are known."""
 
     def kept(self, run: R) -> Literal["complete", "failed"] | None:
-        """Returns the status of a kept result, or None if the run has to be done."""
+        """Returns the status of a stored result, or None if the run must be executed."""
 
     def begin(self, run: R) -> tuple[Task, Path | None]:
-        """Discards an earlier result of a run. Returns its task, and the folder to write to if that stays."""
+        """Discards an earlier result of a run. Returns its task, and its folder if the run keeps
+        one."""
 
     def end(self, run: R, outcome: Outcome) -> None:
-        """Keeps the result of a run."""
+        """Stores the result of a run."""
 
     def save(self) -> None:
         """Writes a summary of all runs. Called every few seconds and at the end."""
 
 
 def execute(runs: Runs[R], workers: Workers, progress: Progress | None = None) -> Standing:
-    """Do the runs that have no result yet. Returns the progress at the end.
+    """Executes the runs without a result. Returns the progress at the end.
 
-    A failed run stops no other. When ``progress`` stops the execution, or an exception such as Ctrl-C does, complete
-    runs are kept, so that the same call resumes it. Raises what ``runs`` and ``progress`` raise, and ``OSError`` for
-    errors that a run did not cause.
+    A failed run does not stop the others. If ``progress`` or an exception such as Ctrl-C stops the
+    execution, complete runs are kept, and the same call resumes the execution. Raises what ``runs``
+    and ``progress`` raise, and ``OSError`` for errors that a run did not cause.
     """
     execution = _Execution(runs, workers, progress)
     try:
@@ -95,7 +97,7 @@ class _Execution(Generic[R]):
     stopped: bool = False
 
     def finish(self) -> Standing:
-        """Runs until nothing is left to run or the caller wants to stop."""
+        """Executes runs until all are done or the caller stops the execution."""
         self.queue = deque(self._left(self.runs.first()))
         saved = -_SAVE_S
         while self._fill():
@@ -110,16 +112,16 @@ class _Execution(Generic[R]):
         return self._tell()
 
     def abandon(self) -> None:
-        """Ends the runs in progress, and keeps those that are complete."""
+        """Ends the runs in progress and stores the results of complete runs."""
         self._stop()
         ended, _ = wait(self.under_way, timeout=_END_S)
         for future in ended:
-            # The error that led here is raised, not another one.
+            # The caller raises the original error, so errors here are ignored.
             with suppress(Exception):
                 self._take(future)
 
     def _left(self, runs: Iterable[R]) -> Iterator[R]:
-        """Returns the runs that have to be done, and counts the others."""
+        """Yields the runs that must be executed, and counts the others."""
         for run in runs:
             status = self.runs.kept(run)
             if status is None:
@@ -129,7 +131,7 @@ class _Execution(Generic[R]):
                 self.failed += status == "failed"
 
     def _fill(self) -> bool:
-        """Submits runs to the workers. Returns whether any are in progress."""
+        """Submits runs to the workers. Returns true if any are in progress."""
         while not self.stopped and len(self.under_way) < self.workers.capacity():
             while not self.queue and (more := self.runs.more(self.workers.capacity())):
                 self.queue.extend(self._left(more))

@@ -1,4 +1,4 @@
-"""The folders of runs that something else keeps, such as the test bed, as the source of a campaign's results."""
+"""Campaign results from run folders that another program keeps, such as the test bed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FolderRun:
-    """A run in a folder: ``key`` identifies it, ``replication`` is its number among those of its variation. Only a run
-    of the status ``"complete"`` counts."""
+    """A run in a folder. ``key`` identifies the run, and ``replication`` is its number within its
+    variation. Only runs with the status ``"complete"`` count."""
 
     key: str
     folder: Path
@@ -32,9 +32,10 @@ class FolderRun:
 
 
 class Folders:
-    """Runs in folders as a source for :class:`bentpipe.campaign.Campaign`. ``confidence`` is that of the intervals.
+    """Runs in folders, as a source for :class:`bentpipe.campaign.Campaign`. ``confidence`` is the
+    confidence level of the intervals.
 
-    Tables are read once, so an instance shows the runs as they are when it is made.
+    Tables are read once, so an instance shows the state of the runs at its creation.
     """
 
     def __init__(self, name: str, runs: Sequence[FolderRun], confidence: float = 0.95) -> None:
@@ -44,7 +45,7 @@ class Folders:
             "varied": varied,
             "campaign": {"confidence": confidence},
         }
-        #: Messages have no place on this machine.
+        #: The source has no folder of its own, so messages show its name.
         self.path = Path(name)
         self._runs = {run.key: run for run in runs}
         self._read: dict[str, pl.DataFrame] = {}
@@ -88,7 +89,8 @@ class Folders:
         return pl.DataFrame(columns, schema=types).with_columns(varied)
 
     def read_table(self, name: str, index: pl.DataFrame) -> pl.DataFrame:
-        """Returns a table with the rows of the complete runs of an index. Raises :class:`bentpipe.InputError`."""
+        """Returns a table with the rows of the complete runs of an index. Raises
+        :class:`bentpipe.InputError`."""
         import polars as pl
 
         if name not in self.tables:
@@ -107,7 +109,7 @@ class Folders:
         return self._runs[key].folder
 
     def _files(self, name: str) -> Iterator[tuple[FolderRun, Path]]:
-        """Yields the complete runs that have a table, and its files."""
+        """Yields each complete run that has a table, with the table's file."""
         for run in self._runs.values():
             file = (
                 run.folder / "flows.parquet" if name == "flows" else run.folder / "tables" / f"{name}.parquet"
@@ -116,7 +118,7 @@ class Folders:
                 yield run, file
 
     def _table(self, name: str) -> pl.DataFrame:
-        """Returns a table, which must exist, with the rows of all complete runs."""
+        """Returns an existing table with the rows of all complete runs."""
         import polars as pl
 
         if name not in self._read:

@@ -1,4 +1,5 @@
-"""Many runs with a folder each, for variations and studies. A run whose inputs have not changed is reused."""
+"""Many runs, each in its own folder, for variations and studies. Runs whose inputs have not changed
+are reused."""
 
 from __future__ import annotations
 
@@ -31,15 +32,15 @@ from .keys import engine, run_key
 from .work import Outcome, Task
 from .workers import on_threads
 
-#: The file in a run's folder that identifies the run, for reuse. It is written last.
+#: The file that identifies the run in a folder, for reuse. Written last.
 NOTE: Final = ".reuse.json"
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run: a scenario with overrides and a seed (None for the scenario's own), simulated on the clock ``virtual``
-    and emulated on the others. ``name`` names its folder. ``allow_commands`` lets an emulation run the programs of the
-    scenario."""
+    """One run: a scenario with overrides and a seed (None: the scenario's seed). It is simulated on
+    the clock ``virtual`` and emulated on the other clocks. ``name`` is the name of its folder.
+    ``allow_commands`` permits an emulation to run the programs of the scenario."""
 
     name: str
     scenario: ScenarioLike = field(hash=False)
@@ -50,7 +51,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """The key by which an identical run is found again. Raises :class:`bentpipe.InputError` for the clock
+        """The key that identical runs share. Raises :class:`bentpipe.InputError` for the clock
         ``kernel`` if no kernel is built."""
         clock = [] if self.clock == "virtual" else [self.clock]
         return run_key(self.resolved.toml, *clock, *([self.kernel.folder.name] if self.kernel else []))
@@ -73,7 +74,7 @@ def jobs_of(
     seed: int | None = None,
     overrides: Overrides = (),
 ) -> list[Job]:
-    """Returns a job for each variation of a scenario, in their order, all of them validated. Raises what
+    """Returns a validated job for each variation of a scenario, in order. Raises what
     :func:`bentpipe.load` raises."""
     given = [*override_texts(overrides), *seeded(seed)]
     jobs = [
@@ -87,8 +88,9 @@ def jobs_of(
 
 @dataclass
 class Results:
-    """The results of many runs, in the order of the jobs. ``runs`` has the complete ones and those that were
-    interrupted, but no job that had not begun; ``reused`` is the number of those that were complete before."""
+    """The results of many runs, in the order of the jobs. ``runs`` contains complete and
+    interrupted runs, but no run that had not begun. ``reused`` is the number of runs that were
+    already complete."""
 
     runs: dict[Job, Run] = field(default_factory=dict)
     failed: dict[Job, Exception] = field(default_factory=dict)
@@ -110,12 +112,13 @@ def run_jobs(
     *,
     command: Sequence[str] = (),
 ) -> Results:
-    """Do the runs, each in a folder of its name below ``out``.
+    """Executes the runs, each in a folder with its name below ``out``.
 
-    A complete run in its folder is reused if its key has not changed, so the same call resumes after an interruption. A
-    failed run stops no other. ``progress`` is called with the fraction done of the runs that were not reused, and
-    stops everything by returning False. ``command`` is the command line for the provenance, if any. Raises what
-    :func:`bentpipe.load` raises, before the first run, and ``OSError`` for a folder that cannot be written.
+    A complete run is reused if its key has not changed, so the same call resumes after an
+    interruption. A failed run does not stop the others. ``progress`` is called with the completed
+    fraction of the runs that are not reused, and stops all runs by returning False. ``command`` is
+    the command line for the provenance, if any. Raises what :func:`bentpipe.load` raises, before
+    the first run, and ``OSError`` for a folder that cannot be written.
     """
     for job in jobs:
         _ = job.key
@@ -136,15 +139,15 @@ def run_jobs(
 
 
 def run_all(jobs: Sequence[Job], out: Path, progress: Progress | None, workers: int = 2) -> dict[Job, Run]:
-    """Do the runs as :func:`run_jobs` does, and return them. Raises the exception of the first failed run, when all
-    others have ended."""
+    """Executes the runs like :func:`run_jobs`, and returns them. Raises the exception of the first
+    failed run after all others have ended."""
     results = run_jobs(jobs, out, progress, workers)
     results.check(out)
     return results.runs
 
 
 class _Runs:
-    """Jobs, with the results of each in a folder of its name."""
+    """Jobs that store their results in folders with their names."""
 
     def __init__(self, jobs: Sequence[Job], out: Path, command: Sequence[str]) -> None:
         self._jobs = jobs
@@ -168,7 +171,7 @@ class _Runs:
 
     def begin(self, run: Job) -> tuple[Task, Path]:
         folder = self._out / run.name
-        # A file in the place of the folder fails the run.
+        # A file at the folder's path makes the run fail.
         with suppress(NotADirectoryError):
             (folder / NOTE).unlink(missing_ok=True)
         task = Task(
@@ -195,11 +198,12 @@ class _Runs:
             _keep(folder, run.key)
 
     def save(self) -> None:
-        """The folders are all there is."""
+        """Does nothing, since jobs have no summary besides their folders."""
 
 
 def _keep(folder: Path, key: str) -> None:
-    """Writes the note of a complete run: its key, the hash of its provenance, and the sizes of its files."""
+    """Writes the note of a complete run: its key, the hash of its provenance, and the sizes of its
+    files."""
     sizes = {
         str(file.relative_to(folder)): file.stat().st_size
         for file in sorted(folder.rglob("*"))
@@ -210,8 +214,8 @@ def _keep(folder: Path, key: str) -> None:
 
 
 def _is_kept(folder: Path, key: str) -> bool:
-    """Whether a folder holds the complete run of this key, unchanged since its end: neither another run was written
-    there nor a file removed."""
+    """Returns true if a folder holds the complete run of this key, unchanged since its end: no
+    other run was written there, and no file was removed."""
     try:
         note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
         return bool(

@@ -1,4 +1,4 @@
-"""Keys of runs: equal if nothing can change between their results."""
+"""Keys of runs. Runs with equal keys have identical results."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from bentpipe.scenario.prototypes import registered
 
 
 def run_key(resolved: str, *more: str | int) -> str:
-    """Returns a key that differs if results could: the hash of the resolved scenario as TOML (which contains the seed),
-    of everything else that the run depends on, and of the engine. Programs that an emulation runs do not count."""
+    """Returns a key that differs whenever results may differ. It is a hash of the resolved scenario
+    as TOML (including the seed), of all other inputs of the run, and of the engine. The programs
+    that an emulation runs are not included."""
     classes = [token for name, token in registered.items() if f'"{name}"' in resolved]
     said = [resolved, *map(str, more), engine(), *classes]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
@@ -21,7 +22,7 @@ def run_key(resolved: str, *more: str | int) -> str:
 
 @cache
 def engine() -> str:
-    """Identifies the engine exactly: its version and the hash of its code."""
+    """Returns the exact identity of the engine: its version and the hash of its code."""
     file = _native.__file__
     assert file is not None, "the engine is a file"
     return f"{_native.version()} {hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]}"

@@ -1,5 +1,5 @@
-"""Metrics of a run: a column of the flows or of another report, per flow, terminal or link, and the share of the flows
-of each group with a value above or below a threshold."""
+"""Metrics of a run: a column of the flows or of another report, per flow, terminal or link, and the
+share of the flows of each group with a value above or below a threshold."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Metric:
 
     @property
     def is_share(self) -> bool:
-        """True for a share."""
+        """True if the metric is a share."""
         return "(" in self.name
 
     @property
@@ -91,7 +91,8 @@ class Metric:
         return self._quantity.rpartition(".")[2]
 
     def holds(self, value: float | None) -> bool:
-        """Returns true for a value on the wanted side of the threshold; a missing value is on neither side."""
+        """Returns true for a value that satisfies the share's condition. A missing value does
+        not."""
         return (
             value is not None
             and not math.isnan(value)
@@ -100,8 +101,9 @@ class Metric:
 
 
 def groups_of(frame: pl.DataFrame, metric: Metric, of: str | None) -> dict[str, set[str]]:
-    """Returns the groups over which a share is taken (:meth:`Metric.is_share`): the entities that ``of`` selects, or
-    else the groups of flows and the rest. A group without any value is left out."""
+    """Returns the groups for which a share is computed (:meth:`Metric.is_share`): the entities that
+    ``of`` selects, or by default the groups of flows and the remaining flows. Groups without any
+    value are omitted."""
     import polars as pl
 
     who = entity_column(frame)
@@ -133,12 +135,13 @@ def entity_column(frame: pl.DataFrame) -> str:
 
 
 def number_columns(schema: Mapping[str, pl.DataType]) -> list[str]:
-    """Returns the columns of a table that can be metrics."""
+    """Returns the numeric columns of a table, which can be metrics."""
     return [name for name, kind in schema.items() if kind.is_numeric() and name not in RUN_COLUMNS]
 
 
 def check_metric(frame: pl.DataFrame, metric: Metric, of: str | None) -> None:
-    """Raise :class:`bentpipe.InputError` if the table lacks the metric or an entity of that name."""
+    """Raises :class:`bentpipe.InputError` if the table lacks the metric or an entity of that
+    name."""
     if metric.column not in (numbers := number_columns(frame.schema)):
         raise unknown("metric", metric.column, numbers, f"the table {metric.table}")
     if of is not None and frame.height:
@@ -146,8 +149,9 @@ def check_metric(frame: pl.DataFrame, metric: Metric, of: str | None) -> None:
 
 
 def members(frame: pl.DataFrame, metric: Metric, of: str) -> Collection[str]:
-    """Returns the entities that a name selects: the one of this name, the flows of the group of this name, or those
-    that match a pattern such as ``st*``. Raises :class:`bentpipe.InputError` if there are none."""
+    """Returns the entities that a name selects: the entity or the group of flows with this name, or
+    all entities that match a pattern such as ``st*``. Raises :class:`bentpipe.InputError` if there
+    are none."""
     import polars as pl
 
     who = entity_column(frame)
@@ -167,10 +171,12 @@ def members(frame: pl.DataFrame, metric: Metric, of: str) -> Collection[str]:
 
 
 def values_by_entity(frame: pl.DataFrame, metric: Metric, of: str | None = None) -> Mapping[str, float]:
-    """Returns the metric of each entity in the table of one run, or of one entity; entities without a value are left
-    out. Of several entities that ``of`` selects (:func:`members`) the mean is returned.
+    """Returns the metric of each entity in the table of one run. Entities without a value are
+    omitted. With ``of``, returns one value: the mean over the entities that ``of`` selects
+    (:func:`members`).
 
-    Raises :class:`bentpipe.InputError` as :func:`check_metric` does, and if the table has several rows for one entity.
+    Raises :class:`bentpipe.InputError` as :func:`check_metric` does, and if the table has several
+    rows for one entity.
     """
     import polars as pl
 

@@ -1,4 +1,5 @@
-"""The plan of a campaign: its runs, each resolved, validated and with its key, before any of them starts."""
+"""The plan of a campaign: its runs, each resolved, validated and with its key, before any of them
+starts."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from bentpipe.scenario.variation import Variation
 from .keys import run_key
 from .variants import variations
 
-#: Records that a run can omit if the campaign does not keep its folder.
+#: Overrides that disable traces and captures, for runs whose folders are not kept.
 _NOTHING_BUT_REPORTS = ("record.traces=[]", "record.capture=[]")
 
 #: Name of a varied value during validation; its key follows.
@@ -34,8 +35,8 @@ _VARIED = "campaign: "
 
 @dataclass(frozen=True)
 class Variant:
-    """One combination of varied values. ``id`` identifies its resolved scenario, independent of the rest of the
-    campaign."""
+    """One combination of varied values. ``id`` identifies its resolved scenario and does not depend
+    on the rest of the campaign."""
 
     id: str
     variation: Variation
@@ -45,7 +46,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run: a variant, and the number of its replication. ``key`` differs if results could."""
+    """One run: a variant and a replication number. ``key`` differs whenever results may differ."""
 
     key: str
     variant: Variant
@@ -54,7 +55,8 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Plan:
-    """A campaign before it runs. ``settings`` is the scenario's table ``campaign`` with all defaults."""
+    """A campaign before it runs. ``settings`` is the scenario's table ``campaign`` with all
+    defaults."""
 
     name: str
     settings: Mapping[str, Any]
@@ -63,7 +65,7 @@ class Plan:
 
     @property
     def replications(self) -> int:
-        """The number of runs of each variant; with a precision, the minimum."""
+        """The number of runs of each variant, or the minimum number if a precision is requested."""
         return int(self.settings["replications"])
 
     @property
@@ -78,12 +80,14 @@ class Plan:
 
     @cached_property
     def varied(self) -> list[str]:
-        """The columns of the varied values: key paths, or ``label`` for keys that vary together under labels."""
+        """The columns of the varied values: key paths, or ``label`` for keys that vary together
+        under labels."""
         return list(dict.fromkeys(key for variant in self.variants for key in variant.variation.columns))
 
     @cached_property
     def kernel(self) -> Kernel | None:
-        """The kernel in which all runs are emulated, also if another one is chosen meanwhile; None on another clock."""
+        """The kernel in which all runs are emulated, even if the user selects another kernel
+        meanwhile. None on other clocks."""
         return current() if self.settings["clock"] == "kernel" else None
 
     @cached_property
@@ -92,7 +96,8 @@ class Plan:
         return f"{clock} {self.kernel.folder.name}" if self.kernel else clock
 
     def run(self, variant: Variant, replication: int) -> PlannedRun:
-        """Returns a replication of a variant: different random numbers under the same seed."""
+        """Returns a replication of a variant. Replications use different random numbers of the same
+        seed."""
         key = run_key(variant.scenario.toml, replication, self._clock)
         return PlannedRun(key, variant, replication)
 
@@ -103,12 +108,13 @@ def plan(
     labels: Mapping[str, Sequence[str]] | None = None,
     **campaign: Any,
 ) -> Plan:
-    """Returns the campaign that a scenario describes. ``campaign`` overrides its table of that name: ``vary``, ``zip``,
-    ``list``, ``sample``, ``replications``, ``precision`` and so on, see docs/reference/scenario.md. ``labels`` name
-    the values of keys in ``vary`` in tables and figures, in their order.
+    """Returns the campaign that a scenario describes. ``campaign`` overrides its table of that
+    name: ``vary``, ``zip``, ``list``, ``sample``, ``replications``, ``precision`` and so on, see
+    docs/reference/scenario.md. ``labels`` name the values of keys in ``vary`` in tables and
+    figures, in their order.
 
-    Every variant is resolved and validated. Raises :class:`bentpipe.ScenarioError`, which names the wrong value, and
-    :class:`bentpipe.InputError`.
+    All variants are resolved and validated. Raises :class:`bentpipe.ScenarioError`, which names the
+    wrong value, and :class:`bentpipe.InputError`.
 
     >>> lists = {"flow.download.transport.congestion": ["reno", "cubic"]}
     >>> of = plan("examples/geo-bulk.toml", vary=lists, replications=3)
@@ -163,7 +169,8 @@ def _variant(
 def _refuse(
     scenario: ScenarioLike, overrides: Overrides, variation: Variation, error: _native.ScenarioError
 ) -> NoReturn:
-    """Raise the error of a refused variant with the wrong value of the campaign and its position."""
+    """Raises the error of a refused variant with the wrong value of the campaign and its
+    position."""
     for problem in error.problems:
         key = problem["file"].removeprefix(_VARIED)
         if problem["file"].startswith(_VARIED) and key in variation.values:

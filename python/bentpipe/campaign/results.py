@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Campaign:
-    """The results of a campaign, so far as it has run.
+    """The results of a campaign, complete or in progress.
 
-    ``store`` is its folder, or another source of the results of its runs. Raises :class:`bentpipe.InputError` if the
-    folder holds no campaign.
+    ``store`` is the campaign's folder, or another source of results. Raises
+    :class:`bentpipe.InputError` if the folder holds no campaign.
     """
 
     def __init__(self, store: Source | str | Path) -> None:
@@ -78,26 +78,29 @@ class Campaign:
         return self.table("flows")
 
     def table(self, name: str) -> pl.DataFrame:
-        """Returns a table of all complete runs: the varied keys, ``run``, ``variant``, ``replication``, and the
-        table's columns in a run. Raises :class:`bentpipe.InputError`."""
+        """Returns a table of all complete runs: the varied keys, ``run``, ``variant``,
+        ``replication``, and the table's columns in a run. Raises :class:`bentpipe.InputError`."""
         rows = self.store.read_table(name, self.index.filter(status="complete"))
         known = ["run", "variant", *self.varied]
         return self.index.select(known).join(rows, on="run", how="inner", maintain_order="left")
 
     def run(self, key: str) -> Run:
-        """Returns one run, if the campaign keeps their folders. Raises :class:`bentpipe.InputError`."""
+        """Returns one run, if the campaign keeps their folders. Raises
+        :class:`bentpipe.InputError`."""
         if key not in set(self.index["run"]):
             raise unknown("run", key, self.index["run"], str(self.store.path))
         return Run(self.store.folder(key))
 
     def values(self, metric: str, of: str | None = None) -> pl.DataFrame:
-        """Returns a metric of every run: the varied keys, ``run``, ``variant``, ``replication``, ``entity`` and
-        ``value``. A metric is a column of the flows, or TABLE.COLUMN of a report; ``of`` selects one entity,
-        or is a group of flows or a pattern such as ``st*``, of which the mean over its entities is the run's value.
-        Runs without a value, such as one that completed no file, are left out. Raises :class:`bentpipe.InputError`.
+        """Returns a metric of every run: the varied keys, ``run``, ``variant``, ``replication``,
+        ``entity`` and ``value``. A metric is a column of the flows, or TABLE.COLUMN of a report.
+        ``of`` selects an entity, a group of flows, or a pattern such as ``st*``. For several
+        entities, the value of the run is their mean. Runs without a value, such as a run that
+        completed no file, are omitted. Raises :class:`bentpipe.InputError`.
 
-        Of a share, such as ``share(goodput < 2 Mbit/s)``, the entities are the groups of flows. A flow without a value,
-        such as one that completed no file, counts in its group but is on neither side of the threshold."""
+        For a share, such as ``share(goodput < 2 Mbit/s)``, the entities are the groups of flows. A
+        flow without a value, such as a flow that completed no file, counts in the size of its group
+        but never satisfies the condition."""
         import polars as pl
 
         wanted = Metric(metric)
@@ -144,9 +147,9 @@ class Campaign:
         return "1" if wanted.is_share else self.store.units(wanted.table).get(wanted.column, "1")
 
     def shown_unit(self, metric: str) -> tuple[str, float]:
-        """Returns the unit in which tables, figures and exports show a metric, and its size in the unit of the values:
-        that of every other table for a quantity of flows, or else the most readable for the greatest value of the
-        campaign."""
+        """Returns the unit in which tables, figures and exports show a metric, and its size in the
+        unit of the values. Quantities of flows have the same unit in all tables. Other quantities
+        have the most readable unit for the greatest value of the campaign."""
         if Metric(metric).is_share:
             return "%", 0.01
         values = self.values(metric)["value"].drop_nulls().drop_nans()
@@ -154,11 +157,12 @@ class Campaign:
         return display_unit(Metric(metric).column, self.unit(metric), greatest)
 
     def means(self, metric: str, of: str | None = None, by: Sequence[str] | None = None) -> pl.DataFrame:
-        """Returns means over replications: the varied keys (or only ``by``), ``entity``, ``count`` (of replications),
-        ``mean``, and ``half_width`` of the confidence interval, which is NaN for a single replication.
+        """Returns means over replications: the varied keys (or only ``by``), ``entity``, ``count``
+        (of replications), ``mean``, and ``half_width`` of the confidence interval, which is NaN for
+        a single replication.
 
-        The interval is Student's, for independent values that are about normal. With ``by``, a replication's values in
-        the variants of one row count as one value, their mean.
+        The interval is Student's, for independent values that are about normal. With ``by``, the
+        values of a replication in all variants of a row are averaged into one value.
         """
         keys = [*(self.varied if by is None else by), "entity"]
         return self._means(self._together(metric, of, keys), keys)
@@ -166,13 +170,14 @@ class Campaign:
     def differences(
         self, metric: str, against: str, of: str | None = None, by: Sequence[str] | None = None
     ) -> pl.DataFrame:
-        """Returns how a metric differs from that of the variant ``against``, a value or label of a varied key
-        (``"KEY=VALUE"`` if several keys have it): the columns of :meth:`means` for the differences, and ``base``, the
-        mean of the variant subtracted.
+        """Returns differences of a metric from the variant ``against``, which is a value or label
+        of a varied key (``"KEY=VALUE"`` if several keys have this value). The columns are those of
+        :meth:`means` for the differences, and ``base``, the mean of the subtracted variant.
 
-        Each variant is compared with the one that has the same values of the other keys, replication by replication.
-        With common random numbers, replications of a number share theirs, so the interval is that of the paired
-        differences (Law and Kelton, "Simulation Modeling and Analysis", 10.2.1). A replication counts if both have a
+        Each variant is compared, replication by replication, with the variant that has the same
+        values of the other keys. With common random numbers, replications of the same number use
+        the same random numbers, so the interval is that of the paired differences (Law and Kelton,
+        "Simulation Modeling and Analysis", 10.2.1). A replication counts if both variants have a
         value. Raises :class:`bentpipe.InputError`.
         """
         import polars as pl
@@ -197,7 +202,7 @@ class Campaign:
         return found.with_columns(bases["base"])
 
     def _base(self, against: str) -> tuple[str, Any]:
-        """Returns the varied key and its value that ``against`` means."""
+        """Returns the varied key and the value to which ``against`` refers."""
         name, equals, text = against.rpartition("=")
         keys = [self.key(name.strip())] if equals else self.varied
         known: dict[str, list[tuple[str, Any]]] = {}
@@ -216,7 +221,7 @@ class Campaign:
         return found[0]
 
     def _together(self, metric: str, of: str | None, keys: Sequence[str]) -> pl.DataFrame:
-        """Returns one value per row of these keys and replication."""
+        """Returns one value per replication for each combination of these keys."""
         import polars as pl
 
         values = self.values(metric, of)
@@ -239,5 +244,6 @@ class Campaign:
 
 
 def open_campaign(folder: str | Path) -> Campaign:
-    """Returns the campaign in a folder, also while it runs. Raises :class:`bentpipe.InputError`."""
+    """Returns the campaign in a folder, finished or still running. Raises
+    :class:`bentpipe.InputError`."""
     return Campaign(folder)

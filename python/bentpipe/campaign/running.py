@@ -1,4 +1,4 @@
-"""Running a campaign: its runs, and its store as the place of their results."""
+"""Execution of a campaign, with its store as the place of the results."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ def run(
     progress: Progress | None = None,
     retry_failed: bool = False,
 ) -> Campaign:
-    """Run a campaign, or its missing runs, and return its results.
+    """Runs a campaign, or its missing runs, and returns the results.
 
-    The store is the folder ``out``, or ``runs/NAME-campaign``. Runs that it holds, complete or failed, are reused;
-    ``retry_failed`` repeats the failed ones. A run whose inputs have changed counts as a different run. The campaign
-    uses ``workers`` threads, by default one per processor, or the Dask cluster whose scheduler's address is
-    ``cluster``. Raises :class:`bentpipe.InputError` for a folder that cannot be used, and ``OSError`` for errors of the
-    disk or the cluster; the store keeps all runs done until then.
+    The store is the folder ``out``, or ``runs/NAME-campaign``. Complete and failed runs in the
+    store are reused; ``retry_failed`` repeats failed runs. A run whose inputs have changed counts
+    as a different run. The campaign uses ``workers`` threads, by default one per processor, or the
+    Dask cluster whose scheduler's address is ``cluster``. Raises :class:`bentpipe.InputError` for a
+    folder that cannot be used, and ``OSError`` for errors of the disk or the cluster; the store
+    keeps all runs done until then.
 
     >>> import bentpipe as bp
     >>> of = bp.campaign.plan("examples/geo-bulk.toml", ["duration=5 s"], replications=2)

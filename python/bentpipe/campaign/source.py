@@ -1,4 +1,4 @@
-"""Where the results of a campaign come from: its store, or the folders of runs that something else keeps."""
+"""Sources of campaign results: the campaign's store, or run folders that another program keeps."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """What :class:`bentpipe.campaign.Campaign` reads. :class:`bentpipe.campaign.Store` is one."""
+    """A source of results for :class:`bentpipe.campaign.Campaign`, such as
+    :class:`bentpipe.campaign.Store`."""
 
     @property
     def path(self) -> Path:
-        """The folder that messages name."""
+        """The folder to name in messages."""
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -26,12 +27,13 @@ class Source(Protocol):
         """Names of the existing tables, the flows first."""
 
     def read_index(self) -> pl.DataFrame:
-        """Returns one row per run: at least ``run``, ``variant``, ``replication``, ``status``, ``error`` and a column
-        for each varied key. Only runs of the status ``"complete"`` have results."""
+        """Returns one row per run: at least ``run``, ``variant``, ``replication``, ``status``,
+        ``error`` and a column for each varied key. Only runs with the status ``"complete"`` have
+        results."""
 
     def read_table(self, name: str, index: pl.DataFrame) -> pl.DataFrame:
-        """Returns a table with the rows of all runs of an index, which the columns ``run`` and ``replication``
-        identify. Raises :class:`bentpipe.InputError`."""
+        """Returns a table with the rows of all runs of an index. The columns ``run`` and
+        ``replication`` identify the run of a row. Raises :class:`bentpipe.InputError`."""
 
     def units(self, name: str) -> dict[str, str]:
         """Returns the unit of each column of a table, ``"1"`` for numbers without one."""

@@ -1,5 +1,5 @@
-"""The store of a campaign: a folder of Parquet files that DuckDB or Polars queries directly, intact even if the
-process is killed at any time.
+"""The store of a campaign: a folder of Parquet files that DuckDB or Polars queries directly, intact
+even if the process is killed at any time.
 
 ::
 
@@ -8,12 +8,12 @@ process is killed at any time.
     flows/variant=ID/RUN.parquet         the flows of each run, with its key in the column ``run``
     tables/NAME/variant=ID/RUN.parquet   its reports
     runs/RUN/                            its whole folder, if the campaign keeps folders
-    done/RUN.json                        its note, written last
+    done/RUN.json                        the run's note, written last
     scratch/                             while the campaign runs: runs in progress whose folders are not kept
 
-A run counts if it has a note in ``done``, and every file is created by renaming. So a run is either stored completely
-or not at all, and repeating it yields the same file. Runs of earlier versions of the campaign stay, and are found again
-by their keys.
+A run counts if it has a note in ``done``. Files are written under temporary names and renamed, so a
+run is stored completely or not at all, and repeating it yields the same file. Runs of earlier
+versions of the campaign stay in the store and are identified by their keys.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 #: The file that the process running the campaign locks.
 _LOCK: Final = ".lock"
 
-#: Columns of the index that come from the note of a run, with their values before it exists.
+#: Columns of the index from the note of a run, with their values before the note exists.
 WAITING: Final[Mapping[str, Any]] = {"status": "waiting", "error": "", "seconds": None, "place": ""}
 
 
@@ -69,20 +69,21 @@ class Store:
 
     @property
     def exists(self) -> bool:
-        """Whether the folder holds anything yet."""
+        """True if the folder exists and is not empty."""
         return self._about.is_file()
 
     @cached_property
     def about(self) -> Mapping[str, Any]:
-        """The contents of ``campaign.toml``: ``name``, ``varied`` (key paths), ``campaign`` (its settings),
-        ``scenario``."""
+        """The contents of ``campaign.toml``: ``name``, ``varied`` (key paths), ``campaign`` (its
+        settings), ``scenario``."""
         try:
             return tomllib.loads(self._about.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(f"{self._about} cannot be read: {error}") from error
 
     def begin(self, plan: Plan) -> None:
-        """Prepare the store for this plan. Raises :class:`bentpipe.InputError` if it belongs to another campaign."""
+        """Prepares the store for this plan. Raises :class:`bentpipe.InputError` if it belongs to
+        another campaign."""
         if self.exists and self.about["name"] != plan.name:
             raise InputError(
                 f'{self.path} is the store of the campaign "{self.about["name"]}", not of "{plan.name}"; choose '
@@ -99,17 +100,17 @@ class Store:
 
     @property
     def scratch(self) -> Path:
-        """The folder for temporary ones. What is in it is of no use to another process."""
+        """The folder of temporary run folders. Its contents are of no use to other processes."""
         return self.path / "scratch"
 
     def clear_scratch(self) -> None:
-        """Removes the temporary folders, also those that a killed process has left."""
+        """Removes the temporary folders, including those of killed processes."""
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Context manager that keeps other processes from running the campaign. The lock ends with the process in any
-        case."""
+        """Context manager that keeps other processes from running the campaign. The kernel releases
+        the lock when the process ends."""
         self.path.mkdir(parents=True, exist_ok=True)
         with (self.path / _LOCK).open("w") as file:
             try:
@@ -121,7 +122,7 @@ class Store:
             yield
 
     def status(self, key: str) -> str:
-        """Whether a run is ``"complete"``, ``"failed"`` or ``"waiting"``."""
+        """Returns the status of a run: ``"complete"``, ``"failed"`` or ``"waiting"``."""
         return str(self.note(key)["status"])
 
     def note(self, key: str) -> Mapping[str, Any]:
@@ -138,7 +139,7 @@ class Store:
         return self.path / "runs" / key
 
     def commit(self, run: PlannedRun, outcome: Outcome) -> None:
-        """Store the outcome of a run."""
+        """Stores the outcome of a run."""
         for name, content in outcome.tables.items():
             _write(self._tables(name) / f"variant={run.variant.id}" / f"{run.key}.parquet", content)
         if outcome.folder:
@@ -155,12 +156,13 @@ class Store:
         self._notes[run.key] = note
 
     def forget(self, key: str) -> None:
-        """Remove the note of a run, so that it runs again."""
+        """Removes the note of a run, so that it runs again."""
         (self.path / "done" / f"{key}.json").unlink(missing_ok=True)
         self._notes.pop(key, None)
 
     def table(self, name: str, run: PlannedRun) -> pl.DataFrame:
-        """Returns a table of one run, which may be empty. Raises :class:`bentpipe.InputError` for an unknown table."""
+        """Returns a table of one run, which may be empty. Raises :class:`bentpipe.InputError` for
+        an unknown table."""
         import polars as pl
 
         file = self._tables(name) / f"variant={run.variant.id}" / f"{run.key}.parquet"
@@ -184,7 +186,7 @@ class Store:
         return self.path / name if name == "flows" else self.path / "tables" / name
 
     def read_index(self) -> pl.DataFrame:
-        """Returns the index, updated with the runs done since it was written."""
+        """Returns the index, updated with the runs that have ended since it was written."""
         import polars as pl
 
         with reading(self.path / "index.parquet"):
@@ -195,7 +197,8 @@ class Store:
         )
 
     def read_table(self, name: str, index: pl.DataFrame) -> pl.DataFrame:
-        """Returns a table with the rows of all runs of an index. Raises :class:`bentpipe.InputError`."""
+        """Returns a table with the rows of all runs of an index. Raises
+        :class:`bentpipe.InputError`."""
         import polars as pl
 
         if name not in self.tables:
@@ -215,15 +218,16 @@ class Store:
         return pl.concat(there, how="diagonal_relaxed")
 
     def write_index(self, plan: Plan, runs: Iterable[PlannedRun]) -> None:
-        """Write the index of these runs, which must be all runs of the campaign."""
+        """Writes the index of these runs, which must be all runs of the campaign."""
         buffer = io.BytesIO()
         index_of(self, plan, runs).write_parquet(buffer)
         _write(self.path / "index.parquet", buffer.getvalue())
 
 
 def index_of(store: Store, plan: Plan, runs: Iterable[PlannedRun]) -> pl.DataFrame:
-    """Returns one row per run: ``run`` (its key), ``variant``, ``replication``, ``seed``, ``status`` (complete, failed
-    or waiting), ``error``, ``seconds``, ``place``, and a column for each varied key, named by its path."""
+    """Returns one row per run: ``run`` (its key), ``variant``, ``replication``, ``seed``,
+    ``status`` (complete, failed or waiting), ``error``, ``seconds``, ``place``, and a column for
+    each varied key, named by its path."""
     import polars as pl
 
     runs = list(runs)
@@ -242,8 +246,8 @@ def index_of(store: Store, plan: Plan, runs: Iterable[PlannedRun]) -> pl.DataFra
 
 
 def varied_columns(varied: Iterable[str], variations: Sequence[Variation]) -> list[pl.Series]:
-    """Returns a column for each varied key, with a value per variation: numbers if all are, else texts; null where a
-    variation does not have the key."""
+    """Returns a column for each varied key, with a value per variation: numbers if all values are
+    numbers, else texts, and null for a variation without the key."""
     import polars as pl
 
     columns = []
@@ -264,7 +268,7 @@ def units_of(file: Path) -> dict[str, str]:
 
 
 def _column(values: list[Any]) -> list[Any]:
-    """Returns the values as one type: numbers if all are, else texts."""
+    """Returns the values as numbers if all are numbers, else as texts."""
     there = [value for value in values if value is not None]
     if all(isinstance(value, int | float) for value in there) or all(
         isinstance(value, str) for value in there

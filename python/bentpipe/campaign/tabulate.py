@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """The varied values, the entity (flow, terminal or link) and the labels of a row, and for each metric its mean and
-    number of replications; ``None`` if missing."""
+    """A row: its varied values, entity (flow, terminal or link) and labels, and the mean and the
+    number of replications of each metric; ``None`` if missing."""
 
     values: list[object]
     entity: str
@@ -31,8 +31,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Means:
-    """Means of several metrics over the same variants. ``words`` are the headings of a row's labels, ``units`` and
-    ``scales`` the units of each metric and their sizes."""
+    """Means of several metrics over the same variants. ``words`` are the headings of the labels.
+    ``units`` are the units of the metrics, and ``scales`` the sizes of these units."""
 
     words: list[str]
     metrics: list[str]
@@ -59,8 +59,8 @@ def tabulate(
     by: Sequence[str] | None = None,
     against: str | None = None,
 ) -> Means:
-    """Returns the table of these metrics; see :meth:`Campaign.means`, and :meth:`Campaign.differences` for ``against``.
-    Raises :class:`bentpipe.InputError`."""
+    """Returns the table of these metrics; see :meth:`Campaign.means`, and
+    :meth:`Campaign.differences` for ``against``. Raises :class:`bentpipe.InputError`."""
     keys = list(campaign.varied if by is None else by)
     frames = [
         campaign.means(metric, of, keys)
@@ -110,8 +110,9 @@ def exported(means: Means) -> Table:
 
 
 def _frame(means: Means) -> pl.DataFrame:
-    """Returns one row per row: the labels, and mean, half width of the interval and number of replications of each
-    metric, in the units of the headings. A value that is missing is null."""
+    """Returns a data frame of the rows: the labels, and the mean, the half width of the interval
+    and the number of replications of each metric, in the units of the headings. Missing values are
+    null."""
     import polars as pl
 
     columns: dict[str, list[object]] = {
@@ -130,8 +131,8 @@ def _frame(means: Means) -> pl.DataFrame:
 
 
 def plus_minus(mean: Mean) -> tuple[str, str]:
-    """Returns a mean and its half width, both rounded to the second digit of the half width. The half width is empty
-    for a single value and for values that do not differ.
+    """Returns a mean and its half width, both rounded to the second digit of the half width. The
+    half width is empty for a single value and for values that do not differ.
 
     >>> plus_minus(Mean(8.2069, 0.0343)), plus_minus(Mean(813.6, 32.0)), plus_minus(Mean(3968.2, 533.4))
     (('8.207', '0.034'), ('814', '32'), ('3970', '530'))

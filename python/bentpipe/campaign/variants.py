@@ -22,12 +22,13 @@ _QUANTITY: Final = re.compile(r"\s*([-+0-9.eE]+)\s+(\S.*?)\s*")
 def variations(
     campaign: Mapping[str, Any], labels: Mapping[str, Sequence[str]] | None = None
 ) -> list[Variation]:
-    """Returns the product of everything that ``campaign``, a scenario's table of that name, varies; the last part
-    varies fastest. If nothing is varied, returns one variation without values. ``labels`` are those of the values of
-    keys in ``vary``. Raises :class:`bentpipe.InputError`.
+    """Returns all variations of a campaign: the product of the parts of ``campaign``, a scenario's
+    table of that name. The last part varies fastest. Without varied keys, returns one variation
+    without values. ``labels`` are labels for the values of keys in ``vary``. Raises
+    :class:`bentpipe.InputError`.
 
-    Entries of ``list`` and tables of ``zip`` may have labels: the key ``label``. Their part then has one column, named
-    as its key, or ``label`` for several keys.
+    Entries of ``list`` and tables of ``zip`` may have labels in the key ``label``. Such a part has
+    one column, with the name of its key, or ``label`` if it has several keys.
 
     >>> of = variations({"vary": {"seed": [1, 2]}, "zip": [{"a.x": [1, 2], "a.y": ["p", "q"]}]})
     >>> [variation.label for variation in of]
@@ -61,7 +62,8 @@ LABEL: Final = "label"
 
 
 def _part(place: str, points: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, str], dict[str, str]]]:
-    """Returns the values of each point of a part, and its columns with values or label."""
+    """Returns the values of each point of a part, and the point's columns with values or a
+    label."""
     values = [{key: toml_value(value) for key, value in point.items() if key != LABEL} for point in points]
     if not any(LABEL in point for point in points):
         return [(one, one) for one in values]
@@ -77,7 +79,7 @@ def _part(place: str, points: Sequence[Mapping[str, Any]]) -> list[tuple[dict[st
 
 
 def number_of(campaign: Mapping[str, Any]) -> int:
-    """Returns how many variations :func:`variations` would make, without making them.
+    """Returns the number of variations that :func:`variations` would return, without creating them.
 
     >>> number_of({"vary": {"seed": [1, 2]}, "zip": [{"a.x": [1, 2, 3], "a.y": ["p", "q", "r"]}]}), number_of({})
     (6, 1)
@@ -132,14 +134,14 @@ def _between(key: str, least: Any, greatest: Any, among: NDArray[np.float64], lo
         raise _refuse(key, least, greatest, "it is logarithmic; allowed: above zero")
     whole = isinstance(least, int) and isinstance(greatest, int)
     if whole:
-        # Every integer has the same share of the range, including the two ends.
+        # Every integer has the same share of the range, including the minimum and the maximum.
         low, high = low - 0.5, high + 0.5
         if logarithmic:
             low = max(low, 0.5)
     values = low * (high / low) ** among if logarithmic else low + (high - low) * among
     if whole:
         return [int(value) for value in np.clip(np.rint(values), least, greatest)]
-    # Six digits are precise enough, and units with integer base values can represent them.
+    # Six digits are precise enough and can be represented in units with integer base values.
     texts = [np.format_float_positional(value, 6, fractional=False, trim="-") for value in values]
     return [f"{text} {unit}" if unit else float(text) for text in texts]
 

@@ -1,4 +1,4 @@
-"""One run of a campaign on any worker: the task that is sent to it, and the outcome that it returns."""
+"""One run of a campaign on a worker: the task for the worker, and the outcome that it returns."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """A run to do. It is self-contained: the scenario is resolved and needs no other file.
+    """A run to execute. It is self-contained: the scenario is resolved and needs no other file.
 
-    The outcome has the run's tables if ``tables``. ``command`` is the command line for the provenance.
+    If ``tables`` is true, the outcome contains the run's tables. ``command`` is the command line
+    for the provenance.
     """
 
     key: str
@@ -45,9 +46,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a task. ``tables`` are Parquet data by name, including the flows; ``folder`` is the run's folder
-    as a tar, if it is kept and was made elsewhere. ``"stopped"`` means interrupted, without results. ``cause`` is the
-    exception of a failed run, if it was done in this process."""
+    """The outcome of a task. ``tables`` are Parquet data by name, including the flows; ``folder``
+    is the run's folder as a tar archive, if the folder is kept and was written on another machine.
+    The status ``"stopped"`` means interrupted, without results. ``cause`` is the exception of a
+    failed run, if the run was executed in this process."""
 
     key: str
     status: Literal["complete", "failed", "stopped"]
@@ -66,10 +68,12 @@ def perform(
     *,
     scratch: str | Path | None = None,
 ) -> Outcome:
-    """Run a task. An error of the run is an outcome; a worker that cannot run any task raises ``OSError``.
+    """Runs a task. An error of the run is part of the outcome. Raises ``OSError`` if this worker
+    cannot run any task.
 
-    The run is written to ``folder``, or to a temporary one in ``scratch``, which a killed process leaves. ``tell`` is
-    called with the fraction done and interrupts the run by returning False.
+    The run is written to ``folder``, or to a temporary folder in ``scratch``, which remains if the
+    process is killed. ``tell`` is called with the completed fraction and interrupts the run by
+    returning False.
     """
     started = time.monotonic()
     place = f"{socket.gethostname()} {os.getpid()}"
@@ -119,7 +123,7 @@ def _tables(run: Run, task: Task) -> dict[str, bytes]:
 
 
 def _labelled(file: Path, task: Task) -> bytes:
-    """Returns a table with the columns that identify the run before its own, and with its metadata."""
+    """Returns a table with its metadata, and with the columns that identify the run in front."""
     import polars as pl
 
     table = pl.read_parquet(file, glob=False, hive_partitioning=False)

@@ -1,7 +1,7 @@
 """The workers of a campaign: threads of this process, or the workers of a Dask cluster.
 
-The engine releases the GIL, so threads simulate in parallel. On a cluster, Dask reassigns the run of a dead worker; a
-result is kept once, whichever worker returned it.
+The engine releases the GIL, so threads simulate in parallel. On a cluster, Dask reassigns the run
+of a dead worker; each result is stored once, regardless of the worker that returned it.
 """
 
 from __future__ import annotations
@@ -28,24 +28,26 @@ _LOOK_S: Final = 1.0
 
 
 class Workers(Protocol):
-    """Executes the runs of a campaign, on threads or on a cluster."""
+    """The interface to workers, which are threads or a cluster."""
 
     def capacity(self) -> int:
-        """The number of runs that may be in progress now."""
+        """Returns the number of runs that may be in progress now."""
 
     def submit(self, task: Task, folder: Path | None, tell: Callable[[float], bool]) -> Future[Outcome]:
-        """Start a run; see :func:`bentpipe.campaign.work.perform`."""
+        """Starts a run; see :func:`bentpipe.campaign.work.perform`."""
 
     def outcome(self, future: Future[Outcome]) -> Outcome:
-        """Returns the outcome of a run. Raises ``OSError`` for an error that the run did not cause."""
+        """Returns the outcome of a run. Raises ``OSError`` for an error that the run did not
+        cause."""
 
     def stop(self, under_way: Iterable[Future[Outcome]]) -> None:
-        """Abandon the runs in progress. Runs that ``tell`` has stopped end by themselves."""
+        """Abandons the runs in progress. Runs that ``tell`` has stopped end by themselves."""
 
 
 @contextmanager
 def on_threads(number: int, scratch: Path) -> Iterator[Workers]:
-    """Yields workers that are threads of this process, with their temporary folders in ``scratch``."""
+    """Yields workers that are threads of this process, with their temporary folders in
+    ``scratch``."""
     if number < 1:
         raise InputError(f"workers = {number} is out of range; allowed: at least 1")
     with ThreadPoolExecutor(max_workers=number, thread_name_prefix="campaign") as pool:
@@ -83,9 +85,10 @@ class _Threads:
 
 @contextmanager
 def in_cluster(address: str) -> Iterator[Workers]:
-    """Yields the workers of the Dask cluster with the scheduler at ``address``, such as ``"tcp://10.0.0.1:8786"``.
+    """Yields the workers of the Dask cluster with the scheduler at ``address``, such as
+    ``"tcp://10.0.0.1:8786"``.
 
-    Raises ``OSError`` if the scheduler cannot be reached or a worker has another engine.
+    Raises ``OSError`` if the scheduler cannot be reached or a worker has a different engine.
     """
     try:
         from distributed import Client
@@ -105,10 +108,11 @@ def in_cluster(address: str) -> Iterator[Workers]:
 
 
 def _on_worker(task: Task) -> Outcome:
-    """Runs a task on a worker of a cluster. Dask removes the folders of workers that were killed."""
+    """Runs a task on a worker of a cluster. Dask removes the folders of workers that were
+    killed."""
     from distributed import get_worker
 
-    # An exception may hold what cannot be sent.
+    # An exception may contain objects that cannot be sent.
     return replace(perform(task, scratch=get_worker().local_directory), cause=None)
 
 
@@ -120,7 +124,7 @@ class _Cluster:
         self._looked = float("-inf")
 
     def capacity(self) -> int:
-        # Twice the number of threads, so that no thread waits for its next run.
+        # Twice the number of threads, so that each thread has a next run ready.
         if time.monotonic() - self._looked > _LOOK_S:
             self._capacity = max(1, 2 * sum(self._client.nthreads().values()))
             self._looked = time.monotonic()
