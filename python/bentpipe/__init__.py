@@ -1,6 +1,7 @@
 """bentpipe: how the Internet behaves over satellites.
 
-Describe a network once, then predict it with equations or simulate it in virtual time, and see both side by side::
+Describe a network once, then predict its performance with equations or simulate it in virtual time,
+and compare the results::
 
     import bentpipe as bp
 
@@ -8,7 +9,8 @@ Describe a network once, then predict it with equations or simulate it in virtua
     run.flows            # one row per flow, a Polars DataFrame
     run.trace("cwnd")    # time (s), flow, cwnd (segments)
 
-This module is the public interface. Plots are in :mod:`bentpipe.plots`, the equations in :mod:`bentpipe.predict`.
+This module is the public interface. Plots are in :mod:`bentpipe.plots`, the equations in
+:mod:`bentpipe.predict`.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ __all__ = [
     "studies",
 ]
 
-# Polars and matplotlib take longer to import than most commands take to run, so a name is imported when it is used.
+# Importing Polars and matplotlib takes longer than most commands, so names are imported at first
+# use.
 _HOME: Final = {
     "Comparison": "results.comparison",
     "InputError": "errors",
@@ -75,7 +78,7 @@ _HOME: Final = {
     "simulate": "simulation",
 }
 
-#: Packages that are available without being imported.
+#: Packages that are available as attributes without an import.
 _PACKAGES: Final = ("campaign", "plots", "predict", "report", "statistics", "studies")
 
 

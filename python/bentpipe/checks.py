@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def check(scenario: ScenarioLike, overrides: Overrides = ()) -> list[Problem]:
-    """Returns the problems of a scenario and of every variant of its campaign: one dictionary per problem (file, line,
-    column, path, value, message, allowed, nearest), none if it is valid.
+    """Returns the problems of a scenario and of every variant of its campaign: one dictionary per
+    problem (file, line, column, path, value, message, allowed, nearest), none if it is valid.
 
     >>> for problem in check("examples/dvb-rcs-upload.toml", ["duration=400 sec"]):
     ...     print(problem["path"], "=", problem["value"])
@@ -27,7 +27,8 @@ def check(scenario: ScenarioLike, overrides: Overrides = ()) -> list[Problem]:
 def examine(
     scenario: ScenarioLike, overrides: Overrides = ()
 ) -> tuple[list[Problem], Scenario | None, Plan | None]:
-    """Returns the problems, and what is valid: the scenario, and the plan of its campaign."""
+    """Returns the problems, the scenario if it is valid, and the plan of its campaign if that is
+    valid."""
     loaded = None
     try:
         loaded = load(scenario, overrides)
@@ -49,6 +50,6 @@ def examine(
 
 
 def check_campaign(loaded: Scenario, scenario: ScenarioLike, overrides: Overrides = ()) -> Plan | None:
-    """Returns the plan of the campaign of a scenario that was loaded from ``scenario``; None if it has no campaign.
-    Raises what :func:`bentpipe.campaign.plan` raises."""
+    """Returns the plan of the campaign in ``loaded``, which was loaded from ``scenario``; None
+    without a campaign. Raises what :func:`bentpipe.campaign.plan` raises."""
     return None if loaded.campaign is None else plan(scenario, overrides)

@@ -1,4 +1,4 @@
-"""Emulating in real time: from a scenario to a run folder, with real hosts and the kernel's TCP."""
+"""Emulation of a scenario with real hosts and the kernel's TCP, in real time or in a guest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .results.runs import Run
 from .scenario.scenarios import Overrides, ScenarioLike, load, override_texts, seeded
 from .simulation import Progress, Watch, alone, claimed, guarded, run_folder
 
-#: Exit code of the command line for errors that the caller can fix.
+#: Exit code for errors that the caller can fix.
 BAD_INPUT: Final = 2
 
 #: The clocks on which an emulation can run.
@@ -43,25 +43,28 @@ def emulate(
     kernel: str | None = None,
     watch: Watch | None = None,
 ) -> Run:
-    """Emulate a scenario and return its results: in real time on this machine, or with ``clock="kernel"`` in virtual
-    time in a guest, a Linux kernel that runs as a process.
+    """Emulates a scenario and returns its results. The emulation runs in real time on this machine,
+    or with ``clock="kernel"`` in virtual time in a guest, a Linux kernel that runs as a process.
 
-    Each node with real flows becomes a host of its own on this machine, with the kernel's TCP; flows whose
-    ``endpoints`` are ``"model"`` are simulated beside them. The run takes the scenario's duration. Arguments and run
-    folder are those of :func:`bentpipe.simulate`; the folder also holds ``fidelity.json``, which states how accurate
-    the run was. Flows whose app is a ``command`` run programs of this machine, as this user, and only with
-    ``allow_commands``.
+    Each node with real flows becomes a separate host on this machine, with the kernel's TCP. Flows
+    with ``endpoints = "model"`` are simulated in the same network. The run takes the scenario's
+    duration. Arguments and run folder are those of :func:`bentpipe.simulate`. The folder also
+    contains ``fidelity.json`` with the accuracy of the run. Flows with the app ``command`` run
+    programs of this machine as the current user, and only with ``allow_commands``.
 
-    With ``in_memory``, models behind ports in memory replace the hosts, on the real clock and with the engine of an
-    emulation. This needs no privileges; traces of flows and captures are not written.
+    With ``in_memory``, models connected by in-memory ports replace the hosts. The clock and the
+    engine are those of an emulation. This mode needs no privileges and writes no traces of flows
+    and no captures.
 
-    The guest needs no root and is faster than real time; :func:`bentpipe.guest.build.build` builds its kernel, once.
-    Of several kernels, ``kernel`` is the version of the one to use, or its first numbers.
+    A guest needs no root privileges and runs faster than real time.
+    :func:`bentpipe.guest.build.build` builds its kernel once. ``kernel`` selects one of several
+    kernels by its version, or by the first numbers of the version.
 
-    ``watch`` is called on the real clock only. Without root, real time needs a user namespace and therefore a separate
-    process, and neither ``progress`` nor ``watch`` is called.
-    Raises :class:`bentpipe.ScenarioError`, :class:`bentpipe.InputError` for a folder that cannot be used and for
-    commands that were not allowed, which it lists, and ``OSError`` with a remedy for what this machine lacks.
+    ``watch`` is called on the real clock only. Without root, real time needs a user namespace and
+    therefore a separate process, in which neither ``progress`` nor ``watch`` is called. Raises
+    :class:`bentpipe.ScenarioError`, :class:`bentpipe.InputError` for an unusable folder and for
+    commands that were not allowed, which it lists, and ``OSError`` with a remedy if this machine
+    lacks a requirement.
     """
     if clock not in CLOCKS:
         raise unknown("clock", clock, CLOCKS)

@@ -1,4 +1,4 @@
-"""Errors that the caller can fix, and messages for errors of the operating system."""
+"""Errors that the caller can fix, and messages for operating system errors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from pathlib import Path
 
 
 class InputError(ValueError):
-    """Something that the caller requested is missing or not allowed. The message lists what is allowed.
+    """Something that the caller requested is missing or not allowed. The message lists what is
+    allowed.
 
-    Errors in a scenario have a type of their own, :class:`bentpipe.ScenarioError`, with file and line.
+    Errors in a scenario are raised as :class:`bentpipe.ScenarioError`, with file and line.
     """
 
 
@@ -39,8 +40,8 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def damaged(*others: type[Exception]) -> tuple[type[BaseException], ...]:
-    """Returns what Polars raises for a damaged table, and ``others``: its errors, and the panics of its Rust code,
-    which are no ``Exception``."""
+    """Returns the exceptions that Polars raises for a damaged table, and ``others``. They include
+    panics of its Rust code, which are not derived from ``Exception``."""
     import polars as pl
 
     return pl.exceptions.PolarsError, pl.exceptions.PanicException, *others
@@ -58,21 +59,22 @@ def text_of(file: Path) -> str:
 
 @contextmanager
 def reading(file: Path, hint: str = "") -> Iterator[None]:
-    """Context manager that turns errors of reading a table into an :class:`InputError` that names the file."""
+    """Context manager that turns errors of reading a table into an :class:`InputError` that names
+    the file."""
     try:
         yield
     except OSError as error:
         what = trouble(error).removeprefix(f"{file}: ")
         raise InputError(f"{file} cannot be read{hint}: {what}") from error
     except damaged(ValueError) as error:
-        # The table library's messages have more lines; none of them helps with a damaged file.
+        # Further lines of Polars' messages do not help with a damaged file.
         if isinstance(error, InputError):
             raise
         raise InputError(f"{file} cannot be read{hint}: it is damaged, or not a Parquet table") from error
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Returns names in their order, numbers within them by their value.
+    """Returns names in alphabetical order, with numbers in names ordered by value.
 
     >>> in_order(["st10", "st9", "gw"])
     ['gw', 'st9', 'st10']
@@ -85,7 +87,8 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 
 def unknown(what: str, name: str, known: Iterable[str], where: str = "") -> InputError:
-    """Returns the error for a name that is not one of ``known``, with the nearest known name if one is similar.
+    """Returns the error for a name that is not one of ``known``, with the nearest known name if one
+    is similar.
 
     >>> print(unknown("table", "terminals", ["flows", "terminal"], "runs/upload"))
     unknown table "terminals" in runs/upload, did you mean "terminal"? allowed: flows, terminal

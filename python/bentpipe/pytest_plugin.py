@@ -1,4 +1,4 @@
-"""A plug-in of pytest: tests whose programs run behind a satellite.
+"""A pytest plug-in for tests whose programs run behind a satellite.
 
 ::
 
@@ -9,9 +9,10 @@
         page = satellite.run("curl", "-s", f"http://{satellite.hosts['server']['ipv4']}:8000/", timeout=30)
         assert page.returncode == 0
 
-The mark names a preset or a scenario file. The fixture ``satellite`` brings the network up before the test and takes it
-down after it, with every program that still runs in it. A machine that cannot emulate skips the test with the reason; a
-scenario that is wrong fails it. docs/pytest.md has a recipe for continuous integration without root.
+The mark names a preset or a scenario file. The fixture ``satellite`` brings the network up before
+the test. After the test it takes the network down and ends all programs in it. On a machine that
+cannot emulate, the test is skipped with the reason. An invalid scenario fails the test.
+docs/pytest.md has a recipe for continuous integration without root.
 """
 
 from __future__ import annotations
@@ -26,15 +27,16 @@ from typing import Any, Final
 
 import pytest
 
-#: The command, with the Python of the tests.
+#: The command line of bentpipe, with the Python of the tests.
 _BENTPIPE: Final = (
     sys.executable,
     "-c",
     "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()",
 )
-#: The variables that a host gives its programs, which remain in an environment of their own.
+#: The variables that a host sets for its programs. They are kept when a test passes its own
+#: environment.
 _OF_THE_HOST: Final = ("BENTPIPE_RUN", "BENTPIPE_HOST", "BENTPIPE_HOSTS", "BENTPIPE_TOKEN")
-#: Words of the shell that start a program with no variables but these and those that follow.
+#: Shell command that starts a program with only these variables and those that follow.
 _CLEARED: Final = (
     *("sh", "-c"),
     "exec env -i -- " + " ".join(f'{name}="${name}"' for name in _OF_THE_HOST) + ' "$@"',
@@ -47,8 +49,8 @@ _BAD_INPUT: Final = 2
 class Satellite:
     """A network that is up while a test runs.
 
-    ``id`` is its name for ``bentpipe exec`` and the like, ``hosts`` maps each host to its addresses ``ipv4`` and
-    ``ipv6``, and ``near`` is the host in which programs run unless another is named.
+    ``id`` is its name for ``bentpipe exec`` and similar commands. ``hosts`` maps each host to its
+    addresses ``ipv4`` and ``ipv6``. ``near`` is the default host for programs.
     """
 
     def __init__(self, id: str, hosts: Mapping[str, Mapping[str, str]], near: str) -> None:  # noqa: A002 - its name
@@ -59,8 +61,9 @@ class Satellite:
     def words(
         self, *command: str, host: str | None = None, env: Mapping[str, str] | None = None
     ) -> list[str]:
-        """Returns the words that run ``command`` in a host, for other functions that start processes. ``env`` is the
-        program's environment, where it is not that of the tests: bentpipe itself needs theirs."""
+        """Returns the command line that runs ``command`` in a host, for other functions that start
+        processes. ``env`` is the program's environment, by default that of the tests. bentpipe
+        itself always uses the environment of the tests."""
         if env is not None:
             command = (*_CLEARED, *(f"{name}={value}" for name, value in env.items()), *command)
         return [*_BENTPIPE, "exec", self.id, host or self.near, "--", *command]
@@ -72,8 +75,8 @@ class Satellite:
         env: Mapping[str, str] | None = None,
         **options: Any,
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a program in a host and waits for it. ``options`` are those of :func:`subprocess.run`, which by default
-        captures the output as text."""
+        """Runs a program in a host and waits for it. ``options`` are passed to
+        :func:`subprocess.run`. By default, the output is captured as text."""
         return subprocess.run(
             self.words(*command, host=host, env=env),
             **{"capture_output": True, "text": True, "check": False} | options,
@@ -86,11 +89,13 @@ class Satellite:
         env: Mapping[str, str] | None = None,
         **options: Any,
     ) -> subprocess.Popen[str]:
-        """Starts a program in a host. It is ended with the network if it still runs then."""
+        """Starts a program in a host. A program that still runs at the end of the network is
+        ended."""
         return subprocess.Popen(self.words(*command, host=host, env=env), **{"text": True} | options)
 
     def set(self, **changes: Any) -> None:
-        """Changes parameters of the network as ``bentpipe set`` does: ``set(**{"link.sat.rate": "1 Mbit/s"})``."""
+        """Changes parameters of the network as ``bentpipe set`` does: ``set(**{"link.sat.rate": "1
+        Mbit/s"})``."""
         from bentpipe.scenario.scenarios import toml_value
 
         words = [f"{key}={toml_value(value)}" for key, value in changes.items()]
@@ -98,7 +103,7 @@ class Satellite:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the mark `bentpipe` to pytest."""
+    """Declares the mark `bentpipe` to pytest."""
     config.addinivalue_line(
         "markers",
         "bentpipe(scenario, overrides={}, host=None, internet=False): programs of the fixture `satellite` run behind "
@@ -129,13 +134,13 @@ def satellite(request: pytest.FixtureRequest) -> Iterator[Satellite]:
 
 
 def _up(scenario: str, overrides: Mapping[str, Any], *, internet: bool) -> dict[str, Any]:
-    """Brings a network up under a name of its own; returns what ``bentpipe up --json`` reports."""
+    """Brings a network up under a unique name. Returns the report of ``bentpipe up --json``."""
     from bentpipe.scenario.scenarios import toml_value
 
     name = f"pytest-{os.getpid()}-{next(_NUMBERS)}"
     replaced = [word for key, value in overrides.items() for word in ("--set", f"{key}={toml_value(value)}")]
     access = "--internet" if internet else "--no-internet"
-    # A pytest that is killed takes nothing down: the network ends with it.
+    # A killed pytest cannot take the network down, so the network ends with the process.
     until = ("--process", str(os.getpid()))
     done = _call("up", scenario, "--name", name, access, "--json", *until, *replaced)
     if done.returncode not in {0, _BAD_INPUT}:

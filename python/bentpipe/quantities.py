@@ -1,6 +1,7 @@
-"""Quantities with units, as a scenario writes them and as tables show them.
+"""Quantities with units, in the notation of scenarios and of tables.
 
-The engine validates and prints scenarios; this module only parses the engine's output and formats results.
+The engine validates and prints scenarios; this module only parses the engine's output and formats
+results.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 
 from bentpipe import _native
 
-#: Unit -> size in its base unit: the units that the engine reads and prints.
+#: Size of each unit of the engine in its base unit.
 UNITS: Final[dict[str, float]] = {
     unit: size for sizes in _native.units().values() for unit, size in sizes.items()
 }
@@ -21,8 +22,8 @@ _QUANTITY: Final = re.compile(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(\S+)\s*
 
 
 def base_value(text: str) -> float:
-    """Returns a quantity in its base unit: bit/s, baud, seconds, bytes, metres, hertz, m/s or degrees. Raises
-    ``ValueError``.
+    """Returns a quantity in its base unit: bit/s, baud, seconds, bytes, metres, hertz, m/s or
+    degrees. Raises ``ValueError``.
 
     >>> base_value("2048 kbit/s"), base_value("250 ms"), base_value("1.5 MB"), base_value("35786 km")
     (2048000.0, 0.25, 1500000.0, 35786000.0)
@@ -34,8 +35,8 @@ def base_value(text: str) -> float:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Returns a number with at least ``digits`` significant digits, without an exponent unless a person would write
-    one; "-" for no value.
+    """Returns a number with at least ``digits`` significant digits, with an exponent only for
+    extreme values; "-" for None.
 
     >>> number(0.12345), number(1898.4), number(0.0), number(None), number(1.0)
     ('0.123', '1898', '0', '-', '1')
@@ -77,7 +78,7 @@ def size_text(count: float | None) -> str:
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
-    """Returns names in a sentence, the first few of many with the number of the others.
+    """Returns names as part of a sentence: the first few, and the number of the others.
 
     >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
     ('a, b', 'a, b, c and 2 more')
@@ -87,7 +88,7 @@ def listed(names: Sequence[str], most: int = 4) -> str:
     return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
 
 
-#: Base unit, as in the columns of results -> units for display, the largest first.
+#: Units for display by the base unit of a result column, the largest first.
 _READABLE: Final = {
     "bit/s": (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)),
     "s": (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)),
@@ -96,7 +97,8 @@ _READABLE: Final = {
 
 
 def readable_unit(greatest: float, unit: str) -> tuple[str, float]:
-    """Returns the most readable unit for values up to ``greatest``, given in a base unit, and its size.
+    """Returns the most readable unit for values up to ``greatest``, given in a base unit, and its
+    size.
 
     >>> readable_unit(8.2e6, "bit/s"), readable_unit(0.4, "s"), readable_unit(12, "packets")
     (('Mbit/s', 1000000.0), ('ms', 0.001), ('packets', 1.0))
@@ -105,7 +107,7 @@ def readable_unit(greatest: float, unit: str) -> tuple[str, float]:
     return next(((name, size) for name, size in units if abs(greatest) >= size), units[-1])
 
 
-#: Quantities of flows, by the beginning of their names -> base unit, unit of display, and its size in the base unit.
+#: Base unit, display unit and size of the display unit, by the prefix of a quantity's name.
 _OF_FLOWS: Final = {
     "goodput": ("bit/s", "kbit/s", 1e3),
     "throughput": ("bit/s", "kbit/s", 1e3),
@@ -122,8 +124,9 @@ _OF_FLOWS: Final = {
 
 
 def display_unit(name: str, base: str, greatest: float = 0.0) -> tuple[str, float]:
-    """Returns the unit in which tables, figures, reports and exports show a quantity, and its size in the base unit.
-    Quantities of flows have one unit everywhere; others have the most readable for values up to ``greatest``.
+    """Returns the unit in which tables, figures, reports and exports show a quantity, and its size
+    in the base unit. Quantities of flows have a fixed unit. Other quantities have the most readable
+    unit for values up to ``greatest``.
 
     >>> display_unit("goodput", "bit/s", 8.2e6), display_unit("predicted_rtt", "s")
     (('kbit/s', 1000.0), ('ms', 0.001))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Node:
-    """A mote or the sink, and the node to which it sends what is for the sink."""
+    """A mote or the sink, and the next node on its way to the sink."""
 
     name: str
     parent: str | None
@@ -37,7 +37,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator on a node, with the rows a second that it is expected to yield and its successors."""
+    """An operator on a node, with its expected output in rows per second and its successors."""
 
     id: int
     kind: str
@@ -59,7 +59,8 @@ class Channel:
 
 @dataclass(frozen=True)
 class Cost:
-    """Expected frames and bytes a second on the motes' channel, and the mean power of the motes' transceivers."""
+    """Expected frames and bytes per second on the motes' channel, and the mean power of the motes'
+    transceivers."""
 
     messages_per_s: float
     bytes_per_s: float
@@ -68,7 +69,8 @@ class Cost:
 
 @dataclass(frozen=True)
 class Plan:
-    """A query's operators on nodes, the channels between them, its expected cost, and that of shipping everything."""
+    """The plan of a query: operators on nodes, the channels between them, the expected cost, and
+    the cost of sending all measurements."""
 
     query: str
     columns: list[str]
@@ -87,10 +89,11 @@ def explain(
     query: str | None = None,
     placement: str | None = None,
 ) -> Plan:
-    """The plan of the query of a scenario's sensor network, or of another ``query`` over the same motes.
+    """Returns the plan of the query in a scenario's sensor network, or of another ``query`` over
+    the same motes.
 
-    ``placement`` is ``"nodes"`` or ``"sink"``. Raises :class:`bentpipe.InputError` for a query that is refused, and
-    :class:`bentpipe.ScenarioError`.
+    ``placement`` is ``"nodes"`` or ``"sink"``. Raises :class:`bentpipe.InputError` for a query that
+    is refused, and :class:`bentpipe.ScenarioError`.
     """
     answer: dict[str, Any] = json.loads(
         _native.explain_query(load(source, overrides).native, flow, query, placement)
@@ -106,23 +109,25 @@ def explain(
     )
 
 
-#: Longest wait for anything, after which a server sees whether it is to stop.
+#: Interval at which a server checks whether to stop.
 LOOK_S: Final = 0.1
-#: Time that a client has to take what is sent to it.
+#: Time limit for a client to receive the rows sent to it.
 PATIENCE_S: Final = 10.0
-#: Bytes of the longest command.
+#: Maximum length of a command in bytes.
 LONGEST: Final = 10_000
 
-#: What a client can say.
+#: The commands of a client, for error messages.
 COMMANDS: Final = "a query (SELECT ...), stop, quit, or an empty line for the scenario's query"
 
 
 class Server:
-    """A sink that is a TCP server. Each client has motes of its own, which sense the same kind of signals.
+    """A sink that is a TCP server. Each client has its own motes, which sense the same kind of
+    signals.
 
-    A client sends commands, a line each: a query, or an empty line for the scenario's; ``stop`` ends the query,
-    ``quit`` the connection. Rows are lines of comma-separated values behind the time of their latest sample in seconds;
-    lines that begin with ``#`` are about them.
+    A client sends one command per line: a query, an empty line for the scenario's query, ``stop``
+    to end the query, or ``quit`` to end the connection. Each row is a line of comma-separated
+    values, preceded by the time of its latest sample in seconds. Lines that begin with ``#``
+    contain messages.
     """
 
     def __init__(
@@ -146,12 +151,12 @@ class Server:
 
     @property
     def address(self) -> tuple[str, int]:
-        """The address and port on which it listens."""
+        """The address and port of the server."""
         host, port = self._socket.getsockname()[:2]
         return host, port
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        """Serve until ``stopped()`` is true."""
+        """Serves until ``stopped()`` is true."""
         threads: list[threading.Thread] = []
         try:
             while not stopped():
@@ -174,7 +179,7 @@ class Server:
             try:
                 _Session(connection, self._sink(), self._count).run(self._over.is_set)
             except OSError:
-                # The client is gone, or has taken nothing for PATIENCE_S.
+                # The client is gone, or has received nothing for PATIENCE_S.
                 return
 
     def _count(self, rows: int) -> None:
@@ -214,7 +219,8 @@ class _Session:
     def _read(self) -> None:
         block = self._connection.recv(4096)
         if not block:
-            # A client such as nc may have sent all its commands and still read.
+            # A client such as nc may close its direction after the last command and continue to
+            # read.
             if self._text:
                 self._command(self._text)
             self._text = b""
@@ -230,7 +236,7 @@ class _Session:
             self._ended = True
 
     def _still_there(self) -> bool:
-        """Whether the client that has closed its direction still takes what comes."""
+        """Returns true if a client that has closed its direction still receives rows."""
         error: int = self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         return error == 0
 

@@ -1,17 +1,20 @@
-"""Time series of a link's rate, delay and loss: reads and writes comma-separated values, Parquet and mahimahi traces.
+"""Time series of a link's rate, delay and loss: reads and writes comma-separated values, Parquet
+and mahimahi traces.
 
-A scenario takes them as comma-separated values or Parquet (``trace = { samples = { file = "lte.csv" } }``), with the
-columns ``time`` (s), ``rate`` (bit/s), ``delay`` (s, one way) and ``loss`` (probability of a packet); all but the first
-are optional.
+A scenario reads series as comma-separated values or Parquet (``trace = { samples = { file =
+"lte.csv" } }``), with the columns ``time`` (s), ``rate`` (bit/s), ``delay`` (s, one way) and
+``loss`` (probability of a packet); all but the first are optional.
 
-A trace of mahimahi (Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", 2015) has a line per opportunity
-to deliver a packet of 1500 bytes: its time in whole milliseconds. The trace restarts after the last line. Here it
-becomes a rate over steps of a given length, so packets leave at most a step earlier or later than in mahimahi, and an
-unused opportunity is available to the next packets of the step.
+A trace of mahimahi (Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", 2015) has a
+line per opportunity to deliver a packet of 1500 bytes: its time in whole milliseconds. The trace
+restarts after the last line. Here the trace is converted to rates over steps of a given length.
+Packets therefore leave at most one step earlier or later than in mahimahi, and later packets of a
+step can use its unused opportunities.
 
-A trace of LeoReplayer (Lai et al., "LeoCC: Making Internet Congestion Control Robust to LEO Satellite Dynamics", 2025,
-with its traces' description) is one of mahimahi in a file ``bw_NUMBER.txt`` and, beside it, ``delay_NUMBER.txt``, whose
-lines are the one-way delays in milliseconds of intervals of 10 ms.
+A trace of LeoReplayer (Lai et al., "LeoCC: Making Internet Congestion Control Robust to LEO
+Satellite Dynamics", 2025, with its traces' description) is a mahimahi trace in a file
+``bw_NUMBER.txt``, with a file ``delay_NUMBER.txt`` in the same folder. The lines of the latter are
+one-way delays in milliseconds for intervals of 10 ms.
 """
 
 from __future__ import annotations
@@ -27,23 +30,26 @@ if TYPE_CHECKING:
 
 #: Bytes per delivery opportunity.
 OPPORTUNITY_BYTES: Final = 1500
-#: Interval of a delay of LeoReplayer, in milliseconds.
+#: Interval of the delays of LeoReplayer in milliseconds.
 DELAY_STEP_MS: Final = 10
 
-#: Length of the longest trace of mahimahi, in milliseconds: a day.
+#: Maximum length of a mahimahi trace in milliseconds: one day.
 LONGEST_MS: Final = 86_400_000
-#: Most packets of a trace of mahimahi that is written.
+#: Maximum number of packets of a mahimahi trace to write.
 MOST_PACKETS: Final = 10_000_000
 
-#: The columns and their greatest values; the least is 0. A scenario takes the same (crates/link/src/series.rs).
+#: The columns and their maximum values; the minimum is 0. Scenarios have the same limits
+#: (crates/link/src/series.rs).
 GREATEST: Final = {"time": 3.2e9, "rate": 1e14, "delay": 1e6, "loss": 1.0}
 
 
 def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataFrame:
-    """Reads the series in a file: ``.csv``, ``.parquet``, or any other ending as mahimahi's, in steps of ``step_ms``.
-    With ``fade``, its columns are those of a fade: ``time`` and the names of nodes.
+    """Reads the series in a file: ``.csv``, ``.parquet``, or mahimahi's format for any other
+    ending, in steps of ``step_ms``. With ``fade``, the columns are those of a fade: ``time`` and
+    the names of nodes.
 
-    Raises :class:`bentpipe.InputError` if the file is not a series, and ``OSError`` if it cannot be read.
+    Raises :class:`bentpipe.InputError` if the file is not a series, and ``OSError`` if it cannot be
+    read.
     """
     import polars as pl
 
@@ -74,12 +80,13 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
         raise InputError(f"{file} has the columns {', '.join(frame.columns)}; allowed: time, and {allowed}")
     if not len(frame):
         raise InputError(f"{file} has no samples; allowed: at least one")
-    # A scenario has the time first.
+    # Scenarios expect the time in the first column.
     return _checked(file, frame.select("time", pl.exclude("time")), lines, fade=fade)
 
 
 def _comma_separated(file: Path) -> tuple[pl.DataFrame, list[int]]:
-    """Returns the texts of a table, which an error can quote, and the lines of its rows in the file."""
+    """Returns the table as texts, which errors quote, and the line number of each row in the
+    file."""
     import polars as pl
 
     lines = enumerate(file.read_text(encoding="utf-8-sig").splitlines(), 1)
@@ -90,7 +97,8 @@ def _comma_separated(file: Path) -> tuple[pl.DataFrame, list[int]]:
 
 
 def _checked(file: Path, frame: pl.DataFrame, lines: list[int], *, fade: bool) -> pl.DataFrame:
-    """Returns the numbers of a table if a scenario takes them. ``lines`` are those of its rows, of a file of text."""
+    """Returns the numbers of a table after checking that a scenario accepts them. ``lines`` are the
+    line numbers of its rows in a text file."""
     import polars as pl
 
     numbers = frame.select(pl.all().cast(pl.Float64, strict=False))
@@ -102,7 +110,7 @@ def _checked(file: Path, frame: pl.DataFrame, lines: list[int], *, fade: bool) -
             wrong, allowed = ~values.is_between(0, most), f"a number from 0 to {most:g}"
         rows = wrong.fill_null(True).arg_true()
         if not len(rows) and name == "time":
-            # The engine counts nanoseconds.
+            # The engine uses whole nanoseconds.
             rows, allowed = ((1e9 * values).round().diff() <= 0).arg_true(), "later than the sample before"
         if len(rows):
             row = rows[0]
@@ -115,8 +123,8 @@ def _checked(file: Path, frame: pl.DataFrame, lines: list[int], *, fade: bool) -
 
 
 def period_ms(file: str | Path) -> int | None:
-    """Returns the length of a mahimahi trace, after which it repeats: the time of its last packet, or the end of
-    LeoReplayer's delays if that is later. None for other series, which do not repeat.
+    """Returns the length of a mahimahi trace, after which it repeats: the time of its last packet,
+    or the end of LeoReplayer's delays if that is later. None for other series, which do not repeat.
 
     Raises :class:`bentpipe.InputError` as :func:`read` does.
     """
@@ -127,10 +135,11 @@ def period_ms(file: str | Path) -> int | None:
 
 
 def text_of_parquet(file: str | Path) -> str:
-    """Returns the table in a Parquet file as comma-separated text whose first line names the columns.
+    """Returns the table in a Parquet file as comma-separated text with the column names in the
+    first line.
 
-    The engine calls it for ``{ file = "NAME.parquet" }`` in a scenario. Raises :class:`bentpipe.InputError` if the file
-    is not a table of numbers.
+    The engine calls it for ``{ file = "NAME.parquet" }`` in a scenario. Raises
+    :class:`bentpipe.InputError` if the file is not a table of numbers.
     """
     import polars as pl
 
@@ -144,7 +153,7 @@ def text_of_parquet(file: str | Path) -> str:
 
 
 def _no_numbers(frame: pl.DataFrame) -> str | None:
-    """Returns what is wrong with a table that has a column of anything but numbers."""
+    """Returns an error message if a column contains other values than numbers."""
     strange = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
     return (
         f'column "{strange[0]}" is of type {frame.schema[strange[0]]}; allowed: numbers' if strange else None
@@ -157,7 +166,7 @@ def _milliseconds(file: Path) -> list[int]:
         text = line.strip()
         if not text or text.startswith("#"):
             continue
-        # Python refuses to read numbers of thousands of digits.
+        # Python refuses to parse numbers with thousands of digits.
         time_ms = int(text) if text.isdecimal() and len(text) < 20 else -1
         if not (times[-1] if times else 0) <= time_ms <= LONGEST_MS:
             raise InputError(
@@ -171,7 +180,8 @@ def _milliseconds(file: Path) -> list[int]:
 
 
 def _delays(rates: Path) -> list[float]:
-    """Returns the delays, in seconds, of the file of LeoReplayer beside its file of rates, if there is one."""
+    """Returns the delays in seconds from the LeoReplayer file that belongs to a file of rates, if
+    there is one."""
     file = rates.with_name(f"delay_{rates.name.removeprefix('bw_')}")
     if not rates.name.startswith("bw_") or not file.is_file():
         return []
@@ -203,7 +213,8 @@ def _delayed(frame: pl.DataFrame, delays: list[float]) -> pl.DataFrame:
 
 
 def from_opportunities(times_ms: list[int], step_ms: int = 10) -> pl.DataFrame:
-    """Returns rates per step from the times of packets in milliseconds, with a row for each change of rate.
+    """Returns rates per step from the times of packets in milliseconds, with a row for each change
+    of rate.
 
     The last step ends with the trace, at the time of the last packet.
 
@@ -217,7 +228,7 @@ def from_opportunities(times_ms: list[int], step_ms: int = 10) -> pl.DataFrame:
     # An opportunity at t ms belongs to the millisecond that ends then; one at 0 to the first.
     packets = Counter(max(time_ms - 1, 0) // step_ms for time_ms in times_ms)
     rows: list[tuple[float, float]] = []
-    # The rate changes at steps with packets and after them only.
+    # The rate changes only at steps with packets and after them.
     for place in sorted({0} | {step for used in packets for step in (used, used + 1)}):
         length_ms = min(step_ms, times_ms[-1] - place * step_ms)
         if length_ms > 0:
@@ -260,8 +271,9 @@ def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:
 
 
 def write(frame: pl.DataFrame, file: str | Path, *, duration_s: float | None = None) -> None:
-    """Write a series in the format of the file's ending: ``.csv``, ``.parquet``, or else mahimahi's, up to
-    ``duration_s``. Raises :class:`bentpipe.InputError` for series that mahimahi's format cannot express."""
+    """Writes a series in the format of the file's ending: ``.csv``, ``.parquet``, or else
+    mahimahi's, up to ``duration_s``. Raises :class:`bentpipe.InputError` for series that mahimahi's
+    format cannot express."""
     file = Path(file)
     match file.suffix:
         case ".csv":

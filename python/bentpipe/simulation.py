@@ -1,4 +1,4 @@
-"""Simulating in virtual time: from a scenario to a run folder."""
+"""Simulation of a scenario in virtual time, which writes a run folder."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from .errors import InputError
 from .results.runs import Run
 from .scenario.scenarios import Overrides, ScenarioLike, load, override_texts, seeded, slug
 
-#: Called with the fraction done, 0 to 1, about ten times a second. The run stops if it returns False.
+#: Called with the completed fraction, 0 to 1, about ten times a second. Returning False stops the
+#: run.
 Progress = Callable[[float], "bool | None"]
 
-#: Called about ten times a second with what was seen of a run since the last time: ``rows`` of its traces by table and
-#: entity, each the time in seconds and the table's columns, thinned to some thousand per entity and run; ``dropped``,
-#: rows for which there was no room; ``changes``, what became of those asked for the last time. Returns changes of the
-#: scenario to make now, as keys and values of overrides.
+#: Called about ten times a second with the news of a run since the last call. ``rows`` are rows of
+#: its traces by table and entity, each with the time in seconds and the table's columns, thinned to
+#: some thousand per entity and run. ``dropped`` is the number of rows that did not fit. ``changes``
+#: are the outcomes of the changes that the last call requested. Returns the changes of the scenario
+#: to make now, as keys and values of overrides.
 Watch = Callable[[dict[str, Any]], Sequence[tuple[str, str]]]
 
 #: The folder for runs without ``out``, below the current folder.
@@ -43,19 +45,21 @@ def simulate(
     watch: Watch | None = None,
     pace: float | None = None,
 ) -> Run:
-    """Simulate a scenario and return its results.
+    """Simulates a scenario and returns its results.
 
-    ``seed`` replaces the scenario's; ``run`` numbers replications of one seed, each with random streams of its own.
-    ``overrides`` are ``"key.path=value"``, or a dictionary of values by key path. The results are written to the
-    folder ``out``, or to a new one below ``runs/``. The folder of an earlier run is overwritten; one with anything
-    else is refused. ``progress`` is called with the fraction done and stops the run by returning False: the folder is
-    then readable and marked incomplete. ``command`` is the command line for the provenance, if any. ``watch`` sees
-    rows of the traces while the run is in progress and may change what can change; such changes are listed in the
-    provenance. ``pace`` slows the run down to so many seconds of the scenario per second.
+    ``seed`` replaces the scenario's seed. ``run`` is the number of a replication; replications of
+    one seed have independent random streams. ``overrides`` are ``"key.path=value"``, or a
+    dictionary of values by key path. The results are written to the folder ``out``, or to a new one
+    below ``runs/``. The folder of an earlier run is overwritten; a folder with other contents is
+    refused. ``progress`` is called with the completed fraction and stops the run by returning
+    False. The folder of a stopped run is readable and marked incomplete. ``command`` is the command
+    line for the provenance, if any. ``watch`` receives rows of the traces during the run and may
+    change the keys that can change; such changes are listed in the provenance. ``pace`` limits the
+    run to this many seconds of the scenario per second.
 
-    The engine releases the GIL, so threads simulate in parallel. Raises :class:`bentpipe.ScenarioError`,
-    :class:`bentpipe.InputError` for a folder that cannot be used or that another run is writing to, and ``OSError`` for
-    errors of the disk.
+    The engine releases the GIL, so threads simulate in parallel. Raises
+    :class:`bentpipe.ScenarioError`, :class:`bentpipe.InputError` for an unusable folder or one to
+    which another run is writing, and ``OSError`` for errors of the disk.
 
     >>> run = simulate("examples/dvb-rcs-upload.toml", seed=7, overrides=["duration=20 s"], out="runs/short")
     >>> run.complete, run.provenance["seed"], run.flows.height
@@ -82,8 +86,9 @@ def simulate(
 def guarded(
     progress: Progress | None, watch: Watch | None = None
 ) -> Iterator[tuple[Callable[[float], bool], Callable[[str], list[tuple[str, str]]] | None]]:
-    """Yields the functions that the engine calls instead of ``progress`` and ``watch``. An exception, also from Ctrl-C,
-    must not pass through the engine, which first closes the folder; it is raised at the end."""
+    """Yields the functions that the engine calls instead of ``progress`` and ``watch``. Exceptions,
+    including Ctrl-C, must not pass through the engine, which first closes the folder. They are
+    raised at the end."""
     raised: BaseException | None = None
 
     def tell(fraction: float) -> bool:
@@ -108,8 +113,9 @@ def guarded(
 
 
 def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:
-    """Returns the folder to write to: ``out`` if given, or else the first free one of ``runs/NAME``, ``runs/NAME-2``,
-    ..., where NAME is the scenario's. It is created immediately, so that no other thread or process takes it."""
+    """Returns the folder to write to: ``out`` if given, or else the first free one of
+    ``runs/NAME``, ``runs/NAME-2``, ..., where NAME is the scenario's. The folder is created
+    immediately, so that no other thread or process takes its name."""
     if out is not None:
         folder = Path(out)
         if folder.is_dir() and any(folder.iterdir()) and not (folder / "provenance.json").is_file():
@@ -137,12 +143,12 @@ def run_folder(out: str | Path | None, name: Callable[[], str]) -> Path:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Context manager that removes the folder of a run that fails before it has written anything."""
+    """Context manager that removes the folder of a run that fails before it writes anything."""
     missing = [one for one in folder.parents if not one.exists()]
     try:
         yield
     except BaseException:
-        # A folder that holds files stays.
+        # A folder with files stays.
         with suppress(OSError):
             for one in (folder, *missing):
                 one.rmdir()
@@ -151,9 +157,9 @@ def claimed(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Context manager in which no other run writes to ``folder``, which is created if it is missing. Raises
-    :class:`bentpipe.InputError` if one does: the results would be a mixture of both. The kernel frees the folder when
-    the process ends, however it ends."""
+    """Context manager in which no other run writes to ``folder``, which is created if it is
+    missing. Raises :class:`bentpipe.InputError` if another run writes to it. The kernel releases
+    the folder when the process ends."""
     folder.mkdir(parents=True, exist_ok=True)
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -164,11 +170,11 @@ def alone(folder: Path) -> Iterator[None]:
                 f"another run is writing to {folder}; choose another folder, or wait until that run has ended"
             ) from None
         except OSError:
-            # A file system without locks.
+            # The file system has no locks.
             pass
         yield
     finally:
-        # Processes that were forked meanwhile share the lock.
+        # Processes forked in the meantime share the lock.
         with suppress(OSError):
             fcntl.flock(held, fcntl.LOCK_UN)
         os.close(held)

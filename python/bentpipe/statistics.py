@@ -1,6 +1,7 @@
-"""Means with confidence intervals: over replications, and of one long run by batches.
+"""Means with confidence intervals, over replications or by batches of one long run.
 
-scipy provides the distributions. It is imported only when needed, since the import takes longer than most commands.
+scipy provides the distributions. It is imported on demand, since the import takes longer than most
+commands.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ class Mean(NamedTuple):
 
     @property
     def relative(self) -> float:
-        """The half width relative to the mean: 0 without variation, infinite for a mean of zero with variation."""
+        """The half width relative to the mean: 0 without variation, infinite for a mean of zero
+        with variation."""
         if self.half_width == 0:
             return 0.0
         return abs(self.half_width / self.value) if self.value else math.inf
 
     def text(self, digits: int, size: float = 1.0) -> str:
-        """The mean and its half width in units of ``size``, or the mean alone if a single value gives no interval.
+        """Returns the mean and its half width in units of ``size``, or the mean alone if a single
+        value gives no interval.
 
         >>> Mean(1.25, 0.125).text(2), Mean(1.25e6, math.nan).text(2, 1e6)
         ('1.25 ± 0.12', '1.25')
@@ -54,7 +57,8 @@ def student_quantile(probability: float, degrees: int) -> float:
 
 
 def mean_of(values: Sequence[float], confidence: float = 0.95) -> Mean:
-    """Returns the mean over replications and its confidence interval, assuming independent, about normal values.
+    """Returns the mean over replications and its confidence interval, assuming independent values
+    with an approximately normal distribution.
 
     Raises ``ValueError`` without values.
 
@@ -71,8 +75,8 @@ def mean_of(values: Sequence[float], confidence: float = 0.95) -> Mean:
 
 
 class BatchMeans(NamedTuple):
-    """The mean of one long run, from the means of its batches. ``correlation`` is that of adjacent batches, and
-    ``independent`` states whether it is small enough to trust the interval."""
+    """The mean of one long run, from the means of its batches. ``correlation`` is that of adjacent
+    batches, and ``independent`` states whether it is small enough to trust the interval."""
 
     mean: Mean
     batches: int
@@ -89,13 +93,13 @@ def batch_means(
     end_s: float | None = None,
     confidence: float = 0.95,
 ) -> BatchMeans:
-    """Returns the mean of a sequence of observations with its confidence interval by batch means (Law and Kelton,
-    "Simulation Modeling and Analysis", 9.5.3): the time after ``warm_up_s`` is divided into ``batches`` of equal
-    length, whose means are assumed to be independent.
+    """Returns the mean of a sequence of observations with its confidence interval by batch means
+    (Law and Kelton, "Simulation Modeling and Analysis", 9.5.3): the time after ``warm_up_s`` is
+    divided into ``batches`` of equal length, whose means are assumed to be independent.
 
-    Independence is tested by von Neumann's ratio of the batch means at the 5 % level (one-sided, in the normal
-    approximation of Young 1941). If it fails, use longer batches: a longer run or fewer batches.
-    Raises ``ValueError`` for a batch without any observation.
+    Independence is tested by von Neumann's ratio of the batch means at the 5 % level (one-sided, in
+    the normal approximation of Young 1941). If it fails, use longer batches: a longer run or fewer
+    batches. Raises ``ValueError`` for a batch without any observation.
 
     >>> import numpy as np
     >>> time, noise = np.arange(100_000.0), np.random.default_rng(1).normal(5.0, 1.0, 100_000)
@@ -120,7 +124,7 @@ def batch_means(
     deviations = means - means.mean()
     squares = float((deviations**2).sum())
     correlation = float((deviations[1:] * deviations[:-1]).sum()) / squares if squares else 0.0
-    # For independent batches, 1 - ratio / 2 is about normal with this variance.
+    # For independent batches, 1 - ratio / 2 is approximately normal with this variance.
     ratio = float((np.diff(means) ** 2).sum()) / squares if squares else 2.0
     spread = math.sqrt((batches - 2) / (batches**2 - 1))
     return BatchMeans(

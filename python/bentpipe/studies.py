@@ -1,27 +1,30 @@
 """Studies: published experiments reproduced, with a verdict on every statement.
 
-A study is a folder ``studies/NAME`` with ``study.py``, ``published.csv`` and its scenarios. ``study.py`` has one
-entry::
+A study is a folder ``studies/NAME`` with ``study.py``, ``published.csv`` and its scenarios.
+``study.py`` has one entry::
 
     def reproduce(test: str | None, out: Path, json: bool) -> Reproduction: ...
 
-which runs one test of the study (or all), writes runs and figures below ``out`` and returns the verdicts. Its runs are
-done by :func:`bentpipe.campaign.jobs.run_all`, which reuses complete ones. With ``json``, a program reads standard
-output, so nothing may be printed to it. It raises :class:`bentpipe.InputError` for a test that the study does not have.
-Other files of the folder are imported as ``from .name import ...``. A study that can run on other clocks also takes an
-argument ``clock`` and names its clocks in ``CLOCKS`` (by default virtual and real), and a study that is a campaign
-takes ``replications``, the number of runs per point; one that is driven by traces of frames takes ``traces``, a folder
-with those of the user. ``KERNEL`` names the tests that need a kernel of virtual time on every clock
-(:func:`with_kernel`).
+which runs one test of the study (or all tests), writes runs and figures below ``out``, and returns
+the verdicts. Its runs are executed by :func:`bentpipe.campaign.jobs.run_all`, which reuses complete
+runs. With ``json``, a program reads standard output, so ``reproduce`` must not print to it. It
+raises :class:`bentpipe.InputError` for an unknown test. Other files of the folder are imported as
+``from .name import ...``. A study that can run on other clocks also takes an argument ``clock`` and
+names its clocks in ``CLOCKS`` (by default virtual and real). A study that is a campaign takes
+``replications``, the number of runs per point. A study that is driven by traces of frames takes
+``traces``, a folder with the user's traces. ``KERNEL`` names the tests that need a kernel of
+virtual time on every clock (:func:`with_kernel`).
 
-``published.csv`` has one row per statement of the paper, with the columns ``id, test, text, relation, value, unit,
-tolerance, source, deviation, suspected``. The tolerance is in the unit of the value or, with a percent sign, a part
-of it. ``deviation`` is the cause of a difference that an experiment has shown; ``suspected`` is what is thought of a
-difference without such an experiment, or "open". Both are a few words; the study's README has the full text.
-The README's tables of verdicts are written by ``bentpipe reproduce NAME --record``, see :func:`record`.
+``published.csv`` has one row per statement of the paper, with the columns ``id, test, text,
+relation, value, unit, tolerance, source, deviation, suspected``. The tolerance is in the unit of
+the value or, with a percent sign, a percentage of the value. ``deviation`` is the cause of a
+difference, confirmed by an experiment. ``suspected`` is a suspected cause without such an
+experiment, or "open". Both are short; the study's README has the full text. ``bentpipe reproduce
+NAME --record`` writes the README's tables of verdicts (see :func:`record`).
 
-Studies belong to the repository, not to the installed package: a study is data, scenarios and text that people
-read and change. :func:`find` searches the current folder and the checkout that the package runs from.
+Studies belong to the repository, not to the installed package: a study is data, scenarios and text
+that people read and change. :func:`find` searches the current folder and the checkout that the
+package runs from.
 """
 
 from __future__ import annotations
@@ -42,7 +45,8 @@ from typing import Any, Final, Literal, cast, get_args
 from .errors import InputError, unknown
 from .quantities import number
 
-#: The clocks on which a study can run: models in virtual time, kernels in real time, or kernels in virtual time.
+#: The clocks on which a study can run: models in virtual time, kernels in real time, or kernels in
+#: virtual time.
 Clock = Literal["virtual", "real", "kernel"]
 
 CLOCKS: Final = get_args(Clock)
@@ -50,7 +54,8 @@ CLOCKS: Final = get_args(Clock)
 Relation = Literal["about", "at least", "at most"]
 _SIGNS: Final[Mapping[Relation, str]] = {"about": "", "at least": ">= ", "at most": "<= "}
 
-#: The result of a statement: within its tolerance; outside; outside for a cause that was shown; never measured.
+#: The outcome of a statement: within its tolerance, outside, outside for a confirmed cause, or not
+#: measured.
 Outcome = Literal["holds", "differs", "known to differ", "not measured"]
 
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
@@ -58,8 +63,9 @@ OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
 @dataclass(frozen=True)
 class Statement:
-    """One number that a paper states. ``tolerance`` is absolute, in ``unit``; ``source`` is the page, figure or table,
-    ``deviation`` the cause of its difference if that was shown, ``suspected`` what is thought of it if not."""
+    """One number that a paper states. ``tolerance`` is absolute, in ``unit``; ``source`` is the
+    page, figure or table, ``deviation`` the confirmed cause of its difference, and ``suspected`` a
+    suspected cause."""
 
     id: str
     text: str
@@ -73,7 +79,7 @@ class Statement:
     suspected: str = ""
 
     def holds(self, ours: float) -> bool:
-        """Whether our value agrees with the paper, within the tolerance.
+        """Returns true if our value agrees with the paper within the tolerance.
 
         >>> Statement("a", "rate reached", 10.0, "Mbit/s", 0.5, "at least").holds(12.0)
         True
@@ -111,12 +117,13 @@ class Verdict:
 
     @property
     def expected(self) -> bool:
-        """Whether the study knows of the outcome: the statement holds, or the study says that it does not."""
+        """True if the statement holds or the study lists it as known to differ."""
         said = self.statement
         return self.outcome == "holds" or (self.ours is not None and bool(said.deviation or said.suspected))
 
     def as_row(self) -> list[str]:
-        """Returns statement and unit, the paper's value, ours, the difference and the outcome, as text."""
+        """Returns statement and unit, the paper's value, ours, the difference and the outcome, all
+        as text."""
         said, difference = self.statement, self.difference
         return [
             f"{said.text} ({said.unit})" if said.unit not in ("", "1") else said.text,
@@ -155,12 +162,13 @@ class Reproduction:
 
     @property
     def successful(self) -> bool:
-        """Whether every statement holds or the study says that it does not."""
+        """True if every statement holds or the study lists it as known to differ."""
         return all(verdict.expected for verdict in self.verdicts)
 
 
 def with_kernel(folder: Path) -> tuple[str, ...]:
-    """Returns the tests of a study's folder that need a kernel of virtual time, without running the study's code."""
+    """Returns the tests of a study's folder that need a kernel of virtual time, without running the
+    study's code."""
     tree = ast.parse((folder / "study.py").read_text(encoding="utf-8"))
     for statement in tree.body:
         if (
@@ -173,16 +181,17 @@ def with_kernel(folder: Path) -> tuple[str, ...]:
 
 
 def judge(statements: Sequence[Statement], ours: Mapping[str, float | None]) -> list[Verdict]:
-    """Returns a verdict on each statement, from our values by the statements' ids. Raises ``KeyError`` for a value
-    without a statement, which is a mistake in the study."""
+    """Returns a verdict on each statement, from our values by the statements' ids. Raises
+    ``KeyError`` for a value without a statement, which is a mistake in the study."""
     if stray := set(ours) - {statement.id for statement in statements}:
         raise KeyError(f"values without a statement: {', '.join(sorted(stray))}")
     return [Verdict(statement, ours.get(statement.id)) for statement in statements]
 
 
 def read_published(file: str | Path, test: str | None = None) -> list[Statement]:
-    """Returns the statements of a ``published.csv``, of one test if given. Raises :class:`bentpipe.InputError` with the
-    line if the file does not have the format that this module describes."""
+    """Returns the statements of a ``published.csv``, of one test if given. Raises
+    :class:`bentpipe.InputError` with the line if the file does not have the format that this module
+    describes."""
     file = Path(file)
     statements: dict[str, Statement] = {}
     with file.open(encoding="utf-8", newline="") as stream:
@@ -235,8 +244,8 @@ def verdict_table(verdicts: Sequence[Verdict]) -> str:
 
 
 def record(text: str, verdicts: Sequence[Verdict]) -> str:
-    r"""Returns a study's README with updated tables of verdicts: the text between the line ``<!-- verdicts TEST -->``
-    and the next ``<!-- end -->``. Tests without verdicts keep their tables.
+    r"""Returns a study's README with updated tables of verdicts: the text between the line ``<!--
+    verdicts TEST -->`` and the next ``<!-- end -->``. Tests without verdicts keep their tables.
 
     >>> verdict = Verdict(Statement("a", "b", 1, "", 0, test="T_I"), 1)
     >>> print(record("\n".join(["<!-- verdicts T_I -->", "old", "<!-- end -->"]), [verdict]))
@@ -261,7 +270,8 @@ _TABLE: Final = re.compile(r"(<!-- verdicts (\S+) -->\n)(.*?)(<!-- end -->)", re
 
 
 def recorded(folder: Path) -> dict[str, list[list[str]]]:
-    """The rows of the tables of verdicts in a study's README by test, as :meth:`Verdict.as_row` gives them."""
+    """Returns the rows of the tables of verdicts in a study's README by test, as
+    :meth:`Verdict.as_row` gives them."""
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     return {
@@ -271,7 +281,7 @@ def recorded(folder: Path) -> dict[str, list[list[str]]]:
 
 
 def summary() -> Table:
-    """The recorded outcomes of all studies, one row per study and their sum."""
+    """Returns the recorded outcomes of all studies, one row per study and their sum."""
     rows, total = [], dict.fromkeys(OUTCOMES, 0)
     for folder in known().values():
         cells = [row[-1] for rows_of in recorded(folder).values() for row in rows_of]
@@ -284,7 +294,8 @@ def summary() -> Table:
 
 @contextmanager
 def bar(test: str, *, shown: bool) -> Iterator[Callable[[float], None]]:
-    """Returns a progress bar on stderr, if that is a terminal, as a function of the fraction done."""
+    """Returns a progress bar on stderr, if that is a terminal, as a function of the fraction
+    done."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -301,19 +312,21 @@ def folders() -> list[Path]:
 
 
 def name_of(folder: Path) -> str:
-    """The name of a study: a hyphen stands for an underscore in the name of its folder, which is a package."""
+    """Returns the name of a study: a hyphen stands for an underscore in the name of its folder,
+    which is a package."""
     return folder.name.replace("_", "-")
 
 
 def known() -> dict[str, Path]:
-    """The folders of all studies by their names."""
+    """Returns the folders of all studies by their names."""
     places = reversed(folders())
     found = [study.parent for place in places for study in place.glob("*/study.py")]
     return dict(sorted((name_of(folder), folder) for folder in found))
 
 
 def find(name: str) -> Path:
-    """Returns the folder of a study, given its name or path. Raises :class:`bentpipe.InputError`."""
+    """Returns the folder of a study, given its name or path. Raises
+    :class:`bentpipe.InputError`."""
     if (Path(name) / "study.py").is_file():
         return Path(name).resolve()
     found = known()
@@ -344,8 +357,9 @@ def run(
     replications: int | None = None,
     traces: Path | None = None,
 ) -> Reproduction:
-    """Reproduce the study in a folder. Raises what its ``reproduce`` raises, and :class:`bentpipe.InputError` for a
-    clock that it does not support and for ``replications`` if the study does not take them."""
+    """Reproduces the study in a folder. Raises the errors of its ``reproduce``, and
+    :class:`bentpipe.InputError` for a clock that it does not support and for ``replications`` if
+    the study does not take them."""
     module = _module(folder)
     reproduce = module.reproduce
     takes = inspect.signature(reproduce).parameters
@@ -374,7 +388,8 @@ def run(
 
 def _module(folder: Path) -> ModuleType:
     name = f"bentpipe_study_{folder.name.replace('-', '_')}"
-    # As a package, so that a study may consist of several files: ``from .curves import ...``.
+    # Load the study as a package, so that it may consist of several files: ``from .curves import
+    # ...``.
     spec = importlib.util.spec_from_file_location(
         name, folder / "study.py", submodule_search_locations=[str(folder)]
     )
