@@ -26,7 +26,8 @@ Node = int | str
 
 @dataclass(frozen=True)
 class Contact:
-    """An interval, ``end`` excluded, in which a node can transmit to another. Times are seconds of the plan."""
+    """An interval, without its ``end``, in which a node can transmit to another. Times are in
+    seconds of the plan."""
 
     id: int
     src: Node
@@ -39,7 +40,8 @@ class Contact:
 
 @dataclass(frozen=True)
 class Plan:
-    """A contact plan: its nodes, the contacts between them, and the number of impossible contacts that were skipped."""
+    """A contact plan: its nodes, the contacts between them, and the number of impossible contacts
+    that were skipped."""
 
     name: str
     nodes: list[Node]
@@ -48,18 +50,20 @@ class Plan:
 
     @cached_property
     def _read(self) -> _native.ContactPlan:
-        """The plan for searches, from its contacts; :func:`read_plan` sets the one that it has read."""
+        """The plan for route searches, built from the contacts unless :func:`read_plan` has already
+        set it."""
         text = json.dumps({"nodes": self.nodes, "contacts": [asdict(contact) for contact in self.contacts]})
         return _native.ContactPlan(self.name, text, False)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Copies and pickles have the contacts alone.
+        # Copies and pickles contain the contacts only.
         return {name: value for name, value in vars(self).items() if name != "_read"}
 
 
 @dataclass(frozen=True)
 class Passage(Contact):
-    """A contact on a route, with the times at which a bundle's first and last bit leave and the last one arrives."""
+    """A contact on a route, with the departure times of a bundle's first and last bit and the
+    arrival time of the last bit."""
 
     first_bit: float
     last_bit: float
@@ -68,9 +72,11 @@ class Passage(Contact):
 
 @dataclass(frozen=True)
 class Route:
-    """A route: its contacts in order, the arrival of a bundle's last bit, and the earliest end of its contacts.
+    """A route: its contacts in order, the arrival of a bundle's last bit, and the earliest end of
+    its contacts.
 
-    The route of a bundle that is at its destination has no contacts, and ``terminates`` is None.
+    The route of a bundle that is already at its destination has no contacts, and its ``terminates``
+    is None.
     """
 
     contacts: list[Passage]
@@ -80,10 +86,12 @@ class Route:
 
 
 def read_plan(path: Path | str, *, skip_impossible: bool = False) -> Plan:
-    """Reads a contact plan: JSON (our object or that of HDTN), ION's commands, comma-separated values, or TOML.
+    """Reads a contact plan: JSON (our object or that of HDTN), ION's commands, comma-separated
+    values, or TOML.
 
-    Raises :class:`bentpipe.InputError` with the lines if the plan contradicts itself. With ``skip_impossible``,
-    contacts that do not end after their start are skipped and counted, as HDTN does.
+    Raises :class:`bentpipe.InputError` with the line numbers if the plan is contradictory. With
+    ``skip_impossible``, contacts that do not end after their start are skipped and counted, as in
+    HDTN.
     """
     plan = plan_of_text(str(path), text_of(Path(path)), skip_impossible=skip_impossible)
     named = replace(plan, name=Path(path).name)
@@ -92,7 +100,8 @@ def read_plan(path: Path | str, *, skip_impossible: bool = False) -> Plan:
 
 
 def plan_of_text(name: str, text: str, *, skip_impossible: bool = False) -> Plan:
-    """Returns the contact plan of a text, as the scenario of a run holds it; see :func:`read_plan`."""
+    """Returns the contact plan in a text, such as the text in the scenario of a run; see
+    :func:`read_plan`."""
     read = _native.ContactPlan(name, text, skip_impossible)
     answer = json.loads(read.describe())
     contacts = [Contact(**contact) for contact in answer["contacts"]]
@@ -111,13 +120,14 @@ def routes(
     most: int = 1,
     without: tuple[Node, ...] = (),
 ) -> list[Route]:
-    """Returns up to ``most`` routes for a bundle of ``size`` bytes that is at ``source`` at ``at``, the best first.
+    """Returns up to ``most`` routes for a bundle of ``size`` bytes that is at ``source`` at the
+    time ``at``, the best route first.
 
-    ``plan`` is a plan or its file; the file is read at each call.
+    ``plan`` is a plan or its file. A file is read at each call.
 
-    The best route has the earliest arrival of the last bit; among equals the fewest contacts, then the latest
-    termination, then the next hop of the smallest number (CCSDS 734.3). ``without`` names nodes to avoid. The list is
-    empty if there is no route.
+    The best route has the earliest arrival of the last bit. Ties are broken by the fewest contacts,
+    the latest termination, and the smallest number of the next hop (CCSDS 734.3). ``without`` names
+    nodes to avoid. The list is empty if there is no route.
     """
     if not isinstance(plan, Plan):
         plan = read_plan(plan)

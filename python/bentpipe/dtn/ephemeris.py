@@ -1,12 +1,13 @@
-"""Contacts by geometry: who sees whom between the Earth, a planet or moon, and orbiters around it.
+"""Contacts by geometry, between places on the Earth, places on Mars or the Moon, and orbiters.
 
-Positions of the bodies are those of JPL's ephemeris DE421 (1899 to 2053) by Skyfield, which the package
-`skyfield-data` holds, so nothing is downloaded. The rotations of Mars and Moon are those of the IAU working group
-(Archinal et al. 2011, of the Moon's periodic terms the four largest: about 0.05 degrees). Orbits are circles about the
-body's equator that nothing disturbs. The light time is that of a signal that leaves now, between the ends as they are
-when it leaves and arrives; no refraction, no relativity (below 1 ms to Mars).
+Skyfield computes the positions of the bodies from JPL's ephemeris DE421 (1899 to 2053). The package
+`skyfield-data` contains the ephemeris, so nothing is downloaded. Mars and the Moon rotate as
+published by the IAU working group (Archinal et al. 2011); only the four largest of the Moon's
+periodic terms are used (error about 0.05 degrees). Orbits are undisturbed circles relative to the
+body's equator. The light time is the travel time of a signal from its source at departure to its
+destination at arrival, without refraction and relativity (below 1 ms to Mars).
 
-The extra `space` installs what it needs: ``pip install 'bentpipe[space]'``.
+The extra `space` installs the dependencies: ``pip install 'bentpipe[space]'``.
 """
 
 from __future__ import annotations
@@ -30,13 +31,14 @@ Array = NDArray[np.float64]
 #: Speed of light in km/s.
 LIGHT: Final = 299_792.458
 
-#: The first and last day of a plan. DE421 covers a day more at each end, for light times.
+#: The first and last day of a plan. DE421 covers one more day at each end, for light times.
 DATES: Final = datetime(1899, 7, 30, tzinfo=UTC), datetime(2053, 10, 8, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class Body:
-    """A body: name in the ephemeris, radius (km), gravity (km3/s2), and pole and prime meridian (deg, by days)."""
+    """A body: name in the ephemeris, radius (km), gravity (km3/s2), and pole and prime meridian
+    (deg, as functions of the day)."""
 
     target: str
     radius_km: float
@@ -80,19 +82,20 @@ BODIES: Final = {
 
 @dataclass(frozen=True)
 class Place:
-    """A place on the ground: latitude and longitude (deg), and the lowest elevation at which it sees (deg)."""
+    """A place on the ground: latitude and longitude (deg), and its minimum elevation (deg)."""
 
     name: str
     latitude: float
     longitude: float
     mask: float = 10.0
-    #: A name of :data:`BODIES`, or `earth`.
+    #: A key of :data:`BODIES`, or `earth`.
     body: str = "earth"
 
 
 @dataclass(frozen=True)
 class Orbiter:
-    """A circular orbit: altitude (km), inclination, ascending node, and place in the orbit at the start (deg)."""
+    """A circular orbit: altitude (km), inclination, ascending node, and place in the orbit at the
+    start (deg)."""
 
     name: str
     body: str
@@ -104,7 +107,8 @@ class Orbiter:
 
 @dataclass(frozen=True)
 class Sight:
-    """An interval in which a signal from ``src`` reaches ``dst``; seconds from the start, light time at its middle."""
+    """An interval in which a signal from ``src`` reaches ``dst``, in seconds from the start, with
+    the light time at its middle."""
 
     src: str
     dst: str
@@ -114,8 +118,8 @@ class Sight:
 
 
 def light_time(body: str, day: datetime) -> float:
-    """Returns the seconds that light takes from the centre of a body to that of the Earth, where it arrives at ``day``
-    (TDB)."""
+    """Returns the light time in seconds from the centre of a body to the centre of the Earth, for
+    arrival at ``day`` (TDB)."""
     check_dates(day, 0)
     kernel, scale = _kernel()
     when = scale.tdb(day.year, day.month, day.day, day.hour, day.minute, day.second)
@@ -123,7 +127,8 @@ def light_time(body: str, day: datetime) -> float:
 
 
 def check_dates(start: datetime, seconds: float, name: str = "start") -> None:
-    """Refuses seconds from a start of which DE421 does not have all. Raises :class:`bentpipe.InputError`."""
+    """Checks that DE421 covers the interval of ``seconds`` from a start. Raises
+    :class:`bentpipe.InputError`."""
     first, last = DATES
     begin = _utc(start)
     if not (first <= begin and seconds <= (last - begin).total_seconds()):
@@ -142,12 +147,14 @@ def sights(
     longest: float = 600.0,
     start_name: str = "start",
 ) -> list[Sight]:
-    """Returns when a signal from each of ``ends`` reaches each other, in order of time.
+    """Returns the intervals in which a signal from one of ``ends`` reaches another, in order of
+    time.
 
-    Intervals are found by samples every ``step`` seconds, so that shorter ones can be missed, and refined; aberration
-    is not corrected, so they are good to about 0.1 s. They are divided so that none is longer than ``longest``, since
-    each has one light time. Raises :class:`bentpipe.InputError` for names that are not distinct and for dates that
-    DE421 does not have, which calls ``start`` by ``start_name``.
+    Visibility is sampled every ``step`` seconds, so shorter intervals can be missed, and the bounds
+    of the intervals are then refined. Aberration is not corrected, so the bounds are accurate to
+    about 0.1 s. Intervals longer than ``longest`` are divided, since each has a single light time.
+    Raises :class:`bentpipe.InputError` for duplicate names and for dates outside DE421;
+    ``start_name`` is the name of ``start`` in the message.
     """
     names = [end.name for end in ends]
     if len(set(names)) != len(names):
@@ -198,7 +205,8 @@ def _between(
 
 
 class _Sky:
-    """Positions of the ends, in km from the barycentre of the solar system, by seconds from a start."""
+    """Positions of the ends in km from the barycentre of the solar system, as functions of the
+    seconds from a start."""
 
     def __init__(self, start: datetime) -> None:
         self.kernel, self.scale = _kernel()
@@ -208,7 +216,7 @@ class _Sky:
         return self.scale.tt_jd(self.start.tt + seconds / 86_400)
 
     def position(self, end: Place | Orbiter, seconds: Array) -> Array:
-        """Positions as an array of three rows."""
+        """Returns positions as an array with three rows."""
         time = self.time(seconds)
         if isinstance(end, Place) and end.body == "earth":
             from skyfield.api import wgs84
@@ -244,7 +252,8 @@ class _Sky:
                     across * math.sin(tilt),
                 ]
             )
-        # From the body's equator and node, which lies at right ascension + 90 deg, to the equator of J2000.
+        # Rotate from the body's equator and node, at right ascension + 90 deg, to the equator of
+        # J2000.
         x, y, z = at
         tilted = np.array(
             [
@@ -263,7 +272,7 @@ class _Sky:
         )
 
     def delay(self, source: Place | Orbiter, destination: Place | Orbiter, seconds: Array) -> Array:
-        """Light times of signals that leave at ``seconds``."""
+        """Returns the light times of signals that leave at ``seconds``."""
         sent = self.position(source, seconds)
         delay = np.zeros_like(seconds)
         for _ in range(3):
@@ -271,7 +280,8 @@ class _Sky:
         return delay
 
     def margin(self, source: Place | Orbiter, destination: Place | Orbiter, seconds: Array) -> Array:
-        """Above 0 where a signal that leaves at ``seconds`` arrives: the smallest of what it has to spare."""
+        """Returns the smallest margin of the conditions of visibility, for signals that leave at
+        ``seconds``. A signal arrives if its margin is above 0."""
         arrival = seconds + self.delay(source, destination, seconds)
         sent, received = self.position(source, seconds), self.position(destination, arrival)
         margins = []
@@ -291,7 +301,7 @@ class _Sky:
         }
         for body, index in hidden:
             if body in grounds:
-                # The elevation at the place says it, too.
+                # The elevation at the place already covers the body's obstruction.
                 continue
             centre = self.centre(body, arrival if index else seconds)
             margins.append(_clearance(sent, received, centre) - _body(body).radius_km)
@@ -306,7 +316,7 @@ class _Sky:
 
 
 def _clearance(begin: Array, end: Array, centre: Array) -> Array:
-    """Distances of a centre from the segments between two points."""
+    """Returns the distances of a centre from the segments between two points."""
     line = end - begin
     share = np.clip(np.sum((centre - begin) * line, axis=0) / np.sum(line * line, axis=0), 0, 1)
     distances: Array = np.linalg.norm(begin + share * line - centre, axis=0)
@@ -331,7 +341,8 @@ def _kernel() -> tuple[Any, Any]:
     except ImportError:
         raise InputError("ephemerides need the extra space: pip install 'bentpipe[space]'") from None
     with warnings.catch_warnings():
-        # The tables of the Earth's rotation in the package expire; DE421 does not, and a second is 15 arc seconds.
+        # The package's tables of the Earth's rotation expire, but DE421 does not. An error of one
+        # second in UT1 is only 15 arc seconds.
         warnings.simplefilter("ignore")
         load = Loader(get_skyfield_data_path(), verbose=False)
     return load("de421.bsp"), load.timescale(builtin=True)

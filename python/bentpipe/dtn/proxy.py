@@ -1,14 +1,16 @@
-"""A proxy between TCP and bundles: it ends TCP connections on one side of a network of bundle agents and opens them
-again on the other.
+"""A proxy between TCP and bundles. It terminates TCP connections on one side of a network of bundle
+agents and opens corresponding connections on the other side.
 
-Towards bundles (:class:`Entrance`), the bytes of each connection are divided into payloads, which the agent beside the
-proxy takes over TCPCL: what it has acknowledged is on its disk. From bundles (:class:`Exit`), the payloads that the
-agent of the destination has written into its folder are put in order and written to a TCP connection per stream.
+The entrance (:class:`Entrance`) divides the bytes of each connection into payloads and sends them
+over TCPCL to the agent next to the proxy. Acknowledged payloads are on the agent's disk. The exit
+(:class:`Exit`) reads the payloads from the folder of the destination's agent, puts them in order,
+and writes each stream to a TCP connection.
 
-A payload begins with the number of its stream (8 random bytes), the place of its first byte in the stream (8 bytes)
-and whether the stream ends with it (1 byte). A stream whose connection to the destination breaks continues on a new
-one; what TCP had taken and not delivered is lost then. If an exit dies after it has written a payload and before it
-has noted that, the payload is written twice.
+A payload begins with the number of its stream (8 random bytes), the offset of its first byte in the
+stream (8 bytes), and a flag for the end of the stream (1 byte). If the connection to the
+destination breaks, the stream continues on a new connection; data that TCP had accepted but not
+delivered is lost. If an exit crashes after writing a payload and before recording it, the payload
+is written twice.
 """
 
 from __future__ import annotations
@@ -25,17 +27,17 @@ from typing import Final
 
 HEAD: Final = struct.Struct("!8sQ?")
 
-#: Takes a payload; whether the agent has accepted it.
+#: Sends a payload. Returns true if the agent has accepted it.
 Send = Callable[[bytes], bool]
 
-#: Time between two attempts, and between two looks at a folder.
+#: Seconds between two attempts, and between two scans of a folder.
 AGAIN_S: Final = 1.0
 LOOK_S: Final = 0.05
 
 
 class Entrance:
-    """Accepts TCP connections and sends what comes over them as payloads of at most ``block`` bytes. A payload that is
-    not full leaves ``flush_s`` after its first byte."""
+    """Accepts TCP connections and sends their data as payloads of at most ``block`` bytes. An
+    incomplete payload is sent ``flush_s`` after its first byte."""
 
     def __init__(self, address: tuple[str, int], send: Send, block: int, flush_s: float) -> None:
         self._send, self._block, self._flush_s = send, block, flush_s
@@ -48,12 +50,12 @@ class Entrance:
 
     @property
     def address(self) -> tuple[str, int]:
-        """The address and port on which it listens."""
+        """The address and port of the listening socket."""
         host, port = self._socket.getsockname()[:2]
         return host, port
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        """Serve until ``stopped()`` is true; then what has come is still sent."""
+        """Serves until ``stopped()`` is true, then sends the data received so far."""
         try:
             while not stopped():
                 try:
@@ -78,7 +80,8 @@ class Entrance:
                 ended = ended or self._over.is_set()
                 if block or (ended and place):
                     while not self._send(HEAD.pack(stream, place, ended) + block):
-                        # The agent is away or full: TCP holds up the source meanwhile.
+                        # The agent is unreachable or full. Meanwhile, TCP's flow control stops the
+                        # source.
                         if self._over.wait(AGAIN_S):
                             return
                     place += len(block)
@@ -87,7 +90,7 @@ class Entrance:
                         self.bytes += len(block)
 
     def _read(self, connection: socket.socket) -> tuple[bytes, bool]:
-        """The next bytes, and whether they are the last."""
+        """Returns the next bytes, and true if they are the last."""
         block, due = bytearray(), None
         while len(block) < self._block and not self._over.is_set():
             wait = LOOK_S if due is None else min(LOOK_S, due - time.monotonic())
@@ -108,8 +111,8 @@ class Entrance:
 
 
 class Exit:
-    """Puts the payloads in ``folder`` in order and writes each stream to a TCP connection to ``address``. A payload is
-    removed when it has been written."""
+    """Puts the payloads in ``folder`` in order and writes each stream to a TCP connection to
+    ``address``. Written payloads are removed."""
 
     def __init__(self, folder: Path, address: tuple[str, int]) -> None:
         self._folder, self._address = folder, address
@@ -125,7 +128,7 @@ class Exit:
         self.streams = self.payloads = self.bytes = 0
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        """Write until ``stopped()`` is true."""
+        """Writes until ``stopped()`` is true."""
         try:
             while not stopped():
                 if not self.step():
@@ -135,7 +138,7 @@ class Exit:
                 connection.close()
 
     def step(self) -> bool:
-        """Write what can be written now; whether there was anything."""
+        """Writes the payloads that are next in their streams. Returns true if there were any."""
         self._look()
         if time.monotonic() < self._retry:
             return False
@@ -146,14 +149,14 @@ class Exit:
         return moved
 
     def _look(self) -> None:
-        """Find new payloads; those of agents that still write end with .part."""
+        """Finds new payloads. Agents give unfinished files the ending .part."""
         for path in self._folder.iterdir():
             if path in self._seen or path.suffix in (".part", ".json", ".new") or not path.is_file():
                 continue
             with path.open("rb") as file:
                 head = file.read(HEAD.size)
             if len(head) < HEAD.size:
-                # It is none of ours.
+                # The file is not a payload.
                 self._seen.add(path)
                 continue
             stream, place, ended = HEAD.unpack(head)
@@ -161,7 +164,8 @@ class Exit:
             self._seen.add(path)
 
     def _write(self, stream: str) -> bool:
-        """Write the next payload of a stream; whether it was there and could be written."""
+        """Writes the next payload of a stream. Returns true if it was written and the stream
+        continues."""
         waiting, place = self._waiting[stream], self._next.get(stream, 0)
         for old in [one for one in waiting if one < place]:
             self._remove(waiting.pop(old)[0])
@@ -175,7 +179,7 @@ class Exit:
                 self.streams += 1
             self._connections[stream].sendall(data)
         except OSError:
-            # The destination is away: the stream continues on a new connection.
+            # The destination is unreachable: the stream continues on a new connection.
             broken = self._connections.pop(stream, None)
             if broken is not None:
                 broken.close()
@@ -192,7 +196,7 @@ class Exit:
         return not ended
 
     def _keep(self) -> None:
-        """Remember the places of streams over the proxy's death."""
+        """Saves the offsets of the streams, so that they survive a crash of the proxy."""
         new = self._places.with_suffix(".new")
         new.write_text(json.dumps(self._next), encoding="utf-8")
         new.replace(self._places)
