@@ -1,4 +1,4 @@
-"""Traces of frame outcomes: reading and writing them, their statistics, and error processes fitted to them."""
+"""Traces of frame outcomes: reading, writing, statistics, and error processes fitted to them."""
 
 from __future__ import annotations
 

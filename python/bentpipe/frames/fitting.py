@@ -1,23 +1,25 @@
 """Error processes fitted to the outcomes of frames, by maximum likelihood.
 
-====================  ========================================================================  ==========
-process               scenario                                                                  parameters
-====================  ========================================================================  ==========
-``bernoulli``         ``packet``: independent losses                                            1
-``bistable``          ``gilbert``: two states that can be seen, received and lost               2
-``gilbert-elliott``   ``gilbert-elliott``: two hidden states with a loss each                   4
-``markov-3``          ``markov``: three states, seen (losses 0 and 1) or hidden                 4 to 9
-``markov-4``          ``markov``: four states, seen or hidden                                   7 to 16
-====================  ========================================================================  ==========
+===================  =======================================================  ==========
+process              scenario                                                 parameters
+===================  =======================================================  ==========
+``bernoulli``        ``packet``: independent losses                           1
+``bistable``         ``gilbert``: two visible states, received and lost       2
+``gilbert-elliott``  ``gilbert-elliott``: two hidden states with a loss each  4
+``markov-3``         ``markov``: three states, visible or hidden              4 to 9
+``markov-4``         ``markov``: four states, visible or hidden               7 to 16
+===================  =======================================================  ==========
 
-The first two have closed forms. For the others the likelihood and its slope come from the engine's forward and backward
-recursion over the runs of frames of the same outcome (``crates/link/src/channel/hidden.rs``; by Fisher's identity the
-slope follows from expected counts), and scipy's L-BFGS-B climbs from several starts, first over the first :data:`FEW`
-frames and then, from the best, over :data:`MANY`. Of the shapes of a Markov process the one with the lowest Bayesian
-information criterion (BIC) is returned.
+A state is visible if its loss is 0 or 1. The first two processes have closed forms. For the others,
+the engine computes the likelihood and its gradient by a forward and backward recursion over the
+runs of frames with the same outcome (``crates/link/src/channel/hidden.rs``; by Fisher's identity,
+the gradient follows from expected counts). scipy's L-BFGS-B maximises the likelihood from several
+starting points, first over the first :data:`FEW` frames and then, from the best point, over
+:data:`MANY`. Among the shapes of a Markov process, the shape with the lowest Bayesian information
+criterion (BIC) is returned.
 
-A chain whose states can be seen is written in the form in which states of the same outcome do not follow each other:
-any other chain of as many states with these runs has the same likelihood.
+In a chain with visible states, states with the same outcome do not follow each other. Any other
+chain with the same number of states and the same runs has the same likelihood.
 """
 
 from __future__ import annotations
@@ -39,28 +41,29 @@ if TYPE_CHECKING:
 
     Matrix = NDArray[np.float64]
 
-#: Frames over which starts are compared.
+#: Number of frames over which starting points are compared.
 FEW: Final = 30_000
-#: Frames to which chains with hidden or several states are fitted at most.
+#: Maximum number of frames for fitting chains with hidden states or with several states per
+#: outcome.
 MANY: Final = 10_000_000
-#: Difference of the BIC over the first frames from which on a shape is not followed further.
+#: A shape is dropped if its BIC over the first frames exceeds the best BIC by this value.
 HOPELESS: Final = 60.0
-#: Lengths of runs at which distributions are compared at most.
+#: Maximum number of run lengths at which distributions are compared.
 MOST_LENGTHS: Final = 400
-#: Frames over which a start is followed to its summit before all of them are used.
+#: Number of frames for the first full maximisation, before all frames are used.
 SOME: Final = 300_000
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A Markov chain that takes a step with each frame, and the loss in each of its states."""
+    """A Markov chain with one step per frame, and the loss probability in each state."""
 
     transitions: Matrix
     loss: Matrix
 
     @cached_property
     def stationary(self) -> Matrix:
-        """Part of the frames in each state."""
+        """The fraction of frames in each state."""
         n = len(self.loss)
         equations = np.vstack((self.transitions.T - np.eye(n), np.ones(n)))
         part = np.linalg.lstsq(equations, np.append(np.zeros(n), 1.0), rcond=None)[0]
@@ -69,9 +72,10 @@ class Chain:
         return shares
 
     def run_survival(self, lengths: NDArray[np.int64], *, lost: bool) -> Matrix:
-        """Returns the part of the runs of lost (or received) frames that are at least so long; lengths ascend."""
+        """Returns the fraction of runs of lost (or received) frames with at least each of these
+        lengths, in ascending order."""
         of = self.loss if lost else 1 - self.loss
-        # A run begins with the first such frame after another.
+        # A run begins with the first frame of this outcome after a frame of the other outcome.
         first = (self.stationary * (1 - of)) @ self.transitions * of
         first = first / first.sum()
         step = self.transitions * of
@@ -83,7 +87,7 @@ class Chain:
         return np.array(parts)
 
     def autocorrelation(self, lags: Sequence[int]) -> Matrix:
-        """Returns the autocorrelation of the losses at distances of so many frames."""
+        """Returns the autocorrelation of the losses at lags in frames."""
         mean = float(self.stationary @ self.loss)
         powers = (np.linalg.matrix_power(self.transitions, lag) for lag in lags)
         products = np.array([(self.stationary * self.loss) @ power @ self.loss for power in powers])
@@ -93,22 +97,24 @@ class Chain:
 
 @dataclass(frozen=True)
 class Fit:
-    """A process fitted to outcomes: what a scenario takes as ``error``, and how well it describes them."""
+    """A process fitted to outcomes: the key ``error`` for a scenario, and measures of the quality
+    of the fit."""
 
     process: str
     error: dict[str, Any]
     chain: Chain
     parameters: int
     log_likelihood: float
-    #: Frames that the likelihood is of.
+    #: Number of frames over which the likelihood is computed.
     frames: int
     loss: float
     mean_burst: float
     mean_gap: float
-    #: Largest difference between the distributions of run lengths of the process and of the trace (Kolmogorov-Smirnov).
+    #: Largest difference between the distributions of run lengths of the process and of the trace
+    #: (Kolmogorov-Smirnov).
     burst_distance: float
     gap_distance: float
-    #: Root of the mean squared difference of the autocorrelations.
+    #: Root mean square difference of the autocorrelations.
     autocorrelation_error: float
     notes: list[str] = field(default_factory=list)
 
@@ -124,7 +130,7 @@ class Fit:
 
 
 def lags_of(frames: int, most: int = 1000) -> list[int]:
-    """Returns distances at which autocorrelations are compared: some eight to a decade, from 1 to
+    """Returns the lags at which autocorrelations are compared: about eight per decade, from 1 to
     ``most`` or a tenth of the frames.
 
     >>> lags_of(100)
@@ -134,12 +140,13 @@ def lags_of(frames: int, most: int = 1000) -> list[int]:
     return sorted({round(lag) for lag in np.geomspace(1, most, max(1, round(8 * math.log10(most) + 1)))})
 
 
-#: Called with the name of the process that is being fitted.
+#: Called with the name of the process to be fitted next.
 Tell = Callable[[str], None]
 
 
 def fit_all(outcomes: Outcomes, tell: Tell = lambda _: None, only: Collection[str] = ()) -> list[Fit]:
-    """Returns every process fitted to the outcomes, in the order of the table above, or those of ``only``."""
+    """Returns every process fitted to the outcomes, in the order of the table above, or those of
+    ``only``."""
     frames = min(outcomes.frames, MANY)
     observed = _Observed(outcomes, frames)
     fits = []
@@ -151,7 +158,7 @@ def fit_all(outcomes: Outcomes, tell: Tell = lambda _: None, only: Collection[st
 
 
 class _Observed:
-    """Outcomes with what all fits need of them."""
+    """Outcomes, with the statistics that all fits need."""
 
     def __init__(self, outcomes: Outcomes, frames: int) -> None:
         self.outcomes = outcomes
@@ -161,7 +168,7 @@ class _Observed:
             self.bytes = b"".join(block.tobytes() for block in outcomes.blocks())
         array = np.frombuffer(self.bytes, dtype=np.uint8)
         pairs = np.bincount(2 * array[:-1] + array[1:], minlength=4).reshape(2, 2)
-        #: Numbers of frames by the outcome before and their own.
+        #: Numbers of frames by the previous outcome and their own outcome.
         self.pairs = pairs.astype(float)
         self.first_lost = bool(array[0])
         self.lost = int(np.count_nonzero(array))
@@ -182,7 +189,7 @@ class _Found:
 
 
 def _times_log(count: float, probability: float) -> float:
-    """``count`` log ``probability``, which is 0 for no count."""
+    """Returns ``count`` log ``probability``, or 0 if ``count`` is 0."""
     return 0.0 if count == 0 else count * math.log(probability)
 
 
@@ -196,7 +203,7 @@ def _bernoulli(observed: _Observed) -> _Found:
 
 def _bistable(observed: _Observed) -> _Found:
     (stays_good, leaves), (returns, stays_lost) = observed.pairs.tolist()
-    # A trace of which only the last frame was lost says nothing about the way back.
+    # If only the last frame was lost, the trace contains no transition back.
     to_lost = leaves / (stays_good + leaves) if stays_good + leaves else 1.0
     to_good = returns / (returns + stays_lost) if returns + stays_lost else 1.0
     notes = []
@@ -215,7 +222,8 @@ def _bistable(observed: _Observed) -> _Found:
         )
     )
     chain = Chain(np.array([[1 - to_lost, to_lost], [to_good, 1 - to_good]]), np.array([0.0, 1.0]))
-    # The engine refuses bursts shorter than probability / (1 - probability), which rounding could make them.
+    # The engine refuses bursts shorter than probability / (1 - probability), which could result
+    # from rounding.
     burst = max(1 / to_good, part / (1 - part) * (1 + 1e-12) if to_lost == 1 else 0.0)
     return _Found({"kind": "gilbert", "probability": part, "burst": burst}, chain, 2, likelihood, notes)
 
@@ -252,18 +260,19 @@ def _markov(observed: _Observed, states: int) -> _Found:
 
 @dataclass(frozen=True)
 class _Shape:
-    """Which transitions exist, and losses that are given."""
+    """The structure of a chain: the possible transitions, and the fixed loss probabilities."""
 
     allowed: NDArray[np.bool_]
     loss: tuple[float | None, ...]
 
     @property
     def parameters(self) -> int:
-        """Number of probabilities that are free."""
+        """Number of free probabilities."""
         return int(self.allowed.sum()) - len(self.allowed) + sum(loss is None for loss in self.loss)
 
     def encode(self, chain: Chain) -> Matrix:
-        """Returns the probabilities as unbounded numbers: logarithms of ratios to the first next state, and logits."""
+        """Returns the probabilities as unbounded numbers: log ratios to the probability of the
+        first next state, and logits."""
         parts = []
         for row, allowed in zip(chain.transitions, self.allowed, strict=True):
             weights = np.log(np.maximum(row[allowed], 1e-9))
@@ -273,7 +282,7 @@ class _Shape:
         return np.concatenate([*(part[1:] for part in parts), np.log(within / (1 - within))])
 
     def decode(self, numbers: Matrix) -> Chain:
-        """The chain of such numbers."""
+        """Returns the chain with these numbers, the inverse of :meth:`encode`."""
         transitions = np.zeros(self.allowed.shape)
         at = 0
         for row, allowed in zip(transitions, self.allowed, strict=True):
@@ -286,7 +295,8 @@ class _Shape:
         return Chain(transitions, np.array([next(free) if given is None else given for given in self.loss]))
 
     def slope(self, chain: Chain, transitions: Matrix, frames: Matrix) -> Matrix:
-        """The slope of the likelihood by these numbers, from expected counts."""
+        """Returns the gradient of the likelihood with respect to these numbers, from expected
+        counts."""
         parts = []
         for row, counts, allowed in zip(chain.transitions, transitions, self.allowed, strict=True):
             parts.append((counts - counts.sum() * row)[allowed][1:])
@@ -303,7 +313,8 @@ def _likelihood(outcomes: FrameRuns, chain: Chain) -> tuple[float, Matrix, Matri
 def _summit(
     outcomes: bytes, shape: _Shape, start: Chain, steps: int, exact: float = 1e-3
 ) -> tuple[Chain, float]:
-    """Climbs from a start until a step gains less than ``exact``; returns the chain and its log-likelihood."""
+    """Maximises the likelihood from a starting point until a step gains less than ``exact``.
+    Returns the chain and its log-likelihood."""
     from scipy.optimize import minimize
 
     from bentpipe import _native
@@ -361,13 +372,15 @@ def _climb(
 
 
 def _ordered(chain: Chain) -> Chain:
-    """The same chain with its states from the lowest loss to the highest, and by their share of the frames."""
+    """Returns the same chain with its states sorted by loss, then by their fraction of the
+    frames."""
     order = np.lexsort((-chain.stationary, np.round(chain.loss, 9)))
     return Chain(chain.transitions[np.ix_(order, order)], chain.loss[order])
 
 
 def _hidden_starts(observed: _Observed, states: int) -> Iterator[Chain]:
-    """Chains around the loss of the trace whose states last for different times."""
+    """Yields chains with losses around that of the trace and with different durations of the
+    states."""
     loss = observed.lost / observed.frames
     simple = _bistable(observed).chain
     burst = 1 / max(simple.transitions[1, 0], 1e-9)
@@ -382,8 +395,8 @@ def _hidden_starts(observed: _Observed, states: int) -> Iterator[Chain]:
 
 
 def _seen_starts(observed: _Observed, states: int) -> Iterator[tuple[_Shape, Chain]]:
-    """Chains whose states are those of received and of lost frames, for each number of either; the states of the same
-    outcome last for different times and do not follow each other."""
+    """Yields chains with visible states, for each division into states of received and of lost
+    frames. States with the same outcome have different durations and do not follow each other."""
     simple = _bistable(observed).chain
     for received in range(1, states):
         loss = np.array([0.0] * received + [1.0] * (states - received))
@@ -406,7 +419,7 @@ def _seen_starts(observed: _Observed, states: int) -> Iterator[tuple[_Shape, Cha
 def _described(process: str, found: _Found, observed: _Observed) -> Fit:
     outcomes, chain = observed.outcomes, found.chain
     mean = float(chain.stationary @ chain.loss)
-    # Bursts per frame: a lost frame after a received one.
+    # Bursts per frame. A burst begins with a lost frame after a received one.
     begins = float((chain.stationary * (1 - chain.loss)) @ chain.transitions @ chain.loss)
     distances = {}
     for lost, lengths in ((True, outcomes.bursts), (False, outcomes.gaps)):
@@ -414,7 +427,8 @@ def _described(process: str, found: _Found, observed: _Observed) -> Fit:
         beyond = np.append(part[1:], 0.0)
         some = chosen(len(values), MOST_LENGTHS)
         values, part, beyond = values[some], part[some], beyond[some]
-        # A step function: compared at each length that occurs and just after the one before.
+        # The distribution is a step function, so compare at each observed length and just after the
+        # previous one.
         ours = chain.run_survival(values, lost=lost)
         after = chain.run_survival(values + 1, lost=lost)
         distances[lost] = float(max(np.abs(ours - part).max(), np.abs(after - beyond).max()))

@@ -1,4 +1,4 @@
-"""The outcomes of frames as runs of frames that were all received or all lost, and their statistics."""
+"""The outcomes of frames as runs of received or of lost frames, and their statistics."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Frames that are handled at a time where they are needed one by one.
+#: Number of frames per block when frames are processed one by one.
 BLOCK: Final = 1 << 23
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Runs of frames with the same outcome: their ``lengths``, and whether the frames of the first run were lost.
-
-    Those of the second were not, and so on.
-    """
+    """Alternating runs of lost and received frames: their ``lengths``, and the outcome of the first
+    run."""
 
     lengths: NDArray[np.int64]
     lost_first: bool
@@ -39,7 +37,7 @@ class Outcomes:
 
     @cached_property
     def frames(self) -> int:
-        """Number of frames counted so far."""
+        """Number of frames in all runs."""
         return int(self.lengths.sum())
 
     @property
@@ -59,21 +57,22 @@ class Outcomes:
 
     @property
     def loss(self) -> float:
-        """Part of the frames that was lost (FER)."""
+        """Fraction of lost frames (frame error rate)."""
         return self.lost / self.frames
 
     @property
     def mean_burst(self) -> float:
-        """Mean number of frames that were lost in a row."""
+        """Mean length of the runs of lost frames."""
         return float(self.bursts.mean())
 
     @property
     def mean_gap(self) -> float:
-        """Mean number of frames that were received in a row."""
+        """Mean length of the runs of received frames."""
         return float(self.gaps.mean())
 
     def blocks(self, size: int | None = None) -> Iterator[NDArray[np.uint8]]:
-        """Returns the outcomes frame by frame, in blocks of at most ``size`` (by default :data:`BLOCK`)."""
+        """Yields the outcomes frame by frame, in blocks of at most ``size`` frames (by default
+        :data:`BLOCK`)."""
         size = size or BLOCK
         ends = np.cumsum(self.lengths)
         begin = 0
@@ -93,14 +92,15 @@ class Outcomes:
         return next(self.blocks(min(frames, self.frames)))
 
     def autocorrelation(self, lags: Sequence[int]) -> NDArray[np.float64]:
-        """Returns the autocorrelation of the losses at distances of so many frames, each below the number of frames."""
+        """Returns the autocorrelation of the losses at lags in frames, each below the number of
+        frames."""
         products = np.zeros(len(lags))
         most = max(lags, default=0)
         held = np.zeros(0, dtype=np.uint8)
         for block in self.blocks():
             joined = np.concatenate((held, block))
             for place, lag in enumerate(lags):
-                # Pairs whose later frame is in this block.
+                # Pairs of frames whose later frame is in this block.
                 begin = max(0, len(held) - lag)
                 earlier = joined[begin : max(begin, len(joined) - lag)]
                 later = joined[begin + lag : begin + lag + len(earlier)]
@@ -113,7 +113,8 @@ class Outcomes:
 
 
 def survival(lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Returns the lengths that occur, in order, and the part of the runs that are at least so long.
+    """Returns the observed lengths in ascending order, and the fraction of runs with at least each
+    length.
 
     >>> values, part = survival(np.array([1, 1, 3, 1]))
     >>> values.tolist(), part.tolist()
@@ -124,7 +125,8 @@ def survival(lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def chosen(count: int, most: int) -> NDArray[np.int64]:
-    """Returns the places of at most ``most`` of ``count`` values, more of the first than of the last.
+    """Returns the indices of at most ``most`` of ``count`` values, denser at the beginning than at
+    the end.
 
     >>> chosen(3, 5).tolist(), chosen(1000, 4).tolist()
     ([0, 1, 2], [0, 9, 99, 999])
@@ -138,14 +140,14 @@ class Joined:
     """Collects outcomes piece by piece."""
 
     def __init__(self) -> None:
-        """Begin with empty statistics."""
+        """Begins with empty statistics."""
         self._runs: list[NDArray[np.int64]] = []
         self._lost_first: bool | None = None
-        #: Outcome and length of the last run, which may grow.
+        #: Outcome and length of the last run, which may still grow.
         self._last: tuple[int, int] | None = None
 
     def add_frames(self, lost: NDArray[np.uint8]) -> None:
-        """Add outcomes frame by frame."""
+        """Adds outcomes frame by frame."""
         if not len(lost):
             return
         changes = np.flatnonzero(lost[1:] != lost[:-1]) + 1
@@ -153,7 +155,7 @@ class Joined:
         self.add_runs(lost[edges[:-1]], np.diff(edges))
 
     def add_runs(self, lost: NDArray[np.uint8], lengths: NDArray[np.int64]) -> None:
-        """Add runs; neighbours may have the same outcome."""
+        """Adds runs. Adjacent runs may have the same outcome."""
         if not len(lost):
             return
         if self._lost_first is None:
@@ -170,7 +172,7 @@ class Joined:
         self._last = (int(lost[-1]), int(lengths[-1]))
 
     def outcomes(self) -> Outcomes:
-        """Returns all of them."""
+        """Returns all outcomes collected so far."""
         last = [] if self._last is None else [np.array([self._last[1]], dtype=np.int64)]
         pieces = [*self._runs, *last]
         lengths = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int64)

@@ -1,9 +1,10 @@
 """Reads and writes traces of frame outcomes.
 
-A comma-separated table names its columns in the first line. The column ``lost`` has 0 for a received frame and 1 for a
-lost one. With a column ``frames``, a row stands for so many frames in a row; without it, for one. Other columns are
-ignored, and lines that start with # are comments. A Parquet table has the same columns. Files are read in pieces, so
-that they may be larger than the memory.
+A comma-separated table has the names of its columns in the first line. The column ``lost`` is 0 for
+a received frame and 1 for a lost frame. The column ``frames``, if present, is the number of
+consecutive frames that a row represents; otherwise a row represents one frame. Other columns are
+ignored, and lines that start with # are comments. A Parquet table has the same columns. Files are
+read in pieces, so they may be larger than memory.
 """
 
 from __future__ import annotations
@@ -26,24 +27,25 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-#: Bytes that are read at a time.
+#: Number of bytes read at a time.
 PIECE: Final = 1 << 25
 
-#: Rows of a Parquet table that are read at a time.
+#: Number of rows of a Parquet table read at a time.
 ROWS: Final = 1 << 22
 
 #: Maximum length of the first line.
 LONGEST_HEAD: Final = 1 << 16
 
-#: Maximum number of frames of a run, as in the engine.
+#: Maximum length of a run in frames, as in the engine.
 MOST_FRAMES: Final = 10**12
 
-#: Called with the bytes read so far and those of the file.
+#: Called with the number of bytes read so far and the size of the file.
 Progress = Callable[[int, int], None]
 
 
 def is_frame_trace(file: str | Path) -> bool:
-    """Whether the file is a table with a column ``lost``, by its first line or its schema."""
+    """Returns true if the file is a table with a column ``lost``, according to its first line or
+    its schema."""
     import polars as pl
 
     file = Path(file)
@@ -58,8 +60,8 @@ def is_frame_trace(file: str | Path) -> bool:
 
 
 def read(file: str | Path, progress: Progress | None = None) -> Outcomes:
-    """Reads the trace in a file. Raises :class:`bentpipe.InputError` with file and line for anything else, and for a
-    trace without a received or without a lost frame."""
+    """Reads the trace in a file. Raises :class:`bentpipe.InputError` with file and line for invalid
+    contents, and for a trace without received or without lost frames."""
     file = Path(file)
     if not file.is_file():
         raise InputError(
@@ -90,7 +92,8 @@ Piece = tuple["NDArray[np.uint8]", "NDArray[np.int64] | None"]
 
 
 def _head(stream: Any) -> tuple[int, list[str]] | None:
-    """Returns the number of the line that names the columns, and the names; ``None`` at the end of the file."""
+    """Returns the number of the line with the column names, and the names; ``None`` at the end of
+    the file."""
     number = 0
     while line := stream.readline(LONGEST_HEAD):
         number += 1
@@ -134,11 +137,11 @@ def _comma_separated(file: Path, progress: Progress | None) -> Iterator[Piece]:
 
 
 def _parse(block: bytes, names: list[str], file: Path, before: int) -> Piece:
-    """Returns the outcomes in whole lines that follow ``before`` others."""
+    """Returns the outcomes in complete lines, which follow ``before`` other lines."""
     import polars as pl
 
     if names == ["lost"]:
-        # A digit and the end of a line, for each frame.
+        # Fast path: each line is one digit.
         for end in (b"\n", b"\r\n"):
             width = 1 + len(end)
             text = np.frombuffer(block, dtype=np.uint8)
@@ -177,7 +180,7 @@ def _full(table: pl.DataFrame, wanted: Sequence[str]) -> bool:
 
 
 def _by_line(block: bytes, names: list[str], file: Path, before: int) -> Piece:
-    """The same, line by line, for the line of an error."""
+    """Returns the same as :func:`_parse`, line by line, to find the line of an error."""
     lost: list[int] = []
     frames: list[int] = []
     for number, raw in enumerate(block.decode("utf-8", errors="replace").split("\n"), before + 1):
@@ -234,7 +237,8 @@ def _parquet(file: Path) -> Iterator[Piece]:
 
 
 def write(outcomes: Outcomes, file: str | Path, *, runs: bool = False) -> None:
-    """Write a trace as ``.csv`` or ``.parquet``, by the ending: a row per frame, or with ``runs`` a row per run."""
+    """Writes a trace as ``.csv`` or ``.parquet``, depending on the ending, with a row per frame or,
+    with ``runs``, a row per run."""
     file = Path(file)
     if file.suffix not in (".csv", ".parquet"):
         raise InputError(f"{file}: the ending is not one of a trace of frames; allowed: .csv, .parquet")
@@ -277,10 +281,12 @@ def draw(
     frame_bytes: int = 1000,
     seed: int = 1,
 ) -> Outcomes:
-    """Draws the outcomes of frames from an error process: a dict with the keys of a scenario's ``error``, or a TOML
-    file whose only key is ``error``. Frames of ``frame_bytes`` bytes arrive every ``interval_s`` seconds.
+    """Draws the outcomes of frames from an error process: a dict with the keys of a scenario's
+    ``error``, or a TOML file whose only key is ``error``. Frames of ``frame_bytes`` bytes arrive
+    every ``interval_s`` seconds.
 
-    Raises :class:`bentpipe.InputError`, and :class:`bentpipe.ScenarioError` for what the engine refuses.
+    Raises :class:`bentpipe.InputError`, and :class:`bentpipe.ScenarioError` if the engine refuses
+    the error process.
     """
     from bentpipe import _native
 
