@@ -1,7 +1,8 @@
-"""The kernel of the third clock: User-Mode Linux in virtual time, built once from the distribution's source package.
+"""The kernel of the third clock: User-Mode Linux in virtual time, built once from the
+distribution's source package.
 
-``store`` lists the kernels, ``build`` builds one, ``recipe`` configures it, ``machine`` prepares the start of a guest,
-and ``first_process`` runs inside the guest before anything else.
+``store`` lists the kernels, ``build`` builds a kernel, ``recipe`` configures it, ``machine``
+prepares the start of a guest, and ``first_process`` is the first process inside the guest.
 """
 
 from .machine import guest_for

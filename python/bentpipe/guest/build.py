@@ -1,4 +1,5 @@
-"""Building a kernel. Every step leaves its results on disk, so an interrupted build resumes where it stopped."""
+"""Build of a kernel. Each step leaves its results on disk, so an interrupted build resumes where it
+stopped."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ from typing import Final
 from . import recipe, source, store
 from .store import Kernel
 
-#: Called with the fraction done and the current step; the build ends when it returns False.
+#: Called with the completed fraction and the current step. Returning False ends the build.
 Progress = Callable[[float, str], bool]
 
-#: Approximate number of lines that make prints for compiled and linked files in a whole build.
+#: Approximate number of lines about compiled and linked files that make prints in a full build.
 STEPS: Final = 1350
-#: Fraction of the build time before the first of these lines.
+#: Fraction of the build time before the first of the lines counted by :data:`STEPS`.
 BEFORE: Final = 0.08
 
 
@@ -34,12 +35,12 @@ class Stopped(Exception):  # noqa: N818 - it is no error
 def build(
     progress: Progress | None = None, jobs: int | None = None, file: str | Path | None = None
 ) -> Kernel:
-    """Build the kernel for this machine, or return the existing one; with ``file``, a package or archive of the source,
-    the one from that.
+    """Builds the kernel for this machine, or returns the existing kernel. ``file`` is a package or
+    archive of the source, by default the distribution's package.
 
-    ``jobs`` compilers run at a time, by default one per processor. Raises ``OSError`` with what is missing or with the
-    compiler's message, :class:`bentpipe.InputError` for a source that is not supported, and :class:`Stopped` when
-    ``progress`` returned False; the next call resumes there.
+    ``jobs`` compilers run at a time, by default one per processor. Raises ``OSError`` with the
+    missing requirement or the compiler's message, :class:`bentpipe.InputError` for an unsupported
+    source, and :class:`Stopped` when ``progress`` returned False. The next call resumes the build.
     """
     tell = progress or (lambda _fraction, _doing: True)
     how = recipe.here()
@@ -93,7 +94,8 @@ def _told(tell: Progress, fraction: float, doing: str) -> None:
 
 @contextmanager
 def _alone(lock: Path, tell: Progress) -> Iterator[None]:
-    """Context manager for one build at a time. Waits for another build until it ends or ``tell`` returns False."""
+    """Context manager that excludes other builds. Waits until another build ends or ``tell``
+    returns False."""
     with lock.open("w") as file:
         while True:
             try:
@@ -147,7 +149,7 @@ def _configured(how: recipe.Recipe, tree: Path, tell: Progress) -> None:
 
 _MAKE: Final = ("make", "ARCH=um")
 
-#: Makes the binary depend on the source alone, not on the user or the time of the build.
+#: Environment that makes the binary independent of the user and the time of the build.
 _SAME: Final = {
     "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
     "KBUILD_BUILD_USER": "bentpipe",
@@ -203,7 +205,7 @@ def _complaint(log: Path) -> str:
 
 
 def _run(command: list[str], folder: Path, log: Path, tell: Progress, fraction: float, doing: str) -> None:
-    """Run one step, shielded from Ctrl-C, which ends it through ``tell``."""
+    """Runs one step, shielded from Ctrl-C, which ends the step through ``tell``."""
     with (
         log.open("a", encoding="utf-8") as file,
         subprocess.Popen(

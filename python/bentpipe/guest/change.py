@@ -1,18 +1,20 @@
-"""Changes to the source of the guest's kernel: the files in ``changes``, one for each change.
+"""Changes to the source of the guest's kernel: one file in ``changes`` for each change.
 
-A file begins with a comment: its first line is the name that ``bentpipe kernel status`` lists, and its fields hold for
-the whole change. Each part follows, as a comment with the place, and the text that belongs there:
+A file begins with a comment. Its first line is the name that ``bentpipe kernel status`` lists, and
+its fields apply to the whole change. Each part follows, as a comment that describes the place and
+the text to insert there:
 
-- ``file:`` the file of the kernel's source. Versions differ in the names of some files: several lines name one each,
-  and the first one in the source is changed.
-- ``after:`` or ``replaces:`` the anchor, whole lines of that file regardless of their indentation. The text comes after
-  them, or in their place. An anchor that is missing, or that occurs twice, is an error.
-- ``only:`` a condition: ``FILE has TEXT``, ``FILE lacks TEXT``, or ``processor state above N bytes``. Several lines
-  must all hold. A change whose conditions do not hold is left out.
+- ``file:`` the file in the kernel's source. Several lines name the file in different versions; the
+  first existing file is changed.
+- ``after:`` or ``replaces:`` the anchor, whole lines of that file regardless of their indentation.
+  The text is inserted after the anchor or replaces it. A missing anchor, or one that occurs twice,
+  is an error.
+- ``only:`` a condition: ``FILE has TEXT``, ``FILE lacks TEXT``, or ``processor state above N
+  bytes``. All of several lines must hold. A change whose conditions do not hold is omitted.
 - ``why:`` the reason, for readers.
 
-``BENTPIPE_STATE_BYTES`` stands for the size of the processor's state, a multiple of 64. Files of C have comments of C,
-those of Kconfig have lines that begin with ``#``.
+``BENTPIPE_STATE_BYTES`` stands for the size of the processor's state, a multiple of 64. C files
+have C comments; Kconfig files have comment lines that begin with ``#``.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from bentpipe.errors import InputError
 
 FOLDER: Final = Path(__file__).with_name("changes")
 
-#: The comments with fields, by the ending of the file. Other comments belong to the text.
+#: Patterns of comments with fields, by the ending of the file. Other comments belong to the text.
 _HEADS: Final = {
     ".c": re.compile(r"^/\*\n((?: \*(?: .*)?\n)+) \*/\n", re.MULTILINE),
     ".kconfig": re.compile(r"^((?:#.*\n)+)", re.MULTILINE),
@@ -45,20 +47,21 @@ _STATE_BYTES: Final = "BENTPIPE_STATE_BYTES"
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature of some versions of the source: ``file`` contains ``text``. With ``found`` false, its absence."""
+    """A feature of some versions of the source: ``file`` contains ``text`` or, if ``found`` is
+    false, does not contain it."""
 
     file: str
     text: str
     found: bool = True
 
     def holds(self, source: Path) -> bool:
-        """Whether this source has the feature, or lacks it if ``found`` is false."""
+        """Returns true if this source has the feature, or lacks it if ``found`` is false."""
         return (self.text in _text(source / self.file)) == self.found
 
 
 @dataclass(frozen=True)
 class Part:
-    """One place of a change. ``files`` are the names of its file in the known versions."""
+    """One place of a change. ``files`` are the names of the changed file in the known versions."""
 
     files: tuple[str, ...]
     anchor: tuple[str, ...]
@@ -66,8 +69,8 @@ class Part:
     text: str
 
     def apply(self, source: Path, change: str) -> None:
-        """Apply this part once; a part that an interrupted build has applied stays. Raises
-        :class:`bentpipe.InputError` if the anchor does not occur exactly once."""
+        """Applies this part once. A part that an interrupted build has already applied is skipped.
+        Raises :class:`bentpipe.InputError` if the anchor does not occur exactly once."""
         name = next((name for name in self.files if (source / name).is_file()), self.files[-1])
         before = _text(source / name)
         if self.replaces and self.text in before:
@@ -92,7 +95,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Change:
-    """A change to the source. ``name`` is its file's, without the ending."""
+    """A change to the source. ``name`` is the name of its file without the ending."""
 
     name: str
     title: str
@@ -100,7 +103,7 @@ class Change:
     parts: tuple[Part, ...]
 
     def apply(self, source: Path) -> bool:
-        """Apply all parts; returns False if this source needs none."""
+        """Applies all parts; returns False if this source needs none."""
         if not all(feature.holds(source) for feature in self.only):
             return False
         for part in self.parts:
@@ -109,14 +112,15 @@ class Change:
 
 
 def changes(state_bytes: int | None, folder: Path = FOLDER) -> tuple[Change, ...]:
-    """Returns the changes for a processor with ``state_bytes`` of state beyond the general registers, by name."""
+    """Returns the changes for a processor with ``state_bytes`` of state beyond the general
+    registers, by name."""
     files = sorted(file for file in folder.iterdir() if file.suffix in _HEADS)
     found = (_read(file, state_bytes) for file in files)
     return tuple(change for change in found if change is not None)
 
 
 def _read(file: Path, state_bytes: int | None) -> Change | None:
-    """Returns the change in a file, None if this processor needs none."""
+    """Returns the change in a file; None if this processor does not need it."""
     size = -(-(state_bytes or 0) // 64) * 64
     text = file.read_text(encoding="utf-8").replace(_STATE_BYTES, str(size))
     heads = [head for head in _HEADS[file.suffix].finditer(text) if head.start() == 0 or _is_part(head[1])]
@@ -160,12 +164,13 @@ def _is_part(head: str) -> bool:
 
 
 def _bare(head: str) -> list[str]:
-    """Returns the lines of a comment without the characters that make it one."""
+    """Returns the lines of a comment without the comment characters."""
     return [re.sub(r"^(?: \*|#) ?", "", line).rstrip() for line in head.splitlines()]
 
 
 def _fields(lines: Sequence[str], file: Path, kind: str) -> Mapping[str, Sequence[Sequence[str]]]:
-    """Returns the values of each field, as lines without indentation. Lines below a field continue it."""
+    """Returns the values of each field as lines without indentation. Indented lines continue a
+    field."""
     fields: dict[str, list[list[str]]] = {}
     value: list[str] = []
     for line in lines:

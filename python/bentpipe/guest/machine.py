@@ -9,23 +9,25 @@ from typing import Any, Final
 
 from . import store
 
-#: Maximum memory of a guest, in MB; unused memory costs nothing.
+#: Maximum memory of a guest in MB. Unused memory costs nothing.
 MEMORY_MB: Final = 2048
 
-#: The guest's time of day at its start, the first second of 2020 in nanoseconds: the same for every run.
+#: The guest's time of day at its start in nanoseconds: the beginning of 2020, identical for all
+#: runs.
 EPOCH: Final = 1_577_836_800_000_000_000
 
 
 def guest_for(kernel: store.Kernel) -> dict[str, Any]:
     """Returns the description of the guest for ``_native.emulate_in_guest``.
 
-    Its first process is this Python, from the machine's files, which the guest sees read-only; the guest needs no
-    installation.
+    The guest's first process is this Python interpreter. The guest sees the machine's files
+    read-only and needs no installation.
     """
     first = Path(__file__).with_name("first_process.py").resolve()
     return {
         "kernel": str(kernel.binary.resolve()),
-        # A guest's behaviour depends on its kernel's command line, so the names there are the same everywhere.
+        # A guest's behaviour depends on its kernel's command line, so its names must not depend on
+        # the machine.
         "init": ["python", "-I", "-S", "first_process.py"],
         "files": {"python": os.path.realpath(sys.executable), "first_process.py": str(first)},
         "memory_mb": MEMORY_MB,

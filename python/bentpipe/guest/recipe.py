@@ -1,4 +1,5 @@
-"""The configuration of the guest's kernel, and the changes to its source for this machine's processor."""
+"""The configuration of the guest's kernel, and the changes to its source for this machine's
+processor."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ from .change import Change, Feature, changes
 
 FRAGMENT: Final = Path(__file__).with_name("guest.config")
 
-#: Since Linux 6.16 a guest's programs can stop themselves at each system call, by seccomp and a signal, where older
-#: kernels stop them by ptrace. The signal's frame has the floating-point unit, of any size.
+#: Since Linux 6.16, a guest's programs can stop themselves at each system call by seccomp and a
+#: signal. Older kernels stop them by ptrace. The signal's frame contains the floating-point state
+#: of any size.
 STOPS: Final = Feature("arch/um/os-Linux/skas/process.c", "int using_seccomp;")
 
 
@@ -29,19 +31,19 @@ class Recipe:
 
     @property
     def hash(self) -> str:
-        """Twelve digits that differ if recipes do."""
+        """Twelve hexadecimal digits that differ between recipes."""
         text = json.dumps([self.configuration, [asdict(change) for change in self.changes]])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def apply(self, source: Path) -> list[str]:
-        """Apply the changes that this source needs; returns their titles. Raises :class:`bentpipe.InputError` if the
-        source is not supported."""
+        """Applies the changes that this source needs, and returns their titles. Raises
+        :class:`bentpipe.InputError` for an unsupported source."""
         return [change.title for change in self.changes if change.apply(source)]
 
 
 def recipe(state_bytes: int | None) -> Recipe:
-    """Returns the recipe for a processor whose kernel saves ``state_bytes`` of state beyond the general registers, if
-    that is known.
+    """Returns the recipe for a processor whose kernel saves ``state_bytes`` of state beyond the
+    general registers; None if unknown.
 
     >>> [change.name for change in recipe(2696).changes][:3]
     ['calls', 'clock_loops', 'floating_point']
@@ -53,12 +55,13 @@ def recipe(state_bytes: int | None) -> Recipe:
 
 
 def parameters(source: Path) -> list[str]:
-    """Returns the words of the command line of a kernel from this source."""
+    """Returns the command-line arguments of a kernel from this source."""
     return ["seccomp=on"] if STOPS.holds(source) else []
 
 
 def here() -> Recipe:
-    """Returns the recipe for this machine's processor. Raises :class:`bentpipe.InputError` if it is not x86-64."""
+    """Returns the recipe for this machine's processor. Raises :class:`bentpipe.InputError` if it is
+    not x86-64."""
     from bentpipe import _native
 
     state: Any = _native.processor_state_bytes()

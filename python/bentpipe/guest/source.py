@@ -1,4 +1,5 @@
-"""The source of the kernel: a file, or the distribution's package, already installed or fetched by apt-get."""
+"""The source of the kernel: a file, or the distribution's package, either installed or downloaded
+by apt-get."""
 
 from __future__ import annotations
 
@@ -12,10 +13,10 @@ from typing import Final
 
 from bentpipe.errors import InputError
 
-#: Where Debian's and Ubuntu's packages install the source.
+#: Folder into which Debian's and Ubuntu's packages install the source.
 INSTALLED: Final = Path("/usr/src")
 
-#: The programs that a build needs, with Debian's name of the package that provides each.
+#: The programs that a build needs, with the Debian package of each.
 TOOLS: Final = {
     "make": "make",
     "gcc": "gcc",
@@ -31,14 +32,15 @@ TOOLS: Final = {
 
 @dataclass(frozen=True)
 class Source:
-    """An archive of the source, with its package and version."""
+    """A source archive, with its package and version."""
 
     archive: Path
     package: str
 
 
 def need_tools() -> None:
-    """Install missing tools if root; otherwise raise ``OSError`` with what to install."""
+    """Installs missing tools if run by root. Otherwise raises ``OSError`` with the packages to
+    install."""
     missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
     if not missing:
         return
@@ -49,9 +51,9 @@ def need_tools() -> None:
 
 
 def find(downloads: Path, file: Path | None = None) -> Source:
-    """Returns the source in ``file``; without one, the installed source package, or else apt-get's, fetched into
-    ``downloads``. Raises ``OSError`` with a remedy if there is neither, and :class:`bentpipe.InputError` for a file
-    that is no source."""
+    """Returns the source in ``file``. Without ``file``, returns the installed source package, or
+    downloads the package into ``downloads`` by apt-get. Raises ``OSError`` with a remedy if no
+    source is available, and :class:`bentpipe.InputError` for a file without kernel source."""
     if file:
         return _given(file, downloads)
     if source := _installed():
@@ -79,7 +81,8 @@ def find(downloads: Path, file: Path | None = None) -> Source:
 
 
 def _given(file: Path, downloads: Path) -> Source:
-    """The source in a package (``.deb``) or an archive, of a distribution or of the kernel's authors."""
+    """Returns the source in a package (``.deb``) or an archive, of a distribution or of the
+    kernel's authors."""
     allowed = "allowed: a package linux-source-*.deb, or an archive linux-*.tar.*"
     if not file.is_file():
         raise InputError(f"{file} is not a file; {allowed}")

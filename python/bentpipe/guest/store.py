@@ -1,4 +1,4 @@
-"""The built kernels: a folder for each in the user's cache, named by version and recipe."""
+"""The built kernels: one folder per kernel in the user's cache, named by version and recipe."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from . import recipe
 BINARY: Final = "linux"
 ABOUT: Final = "kernel.json"
 CONFIGURATION: Final = "config"
-#: File in the place of kernels with the name of the chosen one's folder.
+#: File in the folder of kernels with the folder name of the selected kernel.
 USED: Final = "used"
 
-#: The remedy if there is none.
+#: The remedy if no kernel is built.
 HOW: Final = (
     "build one once with `bentpipe kernel build`, from the distribution's source package, in a few minutes"
 )
@@ -29,8 +29,8 @@ HOW: Final = (
 
 @dataclass(frozen=True)
 class Kernel:
-    """A built kernel: its version, source package, the hash and adjustments of its recipe, and the words that belong on
-    its command line."""
+    """A built kernel: its version, source package, the hash and adjustments of its recipe, and the
+    arguments for its command line."""
 
     folder: Path
     version: str
@@ -48,7 +48,7 @@ class Kernel:
 
     @property
     def fits(self) -> bool:
-        """Whether this machine's processor and this version's recipe match."""
+        """True if this machine's processor and this version's recipe match."""
         return self.configuration == recipe.here().hash
 
     def as_dict(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class Kernel:
         return asdict(self)
 
     def about(self) -> dict[str, Any]:
-        """The kernel's entry in a run's provenance."""
+        """Returns the kernel's entry in a run's provenance."""
         return {
             "kernel": self.version,
             "package": self.package,
@@ -67,7 +67,8 @@ class Kernel:
 
 
 def place() -> Path:
-    """Returns the folder of kernels: ``$XDG_CACHE_HOME/bentpipe/kernels``, or below ``~/.cache``."""
+    """Returns the folder of kernels: ``$XDG_CACHE_HOME/bentpipe/kernels``, or below
+    ``~/.cache``."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     home = Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache"
     return home / "bentpipe" / "kernels"
@@ -88,8 +89,9 @@ def kernels() -> list[Kernel]:
 
 
 def fitting(version: str | None = None, package: str | None = None) -> Kernel | None:
-    """Returns the kernel that fits: of the given version or package, else the one that was chosen, else the one that
-    was built last; None if there is none. A version may be given by its first numbers, such as ``6.12``."""
+    """Returns a kernel that fits this machine: of the given version or package, or else the
+    selected kernel, or else the newest kernel; None if there is none. A version may be given by its
+    first numbers, such as ``6.12``."""
     fit = [kernel for kernel in reversed(kernels()) if kernel.fits]
     if version:
         fit = [kernel for kernel in fit if f"{kernel.version}.".startswith(f"{version}.")]
@@ -108,7 +110,8 @@ def _used() -> str:
 
 
 def use(version: str) -> Kernel:
-    """Choose the kernel of a version for all runs to come. Raises :class:`bentpipe.InputError` if none fits."""
+    """Selects the kernel of a version for all future runs. Raises :class:`bentpipe.InputError` if
+    none fits."""
     kernel = current(version)
     unfinished = place() / f"{USED}.new"
     unfinished.write_text(kernel.folder.name + "\n", encoding="utf-8")
@@ -117,8 +120,8 @@ def use(version: str) -> Kernel:
 
 
 def current(version: str | None = None) -> Kernel:
-    """Returns the kernel to use, or the one of a version. Raises :class:`bentpipe.InputError` with a remedy if there is
-    none."""
+    """Returns the kernel to use, or the kernel of a version. Raises :class:`bentpipe.InputError`
+    with a remedy if there is none."""
     if kernel := fitting(version):
         return kernel
     if version and (fit := [kernel.version for kernel in kernels() if kernel.fits]):
@@ -135,7 +138,7 @@ def current(version: str | None = None) -> Kernel:
 
 
 def keep(folder: Path, about: dict[str, Any]) -> Kernel:
-    """Write the note of a folder's kernel, so that it counts as built."""
+    """Writes the note of a folder's kernel, so that it counts as built."""
     unfinished = folder / f"{ABOUT}.new"
     unfinished.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
     unfinished.rename(folder / ABOUT)
@@ -143,7 +146,7 @@ def keep(folder: Path, about: dict[str, Any]) -> Kernel:
 
 
 def remove() -> list[Path]:
-    """Remove all kernels, unfinished builds and the choice; returns the folders that were removed."""
+    """Removes all kernels, unfinished builds and the selection. Returns the removed folders."""
     (place() / USED).unlink(missing_ok=True)
     folders = sorted(folder for folder in place().glob("*") if folder.is_dir())
     for folder in folders:
