@@ -1,13 +1,14 @@
-"""What the listener of a call heard: real speech through the real codec, with losses, late packets and concealment.
+"""The speech that the listener of a call heard: real speech through the real codec, with losses,
+late packets and concealment.
 
-The run's traces ``speech`` (of flows with the app `voice`) and ``call_speech`` (of the app `calls`) tell when
-each packet was played and which ones were not. The speech is encoded frame by frame from the beginning of the
-call, and repeated when it ends. The frames that were played are decoded and put where they were heard; those
-that were lost or late are concealed (:mod:`bentpipe.voice.ear`). Where nothing was sent, there is silence. A
-party of a conference hears the mix of all others (:mod:`bentpipe.listening.conference`). The codecs are those of
-:mod:`bentpipe.voice.coded`.
+The run's traces ``speech`` (of flows with the app `voice`) and ``call_speech`` (of the app `calls`)
+contain the playout time of each packet, if it was played. The speech is encoded frame by frame from
+the beginning of the call, and repeated when it ends. Played frames are decoded and placed at their
+playout times. Lost and late frames are concealed (:mod:`bentpipe.voice.ear`). Periods without
+packets are silent. A party of a conference hears the mix of all other parties
+(:mod:`bentpipe.listening.conference`). :mod:`bentpipe.voice.coded` has the codecs.
 
-PyAV, PESQ (ITU-T P.862) and ViSQOL are no part of the installation: ``pip install 'bentpipe[voice]'``.
+PyAV, PESQ (ITU-T P.862) and ViSQOL are optional: ``pip install 'bentpipe[voice]'``.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
 
 #: The sampling rate at which ViSQOL rates speech.
 VISQOL_RATE: Final = 16000
-#: Calls are rated in equal pieces of at most so many samples, 12 s: P.862 is for recordings of 8 to some 30 s. Its code
-#: has room for 50 utterances and does not look whether there are more; it makes none shorter than 300 ms with its
-#: pauses, so that a piece has 40 at most.
+#: Calls are rated in equal pieces of at most this number of samples, 12 s. P.862 is intended for
+#: recordings of 8 to about 30 s. Its code has space for 50 utterances without a check. An utterance
+#: with its pause takes at least 300 ms, so a piece has at most 40.
 PIECE: Final = 12 * RATE
-#: A piece with fewer samples of speech, 0.5 s, is left out, and a recording with fewer is refused.
+#: Pieces with fewer samples of speech (0.5 s) are omitted, and recordings with fewer are refused.
 LEAST_SPEECH: Final = RATE // 2
 
 
@@ -56,22 +57,25 @@ class Scores:
     loss: float
     #: Mean opinion score of the E-model, which counts the delay too.
     emodel: float
-    #: The same without the delay, as the other two hear it; at least 1, where the equation falls a little below.
+    #: The E-model's score without the effect of delay, comparable with PESQ and ViSQOL. At least 1,
+    #: although the equation falls slightly below.
     emodel_listening: float
-    #: PESQ, narrow band (P.862 mapped by P.862.1): mean over the pieces, or None if the library can rate none.
+    #: PESQ, narrow band (P.862 mapped by P.862.1): mean over the pieces, or None if the library can
+    #: rate none.
     pesq: float | None
-    #: The least of the pieces.
+    #: Lowest score of a piece.
     pesq_least: float | None
     #: ViSQOL in speech mode: mean over the pieces, or None if the library can rate none.
     visqol: float | None
-    #: The least of the pieces.
+    #: Lowest score of a piece.
     visqol_least: float | None
     #: Number of pieces with speech.
     pieces: int
 
 
 def calls(run: Run) -> list[str]:
-    """The calls of a run: its flows of calls, and NAME.reverse for what each caller heard. NAME/2: its second call."""
+    """Returns the names of the calls of a run: NAME is the call of a flow as the callee heard it,
+    NAME.reverse as the caller heard it, and NAME/2 is the second call of the flow."""
     flows = [flow["name"] for flow in run.flow_tables if flow["app"]["kind"] in ("voice", "calls")]
     return [name for flow in flows for name in (flow, f"{flow}.reverse")]
 
@@ -96,14 +100,14 @@ def read_speech(path: Path) -> Samples:
     except FileNotFoundError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     except (OSError, EOFError, ValueError, wave.Error):
-        # Another format: FFmpeg may know it.
+        # Not a WAV file: FFmpeg may support the format.
         pass
     av = coded.av()
     try:
         with av.open(str(path)) as file:
             return coded.resampled(av, file.decode(audio=0), RATE)
     except (av.error.FFmpegError, IndexError) as error:
-        # Its text has an error number of FFmpeg.
+        # The exception's text contains an error number of FFmpeg.
         why = getattr(error, "strerror", None) or "it has no sound"
         raise InputError(
             f"{path}: not a recording that can be read ({why[:1].lower()}{why[1:]}); allowed: a WAV file"
@@ -111,9 +115,11 @@ def read_speech(path: Path) -> Samples:
 
 
 def heard(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> tuple[Samples, Samples]:
-    """What was spoken in a call and what its listener heard, of equal length, aligned at the first played packet.
+    """Returns the spoken and the heard speech of a call, with equal length, aligned at the first
+    played packet.
 
-    In a conference ``speech`` may hold a recording for each party. Raises :class:`bentpipe.InputError`.
+    In a conference, ``speech`` may contain a recording for each party. Raises
+    :class:`bentpipe.InputError`.
     """
     import numpy as np
 
@@ -160,10 +166,12 @@ def scores(
     speech: Samples | Sequence[Samples],
     progress: Callable[[float], object] | None = None,
 ) -> Scores:
-    """Rates what was heard by PESQ and ViSQOL, piece by piece, beside the E-model's scores of the run.
+    """Rates the heard speech by PESQ and ViSQOL, piece by piece, and adds the E-model's scores of
+    the run.
 
-    A piece with less than 0.5 s of speech is left out; one of which nothing was heard has the score 1. ``progress`` is
-    called with the fraction done. Raises :class:`bentpipe.InputError`.
+    A piece with less than 0.5 s of speech is omitted. A piece of which nothing was heard has the
+    score 1. ``progress`` is called with the completed fraction. Raises
+    :class:`bentpipe.InputError`.
     """
     from bentpipe.voice import emodel
 
@@ -197,7 +205,7 @@ def scores(
 
 
 def _with_speech(reference: Samples, degraded: Samples) -> list[tuple[Samples, Samples]]:
-    """The pieces of a call in which something is said: what was spoken, and what was heard at the same places."""
+    """Returns the pieces of a call that contain speech, each as spoken and as heard."""
     import numpy as np
 
     spoken = np.zeros(len(reference), bool)
@@ -212,7 +220,8 @@ def _with_speech(reference: Samples, degraded: Samples) -> list[tuple[Samples, S
 
 
 def _listeners() -> tuple[Callable[[Samples, Samples], float | None], ...]:
-    """PESQ and ViSQOL: functions of what was spoken and what was heard, which return None if they cannot rate it."""
+    """Returns the functions for PESQ and ViSQOL. They take the spoken and the heard speech, and
+    return None if they cannot rate it."""
     from scipy.signal import resample_poly
 
     try:
@@ -221,10 +230,11 @@ def _listeners() -> tuple[Callable[[Samples, Samples], float | None], ...]:
     except ImportError as error:
         raise coded.missing(error) from None
     api = visqol.VisqolApi()
-    # Otherwise the model's runtime tells every user which processor it uses.
+    # Suppress messages of the model's runtime about the processor.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     try:
-        # By itself the package falls back to the older mapping, with other scores, if the lattice's runtime is missing.
+        # Without the lattice's runtime, the package would silently use the older mapping, with
+        # different scores.
         api.create(mode="speech", use_lattice_model=True)
     except ImportError as error:
         raise coded.missing(error) from None
@@ -246,9 +256,11 @@ def _listeners() -> tuple[Callable[[Samples, Samples], float | None], ...]:
 
 
 def _quality(run: Run, name: str, app: dict[str, Any]) -> tuple[float, float, float]:
-    """Lost and late packets of a call in per cent, their burst ratio, and its mean opinion score by the E-model.
+    """Returns the lost and late packets of a call in percent, their burst ratio, and the call's
+    mean opinion score by the E-model.
 
-    In a conference these are of the stream from the bridge; the burst ratio of the app `calls` is taken as 1.
+    In a conference, these values are for the stream from the bridge. The burst ratio of the app
+    `calls` is assumed to be 1.
     """
     import polars as pl
 
@@ -262,10 +274,12 @@ def _quality(run: Run, name: str, app: dict[str, Any]) -> tuple[float, float, fl
 
 
 def activity(speech: Samples) -> list[tuple[float, float]]:
-    """Talk spurts of a recording in seconds, for ``talker = { kind = "recorded", ... }``.
+    """Returns the talk spurts of a recording in seconds, for ``talker = { kind = "recorded", ...
+    }``.
 
-    A frame of 10 ms is speech if its power is within 30 dB of the 95th percentile of all frames' (but not below -60 dB
-    of full scale). Pauses up to 200 ms are part of a talk spurt, the hangover of usual detectors.
+    A frame of 10 ms is speech if its power is within 30 dB of the 95th percentile of all frames and
+    at least -60 dB of full scale. Pauses of up to 200 ms belong to a talk spurt, like the hangover
+    of usual detectors.
     """
     import numpy as np
 
@@ -301,7 +315,7 @@ def _call(run: Run, call: str | None) -> tuple[str, dict[str, Any]]:
 
 
 def _party(run: Run, name: str, app: dict[str, Any]) -> tuple[conference.Party, bool]:
-    """The call that a name means, and whether its caller listens."""
+    """Returns the call with this name, and true if its caller is the listener."""
     direction, _, number = name.partition("/")
     if not (number or "1").isdigit():
         raise InputError(f'"{name}" is not a call of {run.name}; allowed: {direction}/NUMBER')

@@ -1,8 +1,9 @@
-"""Calls between exchanges, and what a conference bridge makes of them, from the run's trace ``call_speech``.
+"""The speech in calls between exchanges and in conferences, from the run's trace ``call_speech``.
 
-Every party speaks a recording that begins at the start of the run and is repeated. If there are fewer recordings than
-parties, those that share one begin at different places in it. A bridge decodes each party's stream, adds the speech of
-all others at the times at which it is played, and codes the sum for each party again.
+Every party speaks a recording that begins at the start of the run and is repeated. If there are
+fewer recordings than parties, parties that share a recording begin at different positions. A bridge
+decodes each party's stream. For each party, it adds the speech of all other parties at their
+playout times, and encodes the sum.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Party:
 
 
 def bridge_of(run: Run, flow: str) -> str | None:
-    """The name of the bridge that answers the calls of a flow, if one does."""
+    """Returns the name of the bridge that answers the calls of a flow; None without a bridge."""
     to = next(table["to"] for table in run.flow_tables if table["name"] == flow)
     for service in run.scenario.get("service", []):
         serves = service.get("flows") or [flow]
@@ -45,7 +46,7 @@ def bridge_of(run: Run, flow: str) -> str | None:
 
 
 def parties(run: Run, bridge: str) -> list[Party]:
-    """The parties of a bridge, in the order of the flows and their calls."""
+    """Returns the parties of a bridge, in the order of the flows and their calls."""
     found = []
     for table in run.flow_tables:
         if table["app"]["kind"] != "calls" or bridge_of(run, table["name"]) != bridge:
@@ -56,7 +57,7 @@ def parties(run: Run, bridge: str) -> list[Party]:
 
 
 def recording_of(place: int, count: int, recordings: Sequence[Samples]) -> Samples:
-    """What the party at ``place`` of ``count`` speaks, from the start of the run."""
+    """Returns the speech of the party at ``place`` of ``count``, from the start of the run."""
     import numpy as np
 
     speech = recordings[place % len(recordings)]
@@ -65,7 +66,8 @@ def recording_of(place: int, count: int, recordings: Sequence[Samples]) -> Sampl
 
 
 def hears(run: Run, party: Party, reverse: bool, recordings: Sequence[Samples], codec: Any) -> Heard:
-    """What the callee of a call heard or, with ``reverse``, its caller: in a conference the mix of all others.
+    """Returns the speech that the callee of a call or, with ``reverse``, the caller heard. In a
+    conference, this is the mix of all other parties.
 
     Raises :class:`bentpipe.InputError`.
     """
@@ -93,19 +95,21 @@ def hears(run: Run, party: Party, reverse: bool, recordings: Sequence[Samples], 
 
 
 def codec_of(party: Party) -> Any:
-    """The codec of a party."""
+    """Returns the codec of a party."""
     return codec_named(str(party.app["codec"]))
 
 
 def frames_of(app: dict[str, Any], codec: Any) -> int:
-    """Number of codec frames in a packet: by default the fewest that hold 20 ms."""
+    """Returns the number of codec frames in a packet, by default the smallest number that contains
+    20 ms."""
     return int(app.get("frames") or -(-20 // codec.frame_ms))
 
 
 def _end(
     run: Run, party: Party, reverse: bool, speech: Samples, clean: Samples, codec: Any, *, repeated: bool
 ) -> Heard:
-    """What one end of a call heard. ``speech`` begins at the start of the run and is repeated if ``repeated``."""
+    """Returns the speech that one end of a call heard. ``speech`` begins at the start of the run
+    and is repeated if ``repeated`` is true."""
     import numpy as np
     import polars as pl
 
@@ -120,7 +124,8 @@ def _end(
     packet_s = frames * codec.frame_ms / 1e3
     packet = round(packet_s * RATE)
     spoken = rows["spoken"].to_list()
-    # Packets begin at multiples of a packet's duration from here on, which is less than one after the start of the run.
+    # Packets begin at multiples of a packet's duration from here. This offset is less than a
+    # packet's duration after the start of the run.
     origin = spoken[0] % packet_s
     positions = [round((at - origin) / packet_s) * packet for at in spoken]
     noise = [bool(value) for value in rows["noise"]]
