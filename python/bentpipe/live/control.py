@@ -1,5 +1,5 @@
-"""Requests from the user's other processes to a network: a socket in the state's folder, with one request and one
-response as lines of JSON."""
+"""Requests from the user's other processes to a network, through a socket in the folder of the
+records. A connection carries one request and one response, each a line of JSON."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from .state import Record
 
-#: Longest time to receive a request: it is one line, which clients send immediately.
+#: Time limit for receiving a request, which is one line that clients send immediately.
 _LIMIT_S: Final = 5.0
 _LONGEST: Final = 1 << 20
 
 
 class Server:
-    """Answers requests in its own thread until it is closed."""
+    """A server that answers requests in its own thread until it is closed."""
 
     def __init__(self, record: Record, network: Network) -> None:
         self._questions: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -45,7 +45,7 @@ class Server:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop answering requests and close the socket."""
+        """Stops answering requests and closes the socket."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -71,8 +71,8 @@ class Server:
 
 
 def ask(record: Record, do: str, **more: Any) -> Any:
-    """Send a request to a network that another process keeps. Raises :class:`bentpipe.InputError` if it refuses and
-    ``OSError`` if it does not answer."""
+    """Sends a request to a network that another process keeps. Raises :class:`bentpipe.InputError`
+    if the network refuses the request, and ``OSError`` if it does not answer."""
     with socket.socket(socket.AF_UNIX) as server:
         server.settimeout(_LIMIT_S)
         try:
@@ -92,7 +92,8 @@ def ask(record: Record, do: str, **more: Any) -> Any:
 
 @contextlib.contextmanager
 def _address(record: Record) -> Iterator[str]:
-    """Returns the socket's path through the open folder: socket addresses are limited in length, paths are not."""
+    """Yields a short path of the socket through the open folder, since the length of socket
+    addresses is limited."""
     file: Path = record.file("sock")
     folder = os.open(file.parent, os.O_PATH | os.O_DIRECTORY)
     try:

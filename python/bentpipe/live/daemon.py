@@ -1,7 +1,8 @@
 """The process that keeps a network of ``bentpipe up``: ``python -P -m bentpipe.live.daemon``.
 
-It reads the description of the network from standard input, reports on standard output that the network is up, and ends
-on SIGTERM, or with the process for which the network is up, if there is one.
+The process reads the description of the network from standard input and reports on standard output
+that the network is up. It ends on SIGTERM, or at the end of the process for which the network is
+up, if any.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from . import processes, state
 if TYPE_CHECKING:
     from .target import Target
 
-#: Longest time for a network to come up; the largest need some seconds.
+#: Time limit for a network to come up. The largest networks need some seconds.
 _LIMIT_S: Final = 120.0
 
-#: How long a daemon that was told to end may take before it is killed.
+#: Time limit in seconds for a daemon to end after SIGTERM before it is killed.
 _GRACE_S: Final = processes.GRACE_S + 10
 
 
@@ -38,8 +39,8 @@ def start(
     elsewhere: dict[str, str],
     process: int | None = None,
 ) -> state.Record:
-    """Start a process that keeps a network, and return when the network is up. The network ends with ``process``, if
-    that is given. Raises ``OSError`` if it fails."""
+    """Starts a process that keeps a network, and returns when the network is up. The network ends
+    with ``process``, if given. Raises ``OSError`` if the start fails."""
     scenario = {"toml": target.scenario.toml, "source": target.scenario.source or target.label}
     question = {
         "target": {field.name: getattr(target, field.name) for field in fields(target)}
@@ -49,7 +50,7 @@ def start(
         "elsewhere": elsewhere,
         "process": process,
     }
-    # -P: do not search modules in the current folder, which is arbitrary.
+    # -P: do not search for modules in the current folder, which is arbitrary.
     daemon = subprocess.Popen(
         [sys.executable, "-P", "-m", "bentpipe.live.daemon"],
         stdin=subprocess.PIPE,
@@ -63,7 +64,7 @@ def start(
             stdin.write(json.dumps(question).encode())
             stdin.flush()
         with daemon.stdout as stdout:
-            # It answers with one line, in one write.
+            # The daemon answers with one line in one write.
             if not select.select([stdout], [], [], _LIMIT_S)[0]:
                 raise OSError(f"the network was not up after {_LIMIT_S:g} s, so its process was ended")
             line = stdout.readline()
@@ -78,13 +79,13 @@ def start(
     if "error" in answer:
         _end(daemon)
         raise InputError(answer["error"]) if answer["input"] else OSError(answer["error"])
-    # It continues without us, and we do not wait for its end.
+    # The daemon continues after this process, which does not wait for its end.
     daemon.returncode = 0
     return state.Record(**answer["record"])
 
 
 def _end(daemon: subprocess.Popen[bytes]) -> None:
-    """End a daemon by SIGTERM, or by SIGKILL if it does not end."""
+    """Ends a daemon by SIGTERM, or by SIGKILL if it does not end."""
     daemon.terminate()
     try:
         daemon.wait(_GRACE_S)
@@ -94,14 +95,15 @@ def _end(daemon: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> None:
-    """Keep a network until SIGTERM, or the end of the process for which it is up."""
+    """Keeps a network until SIGTERM, or until the end of the process for which it is up."""
     from bentpipe.scenario.scenarios import ScenarioText, load
 
     from .network import LiveNetwork, acquire
     from .target import Target
 
     ending = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
-    # From here on signals stay pending until we wait for them: none ends a half-made network.
+    # From here on, signals stay pending until the process waits for them, so no signal interrupts
+    # the creation of the network.
     signal.pthread_sigmask(signal.SIG_BLOCK, ending)
     question: dict[str, Any] = json.load(sys.stdin)
     scenario = load(ScenarioText(**question["target"].pop("scenario")))
@@ -124,7 +126,7 @@ def main() -> None:
 
 
 def _wait(ending: set[signal.Signals], process: int | None) -> None:
-    """Waits for a signal to end, which SIGHUP is not, or for the end of a process."""
+    """Waits for a signal in ``ending`` other than SIGHUP, or for the end of a process."""
     if process is None:
         while signal.sigwait(ending) == signal.SIGHUP:
             pass
@@ -143,13 +145,13 @@ def _wait(ending: set[signal.Signals], process: int | None) -> None:
 
 
 def _say(answer: dict[str, Any]) -> None:
-    # The caller may be gone, and output after the answer is for the log.
+    # The caller may be gone, and output after the answer belongs in the log.
     with contextlib.suppress(OSError, ValueError):
         print(json.dumps(answer), flush=True)
 
 
 def _detach(record: state.Record) -> None:
-    """Detach from the terminal and from the caller."""
+    """Detaches from the terminal and from the caller."""
     log = os.open(record.file("log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream, file in ((0, nothing), (1, nothing), (2, log)):

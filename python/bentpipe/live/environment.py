@@ -1,4 +1,5 @@
-"""What a program in a host sees in addition to its user: the names of the hosts, and a few environment variables."""
+"""The environment of a program in a host: the names of the hosts, and a few environment
+variables."""
 
 from __future__ import annotations
 
@@ -16,28 +17,30 @@ if TYPE_CHECKING:
 _HOSTS: Final = Path("/etc/hosts")
 _RESOLVER: Final = Path("/etc/resolv.conf")
 
-#: Where systemd-resolved lists the servers that it queries itself.
+#: File in which systemd-resolved lists its upstream servers.
 _UPSTREAM: Final = Path("/run/systemd/resolve/resolv.conf")
 
-#: Node names may be any text; these are also valid host names (RFC 1123, and the underscore).
+#: Node names that are valid host names (RFC 1123, with underscores). Other node names may be any
+#: text.
 _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 
-#: The address ranges that the engine assigns from.
+#: The address ranges from which the engine assigns addresses.
 _NETWORKS: Final = (ipaddress.ip_network("198.18.0.0/15"), ipaddress.ip_network("fd62:656e:7470::/48"))
 
-#: The interface by which a host reaches the network.
+#: The interface of a host to the network.
 INTERFACE: Final = "sat0"
 
 
 def in_host() -> bool:
-    """Whether this process runs in a host of one of our networks."""
+    """Returns true if this process runs in a host of a bentpipe network."""
     if "BENTPIPE_HOST" not in os.environ:
         return False
     return any(name == INTERFACE for _, name in socket.if_nameindex())
 
 
 def environment(record: Record, host: str) -> list[tuple[str, str]]:
-    """Returns the variables that tell a program, or a prompt, where it runs."""
+    """Returns the environment variables that identify the network and the host to programs and
+    prompts."""
     named = [f"{name}={about['ipv4']}" for name, about in record.hosts.items() if _is_name(name)]
     return [
         ("BENTPIPE_RUN", record.id),
@@ -48,20 +51,23 @@ def environment(record: Record, host: str) -> list[tuple[str, str]]:
 
 
 def write_hosts(record: Record) -> None:
-    """Write the file that programs see as /etc/hosts: the hosts' names, followed by this machine's file."""
+    """Writes the file that programs see as /etc/hosts: the hosts' names, followed by this machine's
+    file."""
     machine = _HOSTS.read_text(encoding="utf-8", errors="replace") if _HOSTS.is_file() else ""
     if record.rules is None:
-        # A network without a way out does not reach the network around it either: leave out that network's hosts.
+        # A network without Internet access does not reach an enclosing network either, so omit the
+        # hosts of that network.
         machine = "\n".join(line for line in machine.splitlines() if not _is_in_network(line))
     file = record.file("hosts")
     file.write_text(hosts_text({**record.hosts, **record.elsewhere}, machine), encoding="utf-8")
-    # The folder is private, but other users in a host must be able to read this file, too.
+    # The folder is private, but other users in a host must also be able to read this file.
     file.chmod(0o644)
 
 
 def hosts_text(hosts: Mapping[str, Host | Elsewhere], machine: str) -> str:
-    """Returns a hosts file with our hosts, followed by the text ``machine``. IPv6 addresses have separate names,
-    because programs would try them first and servers often listen on IPv4 only.
+    """Returns a hosts file with the network's hosts, followed by the text ``machine``. IPv6
+    addresses have separate names, because programs would try IPv6 first and servers often listen on
+    IPv4 only.
 
     >>> print(hosts_text({"st1": {"ipv4": "198.18.0.2", "ipv6": "fd62::2", "namespace": "", "inode": 1}},
     ...                  "127.0.0.1 localhost st1  # machine"))
@@ -84,7 +90,8 @@ def hosts_text(hosts: Mapping[str, Host | Elsewhere], machine: str) -> str:
 
 
 def overlays(record: Record) -> list[tuple[str, str]]:
-    """Returns the files that programs see in place of others: the file, and the path it covers."""
+    """Returns the files that replace others for programs, as pairs of a file and the path that it
+    covers."""
     files = []
     if _HOSTS.is_file() and record.file("hosts").is_file():
         files.append((str(record.file("hosts")), str(_HOSTS)))
@@ -94,14 +101,16 @@ def overlays(record: Record) -> list[tuple[str, str]]:
 
 
 def _resolver() -> Path | None:
-    """Returns a resolver configuration that works in another namespace, if the machine's does not."""
+    """Returns the configuration with upstream servers if the machine's configuration works only in
+    its own namespace; None otherwise."""
     if not _RESOLVER.is_file() or not _local_only(_RESOLVER):
         return None
     return _UPSTREAM if _UPSTREAM.is_file() and not _local_only(_UPSTREAM) else None
 
 
 def _local_only(file: Path) -> bool:
-    """Whether all name servers of a file are on the loopback interface, of which every namespace has its own."""
+    """Returns true if all name servers in a file are on the loopback interface, which is separate
+    in each namespace."""
     servers = re.findall(r"^\s*nameserver\s+([^\s%]+)", file.read_text(errors="replace"), flags=re.MULTILINE)
     return all(ipaddress.ip_address(server).is_loopback for server in servers if _is_address(server))
 
@@ -115,7 +124,7 @@ def _is_address(text: str) -> bool:
 
 
 def _is_in_network(line: str) -> bool:
-    """Whether a line of a hosts file names a host of one of our networks."""
+    """Returns true if a line of a hosts file names a host of a bentpipe network."""
     address = line.partition("#")[0].partition(" ")[0]
     if not _is_address(address):
         return False

@@ -1,4 +1,5 @@
-"""What a way out leaves on the machine: a table of rules, and forwarding, which the last network switches off again."""
+"""Machine-wide state of Internet access: a table of rules, and IP forwarding, which the last
+network switches off again."""
 
 from __future__ import annotations
 
@@ -14,32 +15,33 @@ from . import processes
 if TYPE_CHECKING:
     from .state import Record
 
-#: Longest time for nft to answer; the kernel takes milliseconds.
+#: Time limit for nft in seconds. The kernel needs milliseconds.
 _LIMIT_S: Final = 30.0
 
 _SWITCH: Final = Path("/proc/sys/net/ipv4/ip_forward")
 
 
 def will_switch(record: Record, others: Iterable[Record]) -> bool:
-    """Whether forwarding was off before our networks. Call it with the state locked."""
+    """Returns true if forwarding was off before the first network. Call it with the state
+    locked."""
     if _SWITCH.read_text().strip() == "0":
         return True
     return any(other.switched for other in _beside(record, others))
 
 
 def remove(record: Record, others: Iterable[Record]) -> None:
-    """Remove a network's rules, and switch forwarding off if it was off before and no other network needs it. Call it
-    with the state locked, in the rules' namespace."""
+    """Removes a network's rules. Switches forwarding off if it was off before and no other network
+    needs it. Call it with the state locked, in the namespace of the rules."""
     if record.rules is None or not _exists(record.rules):
         return
     if record.switched and not any(other.alive for other in _beside(record, others)):
         _SWITCH.write_text("0")
-    # Remove the table last: as long as it exists, this can be repeated.
+    # Remove the table last, because the removal can be repeated as long as the table exists.
     _native.remove_internet_rules(record.rules, False)
 
 
 def out_of_reach(record: Record, living: Iterable[Record]) -> bool:
-    """Whether the rules are in an existing network namespace other than ours."""
+    """Returns true if the rules are in an existing network namespace other than this process's."""
     if record.rules is None or record.outside == processes.namespace("self"):
         return False
     if any(record.outside in other.inodes for other in living):
@@ -52,7 +54,7 @@ def out_of_reach(record: Record, living: Iterable[Record]) -> bool:
 
 
 def _beside(record: Record, others: Iterable[Record]) -> list[Record]:
-    """Returns other networks with a way out of the same namespace."""
+    """Returns the other networks with Internet access through the same namespace."""
     return [
         other
         for other in others
@@ -72,6 +74,6 @@ def _exists(table: str) -> bool:
     except subprocess.TimeoutExpired as error:
         raise OSError(f"nft did not answer for {error.timeout:g} s") from None
     except FileNotFoundError:
-        # nft, which made the table, has been removed; without it there is no table on this machine.
+        # nft created the table. If nft was removed since, the table counts as missing.
         return False
     return asked.returncode == 0

@@ -1,8 +1,10 @@
-"""Ends the programs in a network's hosts if the process that keeps the network is killed.
+"""The guard of a network, which ends the programs in its hosts if the process that keeps the
+network is killed.
 
-A killed process removes nothing, and the programs that ``bentpipe exec`` started in its hosts are not its children:
-they would live on in namespaces without a network. So each such process has a child that waits for its end and does
-nothing else. What else a killed network leaves, ``bentpipe down`` removes.
+A killed process cleans up nothing, and the programs that ``bentpipe exec`` started in the hosts are
+not its children. They would continue in namespaces without a network. Therefore each process that
+keeps a network has a child process that only waits for its end. ``bentpipe down`` removes the other
+remains of a killed network.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal
 
 
 class Guard:
-    """A child process that learns by a pipe what to end, and by the end of the pipe that it is time.
+    """A child process that receives the record of the network through a pipe, and acts when the
+    pipe is closed.
 
     Start it before the first thread."""
 
@@ -34,30 +37,30 @@ class Guard:
         os.close(reading)
 
     def tell(self, record: Record) -> None:
-        """Say which network is to be watched from now on."""
+        """Sends the record of the network to guard from now on."""
         self._write({"inodes": sorted(record.inodes), "token": record.token})
 
     def close(self) -> None:
-        """End it, as the network was ended in order."""
+        """Ends the guard after an orderly end of the network."""
         self._write(None)
         os.close(self._pipe)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
 
     def _write(self, what: dict[str, Any] | None) -> None:
-        # One that was killed is of no use, but no reason to fail either.
+        # The guard may have been killed, which is no error here.
         with contextlib.suppress(BrokenPipeError):
             os.write(self._pipe, json.dumps(what).encode() + b"\n")
 
 
 def _watch(reading: int) -> None:
-    """What the child does; it never returns."""
+    """Runs the child process. Never returns."""
     try:
         for number in _IGNORED:
             signal.signal(number, signal.SIG_IGN)
         os.setsid()
         os.dup2(reading, 0)
-        # Its parent's files stay open as long as anybody has them.
+        # Close the inherited files, which would otherwise stay open.
         os.closerange(1, os.sysconf("SC_OPEN_MAX"))
         os.chdir("/")
         said = b""
@@ -66,7 +69,8 @@ def _watch(reading: int) -> None:
         known = json.loads(said.splitlines()[-1]) if said else None
         if known:
             found = processes.inside(known["inodes"])
-            # The kernel gives numbers of namespaces again: one is ours if a process in it was started with our token.
+            # The kernel reuses namespace numbers. A namespace belongs to the network if a process
+            # in it was started with the network's token.
             processes.end({inode for pid, inode in found.items() if processes.carries(pid, known["token"])})
     finally:
         os._exit(0)

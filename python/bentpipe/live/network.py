@@ -1,4 +1,5 @@
-"""A network that this process keeps up: registered before it is created, and removed with everything created for it."""
+"""A network that this process keeps up. It is registered before its creation, and everything
+created for it is removed at its end."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from .guard import Guard
 if TYPE_CHECKING:
     from .target import Target
 
-#: Open files of the engine per host, and for itself.
+#: Number of open files that the engine needs per host, and in addition.
 _FILES_PER_HOST, _FILES = 3, 64
 
 _NO_WAY_OUT: Final = (
@@ -29,8 +30,8 @@ _NO_WAY_OUT: Final = (
 
 
 def acquire(*, internet: bool) -> None:
-    """Make sure that this process may create networks, in a user namespace if needed. Call it before starting
-    threads."""
+    """Makes sure that this process may create networks, by entering a user namespace if needed.
+    Call it before starting threads."""
     try:
         entered = _native.enter_user_namespace()
     except OSError as error:
@@ -45,8 +46,8 @@ def acquire(*, internet: bool) -> None:
 
 
 class LiveNetwork:
-    """A context manager that keeps a network up. ``command`` is its purpose: run, shell or up; ``elsewhere`` maps hosts
-    on other machines to their addresses."""
+    """A context manager that keeps a network up. ``command`` is the command that brings it up: run,
+    shell or up. ``elsewhere`` maps hosts on other machines to their addresses."""
 
     def __init__(
         self,
@@ -115,7 +116,7 @@ class LiveNetwork:
 
 
 def _allow_files(wanted: int) -> None:
-    """Raise the limit of open files to the number needed, as far as allowed."""
+    """Raises the limit of open files to the required number, as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted += len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,4 +1,4 @@
-"""Processes in /proc: their identity, their network namespace, and how to end them."""
+"""Processes in /proc: identity, network namespace, and termination."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-#: How long a process may take to end after SIGTERM before it is killed.
+#: Time limit in seconds for a process to end after SIGTERM before it is killed.
 GRACE_S: Final = 3.0
 
 
@@ -23,8 +23,8 @@ def boot() -> str:
 
 
 def started(pid: int) -> int | None:
-    """Returns a process's start time in ticks since boot; with its number it identifies the process. None if it is
-    gone."""
+    """Returns the start time of a process in ticks since boot, which identifies the process
+    together with its number; None if it has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
@@ -35,7 +35,8 @@ def started(pid: int) -> int | None:
 
 
 def namespace(pid: int | str) -> int | None:
-    """Returns the number of the network namespace of a process, or of "self"; None if it is gone or not readable."""
+    """Returns the number of the network namespace of a process, or of "self"; None if it has ended
+    or is not readable."""
     try:
         return int(str(Path(f"/proc/{pid}/ns/net").readlink()).partition("[")[2].rstrip("]"))
     except (OSError, ValueError):
@@ -43,7 +44,8 @@ def namespace(pid: int | str) -> int | None:
 
 
 def inside(inodes: Iterable[int]) -> dict[int, int]:
-    """Returns the processes in network namespaces except this one, with the namespace of each."""
+    """Returns the processes in these network namespaces, except this process, with the namespace of
+    each."""
     wanted = set(inodes)
     if not wanted:
         return {}
@@ -53,7 +55,7 @@ def inside(inodes: Iterable[int]) -> dict[int, int]:
 
 
 def carries(pid: int, token: str) -> bool:
-    """Whether a process was started with a network's token in its environment."""
+    """Returns true if a process was started with a network's token in its environment."""
     try:
         environment = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
@@ -62,10 +64,11 @@ def carries(pid: int, token: str) -> bool:
 
 
 def end(inodes: Iterable[int], grace_s: float = GRACE_S) -> list[int]:
-    """End all processes in network namespaces: SIGTERM, then SIGKILL. Returns those that survive."""
+    """Ends all processes in network namespaces by SIGTERM, then by SIGKILL. Returns the processes
+    that survive."""
     inodes = set(inodes)
     _tell(inside(inodes), inodes, (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT))
-    # While we wait for some, others may start.
+    # New processes may start during the wait for others.
     if _gone(inodes, grace_s):
         return []
     for _ in range(20):
@@ -89,7 +92,8 @@ def _tell(pids: Iterable[int], inodes: set[int], signals: Iterable[signal.Signal
         with contextlib.suppress(ProcessLookupError, PermissionError):
             process = os.pidfd_open(pid)
             try:
-                # Now that the number cannot be reused: is it still the process that was meant?
+                # From here on, the process number cannot be reused. Check that it is still the same
+                # process.
                 if namespace(pid) in inodes:
                     for number in signals:
                         signal.pidfd_send_signal(process, number)
@@ -98,7 +102,7 @@ def _tell(pids: Iterable[int], inodes: set[int], signals: Iterable[signal.Signal
 
 
 def wait(process: int, limit_s: float) -> bool:
-    """Waits for the process of a pidfd. Returns whether it ended in time."""
+    """Waits for the process of a pidfd. Returns true if the process ended in time."""
     poll = select.poll()
     poll.register(process, select.POLLIN)
     return bool(poll.poll(1000 * limit_s))

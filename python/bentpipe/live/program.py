@@ -1,4 +1,5 @@
-"""A program in a host, in the foreground: it shares our streams and terminal, and receives our signals."""
+"""A program in a host, in the foreground. It shares the streams and the terminal of this process,
+and receives its signals."""
 
 from __future__ import annotations
 
@@ -19,19 +20,21 @@ from .environment import environment, overlays
 if TYPE_CHECKING:
     from .network import LiveNetwork
 
-#: Signals of the terminal, which reach the program by themselves if this process is in its foreground.
+#: Signals of the terminal. The program receives them directly if this process is in the foreground
+#: of the terminal.
 _TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)
 
-#: How long after its start a program may have missed the terminal's signals, because it was still our process.
+#: Time in seconds after the start during which a program may miss the terminal's signals, because
+#: it was still part of this process.
 _STARTING_S: Final = 0.5
 
-#: Signals of other processes, which ask us to end.
+#: Signals of other processes that request the end of this process.
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 def _in_foreground() -> bool:
-    """True if a signal may come from the terminal, which then sends it to the program, too; otherwise another process
-    has sent it to this one alone."""
+    """Returns true if a signal may come from the terminal, which then also sends it to the program.
+    Otherwise another process sent the signal to this process only."""
     try:
         with Path("/dev/tty").open() as terminal:
             return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
@@ -40,7 +43,7 @@ def _in_foreground() -> bool:
 
 
 class CannotRun(OSError):  # noqa: N818 - as a shell says it
-    """A command that cannot be run; ``exit_code`` is what a shell would return."""
+    """A command that cannot be run. ``exit_code`` is the exit code of a shell in this case."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -48,7 +51,8 @@ class CannotRun(OSError):  # noqa: N818 - as a shell says it
 
 
 def check(command: Sequence[str]) -> None:
-    """Refuse a command that does not exist or cannot be run, as a shell does."""
+    """Raises :class:`CannotRun` for a command that does not exist or cannot be run, like a
+    shell."""
     name = command[0]
     if "/" in name:
         if not Path(name).exists():
@@ -60,8 +64,8 @@ def check(command: Sequence[str]) -> None:
 
 
 class Signals:
-    """Context manager in which no signal ends this process: requests to end are kept, and passed on to the program once
-    it runs."""
+    """Context manager in which no signal ends this process. Requests to end are stored, and
+    forwarded to the program once it runs."""
 
     def __init__(self) -> None:
         self.received: int | None = None
@@ -71,7 +75,8 @@ class Signals:
 
     def __enter__(self) -> Self:
         for number in (*_TERMINAL, *_ENDING):
-            # Signals that we ignore (nohup, a background job) the program ignores as well.
+            # The program also ignores the signals that this process ignores (nohup, a background
+            # job).
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._take)
         return self
@@ -101,20 +106,22 @@ class Signals:
         self._send(signal.SIGKILL)
 
     def attach(self, pid: int) -> None:
-        """Pass signals on to this child from now on; it must not have been waited for yet."""
+        """Forwards signals to this child from now on. The child must not have been waited for
+        yet."""
         self._process, self._attached = os.pidfd_open(pid), time.monotonic()
         if self.received is not None:
             self._send(self.received)
 
     def detach(self) -> None:
-        """Stop passing signals on: the child has ended."""
+        """Stops forwarding signals after the end of the child."""
         if self._process is not None:
             process, self._process = self._process, None
             os.close(process)
 
 
 def run(living: LiveNetwork, host: str, command: Sequence[str], signals: Signals) -> int:
-    """Run a program in a host and wait for it. Returns its exit code as a shell does."""
+    """Runs a program in a host and waits for it. Returns its exit code in the convention of
+    shells."""
     if signals.received is not None:
         return 128 + signals.received
     outcome: list[int | BaseException] = []
@@ -137,7 +144,8 @@ def run(living: LiveNetwork, host: str, command: Sequence[str], signals: Signals
             signals.detach()
             ended.set()
 
-    # Python calls signal handlers in its main thread, which therefore waits here and not in the engine.
+    # Python calls signal handlers in the main thread, which therefore waits here and not in the
+    # engine.
     threading.Thread(target=wait, name="program").start()
     ended.wait()
     (result,) = outcome

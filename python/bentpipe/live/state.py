@@ -1,6 +1,7 @@
-"""The registry of live networks: one file per network in a folder that is private to the user.
+"""The registry of live networks: one file per network in a private folder of the user.
 
-A file is written before anything that could be left behind is created, and contains everything needed to remove it.
+The file is written before the network is created, and contains everything needed to remove the
+network.
 """
 
 from __future__ import annotations
@@ -23,17 +24,19 @@ from bentpipe.errors import InputError, unknown
 
 from . import processes
 
-#: Longest time to wait for the lock on what networks share, which is normally held for milliseconds.
+#: Time limit in seconds for acquiring the lock on shared state, which is normally held for
+#: milliseconds.
 _LIMIT_S: Final = 60.0
 
-#: Environment variable with a folder to use instead of the default.
+#: Environment variable that replaces the default folder.
 FOLDER_VARIABLE: Final = "BENTPIPE_STATE"
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,31}")
 
 
 class Host(TypedDict):
-    """A host of a live network: its addresses, the path of its namespace and the namespace's number in the kernel."""
+    """A host of a live network: its addresses, the path of its namespace, and the inode number of
+    the namespace."""
 
     ipv4: str
     ipv6: str
@@ -42,7 +45,8 @@ class Host(TypedDict):
 
 
 class Elsewhere(TypedDict):
-    """A host on another machine: its addresses, that machine's address and port, and the commands by which it joins."""
+    """A host on another machine: its addresses, the machine's address and port, and the commands
+    for joining the network."""
 
     ipv4: str
     ipv6: str
@@ -52,10 +56,12 @@ class Elsewhere(TypedDict):
 
 @dataclass
 class Record:
-    """The record of a network: the process that keeps it, its hosts, and what else on the machine belongs to it.
+    """The record of a network: the process that keeps it, its hosts, and its other state on the
+    machine.
 
-    ``token`` is in the environment of its programs and nowhere else. ``rules`` is the nftables table of its way out,
-    in the network namespace ``outside``; ``switched`` says that forwarding there was off before.
+    ``token`` is contained only in the environment of the network's programs. ``rules`` is the
+    nftables table for Internet access, in the network namespace ``outside``. ``switched`` is true
+    if forwarding was off in that namespace before.
     """
 
     id: str
@@ -75,11 +81,13 @@ class Record:
 
     @property
     def alive(self) -> bool:
-        """Whether the process that keeps it still runs, and is not another one with the same number."""
+        """True if the process that keeps the network still runs; another process with the same
+        number does not count."""
         return self.boot == processes.boot() and processes.started(self.pid) == self.started
 
     def ends(self, within_s: float) -> bool:
-        """Whether it ends within this time: an ending network removes its socket before its process is gone."""
+        """Returns true if the network ends within this time. An ending network removes its socket
+        before its process ends."""
         limit = time.monotonic() + within_s
         while self.alive and self.file("sock").exists():
             if time.monotonic() > limit:
@@ -89,20 +97,21 @@ class Record:
 
     @property
     def inodes(self) -> set[int]:
-        """The numbers of its namespaces."""
+        """The inode numbers of the network's namespaces."""
         return {host["inode"] for host in self.hosts.values()}
 
     def file(self, ending: str) -> Path:
-        """Returns the path of another file of this network, beside the record."""
+        """Returns the path of another file of this network, in the folder of the record."""
         return folder() / f"{self.id}.{ending}"
 
 
-#: Tells whether a network switches forwarding on, beside the other networks.
+#: Returns true if a network must switch forwarding on, given the records of the other networks.
 Switching = Callable[[Record, Iterable[Record]], bool]
 
 
 def folder() -> Path:
-    """Returns the folder of the records. Creates it if missing, and refuses it if others could write to it."""
+    """Returns the folder of the records. Creates it if missing, and refuses a folder that others
+    could write to."""
     place = _place()
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -130,7 +139,8 @@ def _place() -> Path:
 
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
-    """Context manager that locks what networks share. Raises ``OSError`` if another process keeps the lock too long."""
+    """Context manager that locks the state shared by networks. Raises ``OSError`` if another
+    process keeps the lock too long."""
     limit = time.monotonic() + _LIMIT_S
     with (folder() / "lock").open("w") as file:
         while True:
@@ -148,19 +158,20 @@ def locked() -> Iterator[None]:
 
 
 def sweep() -> None:
-    """Remove unfinished records of processes that were killed while they wrote them."""
+    """Removes unfinished records of processes that were killed while writing."""
     with locked():
         for file in folder().glob("*.new"):
-            # A first record is written while the state is locked; an updated one has its predecessor beside it.
+            # The first record of a network is written with the state locked. An updated record has
+            # its predecessor in the same folder.
             if not file.with_suffix(".json").exists():
                 file.unlink()
 
 
 def records() -> list[Record]:
-    """Returns all records, also those whose process is gone, the oldest first."""
+    """Returns all records, including those whose process has ended, the oldest first."""
     found = []
     for file in folder().glob("*.json"):
-        # It may disappear meanwhile.
+        # The record may be removed in the meantime.
         with contextlib.suppress(FileNotFoundError):
             try:
                 found.append(Record(**json.loads(file.read_text(encoding="utf-8"))))
@@ -170,7 +181,7 @@ def records() -> list[Record]:
 
 
 def find(run: str | None) -> Record:
-    """Returns the network with this id; without an id, the only one that is up."""
+    """Returns the network with this id or, without an id, the only network that is up."""
     known = records()
     if run is not None:
         for record in known:
@@ -186,10 +197,11 @@ def find(run: str | None) -> Record:
 
 
 def claim(label: str, command: str, name: str | None, *, switching: Switching | None) -> Record:
-    """Returns a record for a network of this process, under ``name`` or under a free name made from ``label``.
+    """Returns a record for a network of this process, under ``name`` or under a free name made from
+    ``label``.
 
-    ``switching`` is given for a network with a way out: it tells with the state locked whether the network switches
-    forwarding on.
+    ``switching`` is given for a network with Internet access. It is called with the state locked,
+    and returns true if the network must switch forwarding on.
     """
     if name is not None and not _ID.fullmatch(name):
         raise InputError(
@@ -224,7 +236,7 @@ def claim(label: str, command: str, name: str | None, *, switching: Switching | 
 
 
 def write(record: Record) -> None:
-    """Write a record completely or not at all."""
+    """Writes a record completely or not at all."""
     new = record.file("new")
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
@@ -242,6 +254,6 @@ def write(record: Record) -> None:
 
 
 def forget(record: Record) -> None:
-    """Remove a network's files from the folder, the record last."""
+    """Removes a network's files from the folder, the record last."""
     for ending in ("new", "sock", "hosts", "log", "json"):
         record.file(ending).unlink(missing_ok=True)

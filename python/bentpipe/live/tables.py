@@ -9,12 +9,13 @@ from bentpipe.quantities import rate_text, span_text
 
 Status = Mapping[str, Any]
 
-#: The headings of a table and its rows.
+#: The headings and the rows of a table.
 Shown = tuple[Sequence[str], list[list[str]]]
 
 
 def rates(now: Status, before: Status | None) -> dict[tuple[str, str], dict[str, float]]:
-    """The change of each value per second since ``before``, or since the network came up."""
+    """Returns the change of each value per second since ``before``, or since the network came
+    up."""
     span = now["time"] - (before["time"] if before else 0.0)
     old = {(row["table"], row["entity"]): row["values"] for row in before["rows"]} if before else {}
     return {
@@ -28,7 +29,7 @@ def rates(now: Status, before: Status | None) -> dict[tuple[str, str], dict[str,
 
 
 def links(now: Status, before: Status | None) -> Shown:
-    """Each link and forward link."""
+    """Returns a table of the links and forward links."""
     per_second = rates(now, before)
     rows = []
     for row in _of(now, "link"):
@@ -56,7 +57,8 @@ def links(now: Status, before: Status | None) -> Shown:
 
 
 def terminals(now: Status, before: Status | None) -> Shown:
-    """Each terminal of a DVB-RCS network, with what it requests and is granted."""
+    """Returns a table of the terminals of DVB-RCS networks, with their requested and granted
+    capacity."""
     per_second = rates(now, before)
     rows = []
     for row in _of(now, "terminal"):
@@ -76,7 +78,7 @@ def terminals(now: Status, before: Status | None) -> Shown:
 
 
 def state(now: Status) -> str:
-    """The network as a whole, in a line."""
+    """Returns the state of the network as a whole, in one line."""
     late = now["late"]
     return (
         f"up for {now['time']:.0f} s; packets late by {span_text(late['p50'])} (median), "

@@ -1,4 +1,5 @@
-"""The target of a live network: its scenario, its hosts, and the hosts of the command and of the Internet access."""
+"""The target of a live network: its scenario, its hosts, and the hosts of the command and of the
+Internet access."""
 
 from __future__ import annotations
 
@@ -15,9 +16,9 @@ from bentpipe.scenario.starters import ends, preset_named
 class Target:
     """The description of a network to bring up.
 
-    ``label`` is what the user called it; ``hosts`` are the nodes at which programs run; ``near`` is the host of the
-    command, ``far`` the one behind which the machine's own network begins; ``mtu`` is the largest packet of the hosts'
-    interfaces in bytes.
+    ``label`` is the user's name for it. ``hosts`` are the nodes at which programs run. ``near`` is
+    the host of the command, and ``far`` the host that is connected to the machine's own network.
+    ``mtu`` is the maximum packet size of the hosts' interfaces in bytes.
     """
 
     label: str
@@ -29,15 +30,16 @@ class Target:
 
 
 def target(argument: str, overrides: Sequence[str] = (), host: str | None = None, mtu: int = 1500) -> Target:
-    """Returns the target that ``argument`` names: a preset by its name or an unambiguous prefix of it, else a scenario
-    file.
+    """Returns the target that ``argument`` names: a preset by its name or an unambiguous prefix, or
+    else a scenario file.
 
-    ``host`` is the node at which the command runs; by default the source of the first flow, or the first station of a
-    Wi-Fi network, or the beginning of the first link, or the first terminal. The far end of these is the way out.
+    ``host`` is the node at which the command runs, by default the source of the first flow, or the
+    first station of a Wi-Fi network, or the beginning of the first link, or the first terminal. The
+    other end provides Internet access.
     """
     preset = None if _is_file_name(argument) else _preset(argument)
     if preset is not None:
-        # The other required keys are the same for all presets, and have no meaning for a live network.
+        # The other required keys have no effect on a live network, so any value will do.
         scenario = load({"name": preset, "duration": "1 h", "preset": preset}, overrides)
     else:
         scenario = load(argument, overrides)
@@ -83,7 +85,7 @@ def _preset(argument: str) -> str | None:
 
 
 def _crowd(scenario: Scenario) -> set[str]:
-    """Returns the nodes at which only simulated flows end: they need no host."""
+    """Returns the nodes at which only simulated flows end. These nodes need no host."""
     flows = scenario.flows
     simulated = {flow[end] for flow in flows if flow.get("endpoints") == "model" for end in ("from", "to")}
     real = {flow[end] for flow in flows if flow.get("endpoints") != "model" for end in ("from", "to")}

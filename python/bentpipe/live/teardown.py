@@ -1,4 +1,5 @@
-"""Taking networks down, also those whose process was killed. Only recorded items are touched."""
+"""Removal of networks, including those whose process was killed. Only recorded items are
+removed."""
 
 from __future__ import annotations
 
@@ -9,24 +10,25 @@ from collections.abc import Iterable
 
 from . import forwarding, processes, state
 
-#: How long a network may take to end by itself: the time that its programs get, and a little more.
+#: Time limit in seconds for a network to end by itself: the time limit of its programs, plus a
+#: margin.
 _LIMIT_S = processes.GRACE_S + 10
 
 
 def down(record: state.Record) -> None:
-    """End a network and remove everything that belongs to it. Raises ``OSError`` for items that could not be
-    removed."""
+    """Ends a network and removes everything that belongs to it. Raises ``OSError`` for items that
+    could not be removed."""
     if record.alive:
         _stop(record)
     for current in state.records():
-        # A network that is up again under this name is a different one.
+        # A network that is up again under this name is a different network.
         if current.id == record.id and current.token == record.token:
             _clear(current)
 
 
 def in_order(records: Iterable[state.Record]) -> list[state.Record]:
-    """Returns networks in the order in which they can be ended: dead ones after live ones, since their namespaces may
-    have been within these, and those that contain this process last."""
+    """Returns networks in the order in which they can be ended. Dead networks follow live ones,
+    which may contain their namespaces. Networks that contain this process come last."""
     here = processes.namespace("self")
     return sorted(records, key=lambda record: (here in record.inodes, not record.alive))
 
@@ -37,7 +39,7 @@ def _stop(record: state.Record) -> None:
         try:
             if record.alive:
                 signal.pidfd_send_signal(process, signal.SIGTERM)
-                # A stopped process (by Ctrl-Z, say) would not receive the signal.
+                # A stopped process (for example by Ctrl-Z) would not receive the signal.
                 signal.pidfd_send_signal(process, signal.SIGCONT)
                 if not processes.wait(process, _LIMIT_S):
                     signal.pidfd_send_signal(process, signal.SIGKILL)
@@ -47,10 +49,11 @@ def _stop(record: state.Record) -> None:
 
 
 def _clear(record: state.Record) -> None:
-    """Remove what a network whose process was killed has left."""
+    """Removes the remains of a network whose process was killed."""
     ours = set()
     if record.boot == processes.boot():
-        # The kernel reuses numbers of namespaces: one is ours if a process in it was started with our token.
+        # The kernel reuses namespace numbers. A namespace belongs to the network if a process in it
+        # was started with the network's token.
         found = processes.inside(record.inodes)
         ours = {inode for pid, inode in found.items() if processes.carries(pid, record.token)}
     left = processes.end(ours)
