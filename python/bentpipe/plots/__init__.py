@@ -1,4 +1,5 @@
-"""Figures of runs. Every function returns a matplotlib figure and draws what was recorded; predictions are dashed.
+"""Figures of runs. Every function returns a matplotlib figure of the recorded quantities.
+Predictions are dashed.
 
 ::
 
@@ -9,7 +10,8 @@
     plots.save(plots.overview(run), "overview.png")
     plots.rtt({"reno": run, "vegas": bp.open_run("runs/vegas")})
 
-Figures are made without pyplot: a notebook shows them, and :func:`save` writes them as PNG, SVG or PDF.
+Figures are created without pyplot. Notebooks show them, and :func:`save` writes them as PNG, SVG or
+PDF.
 """
 
 from __future__ import annotations

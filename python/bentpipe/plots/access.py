@@ -1,4 +1,5 @@
-"""Why packets waited: the parts of the wait, per packet and over the run."""
+"""Figures of the waits of packets at a terminal, divided into their parts, per packet and over the
+run."""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
 #: Maximum number of packets in a figure of timelines.
 _ROWS = 40
 
-#: Grey for slots that needed no request, a colour for each part of a wait for a request.
+#: Grey for slots that needed no request, and a colour for each part of a wait with a request.
 _PARTS = ("#8C8C8C", *COLOURS)
 
 
 @figure_function
 def timelines(packets: Sequence[Wait], at_s: float | None = None) -> Figure:
-    """Draws one bar per packet from its arrival to the end of its last slot, in the colours of the parts of the wait,
-    and a line at the requested time."""
+    """Draws one bar per packet from its arrival to the end of its last slot, in the colours of the
+    parts of the wait, and a line at the requested time."""
     from matplotlib.figure import Figure
 
     from bentpipe.results.waits import PARTS
@@ -56,8 +57,8 @@ def timelines(packets: Sequence[Wait], at_s: float | None = None) -> Figure:
 
 @figure_function
 def waits(run: Run, terminal: str | None = None) -> Figure:
-    """Draws the mean wait of a terminal's packets over the run, stacked by its parts; a bar covers about a sixtieth of
-    the run."""
+    """Draws the mean wait of a terminal's packets over the run, stacked by parts. A bar covers
+    about a sixtieth of the run."""
     from bentpipe.results.waits import PARTS
     from bentpipe.results.waits import waits as read
 

@@ -15,21 +15,22 @@ if TYPE_CHECKING:
 
     from bentpipe.results.flows import FlowResult
 
-#: With more bars than this, each run has one row.
+#: Maximum number of flows with rows of their own. With more flows, each run has one row.
 MOST_ROWS: Final = 60
 
 
 @figure_function
 def comparison(results: Mapping[str, Sequence[FlowResult]]) -> Figure:
-    """Draws goodput, round-trip time (mean, and a line to the 95th percentile) and efficiency of each flow in each run,
-    the runs of a flow one below the other; diamonds are predictions. If no run has an efficiency, that panel is
-    omitted. With more than :data:`MOST_ROWS` flows in all, each run has one row, the medians over its flows."""
+    """Draws goodput, round-trip time (mean, and a line to the 95th percentile) and efficiency of
+    each flow in each run, with the runs of a flow below each other. Diamonds are predictions. The
+    efficiency panel is omitted if no run has an efficiency. With more than :data:`MOST_ROWS` flows
+    in all, each run has one row, the medians over its flows."""
     from matplotlib.figure import Figure
 
     whole = {name: len(flows) for name, flows in results.items()}
     if sum(whole.values()) > MOST_ROWS:
         results = {name: [_median(flows)] for name, flows in results.items() if flows}
-    # The runs of a flow are neighbours.
+    # The runs of a flow are adjacent.
     flow_names = list(dict.fromkeys(flow.flow for flows in results.values() for flow in flows))
     rows = sorted(
         (

@@ -1,4 +1,4 @@
-"""Networks of bundles over time: contacts, and the bundles created, delivered and on their way."""
+"""Bundle networks over time: contacts, and the bundles created, delivered and in transit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _PAIRS = 16
 
 
 def bundle_panels(run: Run) -> list[tuple[float, Callable[[Axes, Any], None]]]:
-    """Returns the functions that draw the networks of bundles of a run into axes, with the heights of the panels."""
+    """Returns the functions that draw the bundle networks of a run into axes, with the heights of
+    their panels."""
     found: list[tuple[float, Callable[[Axes, Any], None]]] = []
     for name, network in run.scenario.get("network", {}).items():
         if network.get("kind") != "bundles":
@@ -46,8 +47,8 @@ def _draw_contacts(name: str, plan: Any, axes: Axes, run: Run) -> None:
 
 
 def _draw_bundles(network: str, axes: Axes, run: Run) -> None:
-    """Draws the bundles of the flows: a delivered one tells when it was created and its number, so that the number of
-    those created by then is known; the last point is that of all."""
+    """Draws the numbers of bundles of the flows. A delivered bundle has its creation time and its
+    number, which gives the number of bundles created by that time. The last point is the total."""
     end = duration_s(run)
     axes.set_title(f"Bundles of {network}")
     axes.set_ylabel("bundles")

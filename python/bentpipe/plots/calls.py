@@ -1,4 +1,4 @@
-"""Calls over time: their quality, lost and late packets, and jitter, of each window of 10 s."""
+"""Calls over time: quality, lost and late packets, and jitter, for each window of 10 s."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 class _Panel(NamedTuple):
-    """A quantity of calls: the titles of its panel and axis, and its value from the columns of ``call_window``."""
+    """A quantity of calls: the titles of its panel and axis, and its value from the columns of
+    ``call_window``."""
 
     title: str
     label: str
@@ -41,7 +42,7 @@ _PANELS: Final = (
 
 
 def call_panels(run: Run) -> list[Callable[[Axes, Any], None]]:
-    """Returns the functions that draw the calls of a run into axes; none without calls."""
+    """Returns the functions that draw the calls of a run into axes; empty without calls."""
     if "call_window" not in run.tables or not run.table("call_window").height:
         return []
     return [partial(_draw, panel) for panel in _PANELS]
@@ -80,12 +81,13 @@ def _draw(panel: _Panel, axes: Axes, run: Run) -> None:
 
 
 def _length(begins: Sequence[FloatArray]) -> float:
-    """Returns the length of a window in seconds: the least distance of two of one call."""
+    """Returns the length of a window in seconds: the smallest distance between two windows of a
+    call."""
     return min((float(np.diff(one).min()) for one in begins if len(one) > 1), default=10.0)
 
 
 def _steps(part: pl.DataFrame, length: float) -> tuple[FloatArray, FloatArray]:
-    """Returns the steps of a call's windows, each to its end; NaN between two ends where a window had no packets."""
+    """Returns the windows of a call as steps, with NaN for windows without packets."""
     begin, value = part["begin"].to_numpy(), part["value"].to_numpy()
     last = np.append(np.diff(begin) > 1.5 * length, True)
     after = np.flatnonzero(last) + 1

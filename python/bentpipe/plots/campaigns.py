@@ -1,4 +1,5 @@
-"""Figures of campaigns: lines with confidence bands, small multiples of them, heat maps, and distribution functions."""
+"""Figures of campaigns: lines with confidence bands, small multiples of them, heat maps, and
+distribution functions."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 #: Maximum number of lines in one panel that readers can distinguish.
 MOST_LINES = 24
 
-#: Ratio of the greatest to the least value from which an axis is logarithmic.
+#: Minimum ratio of the greatest to the smallest value for a logarithmic axis.
 _WIDE = 99
 
 #: Maximum number of values with ticks of their own on a logarithmic axis.
@@ -40,8 +41,9 @@ _MARKS = ("o", "s", "^", "D")
 def campaign_lines(
     campaign: Campaign, metric: str = "goodput", *, x: str | None = None, of: str | None = None
 ) -> Figure:
-    """Draws means against the varied key ``x`` with their confidence intervals as bands, one line per combination of
-    the other keys; by default x is the key with the most numeric values. Raises :class:`bentpipe.InputError`."""
+    """Draws means against the varied key ``x`` with their confidence intervals as bands, one line
+    per combination of the other keys; by default x is the key with the most numeric values. Raises
+    :class:`bentpipe.InputError`."""
     return _lines(campaign, metric, x, None, of)
 
 
@@ -54,8 +56,8 @@ def campaign_multiples(
     each: str | None = None,
     of: str | None = None,
 ) -> Figure:
-    """Draws the same in one panel per value of the key ``each``, by default the key with the fewest values, on one
-    scale."""
+    """Draws the lines of :func:`campaign_lines` in one panel per value of the key ``each``, by
+    default the key with the fewest values. All panels have the same scale."""
     across = campaign.key(x) if x else _View.of(campaign, metric, of).most_numbers()
     rest = [key for key in campaign.varied if key != across]
     if not rest:
@@ -96,7 +98,8 @@ def _lines(campaign: Campaign, metric: str, x: str | None, each: str | None, of:
             axes.set_ylabel(view.title)
         axis.mark(axes)
     if view.frame["mean"].min() >= 0:  # type: ignore[operator]
-        # The margin of the data's own range is too little where means hardly differ: marks would be cut off.
+        # If the means hardly differ, a margin relative to their range is too small, and marks would
+        # be cut off.
         all_axes[0].set_ylim(0, 1.05 * all_axes[0].get_ylim()[1])
     if panel:
         legend_of_all(figure, all_axes)
@@ -115,8 +118,8 @@ def campaign_map(
     y: str | None = None,
     of: str | None = None,
 ) -> Figure:
-    """Draws means over two varied keys as a heat map that shows the numbers, averaged over other keys. Raises
-    :class:`bentpipe.InputError`."""
+    """Draws means over two varied keys as a heat map that shows the numbers, averaged over other
+    keys. Raises :class:`bentpipe.InputError`."""
     from matplotlib.figure import Figure
 
     chosen = [campaign.key(name) for name in (x, y) if name]
@@ -157,8 +160,9 @@ def campaign_map(
 def campaign_cdf(
     campaign: Campaign, metric: str = "goodput", *, by: Sequence[str] | None = None, of: str | None = None
 ) -> Figure:
-    """Draws the empirical distribution function of a metric over runs, and over flows unless ``of`` names one: one
-    curve per combination of the varied keys ``by``, by default of all. Raises :class:`bentpipe.InputError`."""
+    """Draws the empirical distribution function of a metric over runs, and over flows unless ``of``
+    names one: one curve per combination of the varied keys ``by``, by default of all. Raises
+    :class:`bentpipe.InputError`."""
     keys = [campaign.key(name) for name in by] if by is not None else campaign.varied
     view = _View.of(campaign, metric, of, keys)
     parts = _parts(campaign.values(metric, of), keys, view.names)
@@ -187,8 +191,8 @@ def campaign_cdf(
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of a varied key along an axis, with positions and labels. Numbers and quantities are placed by value,
-    other values side by side in the order of the campaign."""
+    """The values of a varied key along an axis, with positions and labels. Numbers and quantities
+    are placed by value, other values side by side in the order of the campaign."""
 
     title: str
     labels: list[str]
@@ -220,8 +224,8 @@ class Axis:
         )
 
     def mark(self, axes: Axes) -> None:
-        """Label the values that are not numbers, and those on a logarithmic axis, which numbers over two decades or
-        more have unless another was chosen."""
+        """Labels values that are not numbers, and values on a logarithmic axis. Numbers over two
+        decades or more have a logarithmic axis, unless another scale was chosen."""
         values = list(self.at.values())
         if not self.numbers:
             axes.set_xticks(values, self.labels)
@@ -264,7 +268,8 @@ def as_numbers(values: Sequence[Any]) -> tuple[list[float] | None, str]:
 
 
 def most_numbers(frame: pl.DataFrame, keys: Sequence[str]) -> str | None:
-    """Returns the key with the most numeric values, or else the key with the most values; None without keys."""
+    """Returns the key with the largest number of numeric values, or else the key with the most
+    values; None without keys."""
     if not keys:
         return None
     counts = {key: frame[key].n_unique() for key in keys}
@@ -274,7 +279,7 @@ def most_numbers(frame: pl.DataFrame, keys: Sequence[str]) -> str | None:
 
 @dataclass(frozen=True)
 class _View:
-    """The means of a metric in the most readable unit, and labels of the keys."""
+    """The means of a metric in the most readable unit, with labels of the keys."""
 
     frame: pl.DataFrame
     keys: list[str]
@@ -299,7 +304,8 @@ class _View:
         )
 
     def most_numbers(self) -> str | None:
-        """Returns the key with the most numeric values, or else the key with the most values."""
+        """Returns the key with the largest number of numeric values, or else the key with the most
+        values."""
         return most_numbers(self.frame, [key for key in self.keys if key != "entity"])
 
     def line(self, axes: Axes, axis: Axis, points: pl.DataFrame, across: str, label: str, index: int) -> None:
@@ -318,7 +324,8 @@ class _View:
 def _parts(
     frame: pl.DataFrame, keys: Sequence[str], names: dict[str, str] | None = None
 ) -> dict[str, pl.DataFrame]:
-    """Splits a frame by the values of these keys, and labels the parts: a bare number gets the name of its key."""
+    """Splits a frame by the values of these keys, and labels the parts: a bare number gets the name
+    of its key."""
     if not keys:
         return {"": frame}
     named = {key: value_labels(frame[key].drop_nulls()) for key in keys}

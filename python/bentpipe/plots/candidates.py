@@ -1,4 +1,4 @@
-"""The satellites that may have served the slots of a measured path."""
+"""Figures of the satellites that may have served the slots of a measured path."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def candidates(run: Run, slots: Sequence[Slot]) -> Figure:
-    """Returns a figure of the measured round-trip times with the courses of the likeliest satellites, and of the
-    elevation and probability of all candidates of each slot."""
+    """Returns a figure of the measured round-trip times with the courses of the likeliest
+    satellites, and of the elevation and probability of all candidates of each slot."""
     from matplotlib.figure import Figure
 
     with styled():

@@ -22,7 +22,8 @@ _RADIUS = 6_378_137.0
 
 
 def coastlines() -> list[list[list[float]]]:
-    """Returns coastlines as lists of longitude and latitude in degrees (Natural Earth 1:110m, public domain)."""
+    """Returns coastlines as lists of longitude and latitude in degrees (Natural Earth 1:110m,
+    public domain)."""
     text = files("bentpipe.plots").joinpath("coastlines.json").read_text(encoding="utf-8")
     lines: list[list[list[float]]] = json.loads(text)["lines"]
     return lines
@@ -35,7 +36,8 @@ def below(position: Sequence[float]) -> tuple[float, float]:
 
 
 def footprint(position: Sequence[float], mask: float, points: int = 90) -> list[tuple[float, float]]:
-    """Returns the circle on a sphere inside which a satellite is above ``mask`` degrees: longitudes and latitudes."""
+    """Returns the circle on a sphere inside which a satellite is above ``mask`` degrees: longitudes
+    and latitudes."""
     distance = math.hypot(*position)
     elevation = math.radians(mask)
     radius = math.acos(_RADIUS / distance * math.cos(elevation)) - elevation
@@ -55,7 +57,7 @@ def footprint(position: Sequence[float], mask: float, points: int = 90) -> list[
 
 
 def _unbroken(points: Iterable[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    """Returns a line on the map, broken with NaN where it crosses from one side to the other."""
+    """Returns a line on the map, broken with NaN at each crossing of the map's edge."""
     xs: list[float] = []
     ys: list[float] = []
     for longitude, latitude in points:
@@ -78,8 +80,8 @@ def _arc(a: Sequence[float], b: Sequence[float], pieces: int = 16) -> list[tuple
 
 @figure_function
 def constellation_map(view: Constellation, frame: int = 0) -> Figure:
-    """Draws a map of one frame: coastlines, satellites, their links, coverage of serving satellites, and the flows'
-    paths."""
+    """Draws a map of one frame: coastlines, satellites, their links, coverage of serving
+    satellites, and the flows' paths."""
     from matplotlib.figure import Figure
 
     moment = view.frames[frame]
@@ -124,7 +126,8 @@ def constellation_map(view: Constellation, frame: int = 0) -> Figure:
 
 
 def _coverage(axes: Axes, view: Constellation, moment: dict[str, Any]) -> None:
-    """Draws where each satellite that serves a site is above that site's mask."""
+    """Draws the area in which each serving satellite is above the mask of the site that it
+    serves."""
     drawn = set()
     for site, serving in zip(view.sites, moment["serving"], strict=True):
         for satellite in serving:
@@ -135,7 +138,8 @@ def _coverage(axes: Axes, view: Constellation, moment: dict[str, Any]) -> None:
 
 
 def constellation_globe(view: Constellation, title: str) -> str:
-    """Returns a self-contained HTML page: a globe that plays the frames, with paths, handovers and delays."""
+    """Returns a self-contained HTML page: a globe that plays the frames, with paths, handovers and
+    delays."""
     kilometres = [[[round(part / 1e3) for part in at] for at in frame["positions"]] for frame in view.frames]
     data = {
         "title": title,

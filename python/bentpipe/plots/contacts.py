@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 #: Colours of routes, on the bars of contacts.
 _ROUTES = (INK, "#D55E00", "#CC79A7", "#009E73")
 
-#: Units of the time axis: up to how many seconds, length in seconds, name.
+#: Units of the time axis: maximum time span in seconds, length in seconds, name.
 _UNITS = ((3 * 60, 1, "s"), (3 * 3600, 60, "min"), (3 * 86400, 3600, "h"), (float("inf"), 86400, "d"))
 
 
 @figure_function
 def contact_plan(plan: Plan, routes: Sequence[Route] = ()) -> Figure:
-    """Draws a row per pair of nodes with a bar per contact in the colour of its rate, or of many rates as high as its
-    rate. Lines on the bars that a route uses lead from the last bit sent to its arrival."""
+    """Draws a row per pair of nodes with a bar per contact. The colour of a bar shows its rate or,
+    with many rates, the height does. Lines on the bars of a route lead from the departure of the
+    last bit to its arrival."""
     from matplotlib.figure import Figure
 
     pairs = sorted({(contact.src, contact.dst) for contact in plan.contacts}, key=_order)
@@ -65,15 +66,15 @@ def contact_plan(plan: Plan, routes: Sequence[Route] = ()) -> Figure:
 
 
 def draw_contacts(axes: Axes, plan: Plan, unit: float) -> bool:
-    """Draws the contacts of a plan into axes, with times in ``unit`` seconds. Returns whether the rates are so few that
-    each has a colour, with a label for a legend."""
+    """Draws the contacts of a plan into axes, with times in ``unit`` seconds. Returns true if there
+    are few rates, so that each has a colour and a label for a legend."""
     pairs = sorted({(contact.src, contact.dst) for contact in plan.contacts}, key=_order)
     row = {pair: index for index, pair in enumerate(pairs)}
     rates = sorted({contact.rate_bps for contact in plan.contacts})
     few = len(rates) <= len(COLOURS)
     labels = {rate: _rate(rate) for rate in rates} if few else {}
     for contact in plan.contacts:
-        # A tenth of the fastest rate is half as high: rates differ by orders of magnitude.
+        # Rates differ by orders of magnitude, so a tenth of the fastest rate has half its height.
         height = 0.76 * (1.0 if few else max(0.2, 1 + _decades(contact.rate_bps, rates[-1]) / 2))
         colour = COLOURS[rates.index(contact.rate_bps)] if few else "#8C949C"
         start, length = contact.start / unit, (contact.end - contact.start) / unit

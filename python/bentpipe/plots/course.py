@@ -1,4 +1,5 @@
-"""A constellation over the time of a run: paths of the flows, handovers of the sites, and measured round-trip times."""
+"""A constellation during a run: paths of the flows, handovers of the sites, and measured round-trip
+times."""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ _MOMENTS: Final = 240
 
 @figure_function
 def constellation_course(run: Run, *, network: str | None = None) -> Figure:
-    """Draws one-way delay and number of satellites of the flows' paths over a run, when each site's satellite changes,
-    and the round-trip times that were recorded. Raises :class:`bentpipe.InputError` for a run without a
-    constellation."""
+    """Draws the one-way delay and the number of satellites of the flows' paths over a run, the
+    handovers of each site, and the recorded round-trip times. Raises :class:`bentpipe.InputError`
+    for a run without a constellation."""
     end = duration_s(run)
     view = constellation(run.scenario, np.linspace(0.0, end, _MOMENTS).tolist(), network=network)
     sites = _changing(view)
@@ -71,7 +72,8 @@ def _draw_paths(delays: Axes, hops: Axes, view: Constellation) -> None:
 
 
 def _changing(view: Constellation) -> dict[str, list[float]]:
-    """Returns when the satellites of each site change, for up to :data:`MOST_LINES` sites that have changes."""
+    """Returns the times at which the satellites of each site change, for up to :data:`MOST_LINES`
+    sites with changes."""
     found: dict[str, list[float]] = {}
     for index, site in enumerate(view.sites):
         serving = [frame["serving"][index] for frame in view.frames]

@@ -1,4 +1,5 @@
-"""The data of figures: traces thinned to the visible resolution, and rates from deliveries."""
+"""Data for figures: traces thinned to the visible resolution, and rates computed from
+deliveries."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-#: Number of points, more than a panel has pixels.
+#: Number of points of a line, which exceeds the pixels of a panel.
 POINTS = 1200
 
 
@@ -29,7 +30,7 @@ def by_entity(frame: pl.DataFrame) -> Mapping[str, Mapping[str, NDArray[Any]]]:
     {'b': [1, 3], 'a': [2]}
     """
     who = frame.columns[1]
-    # In one pass: a frame per entity would cost more than its contents.
+    # In one pass, because a frame per entity would cost more than its contents.
     grouped = frame.group_by(who, maintain_order=True).agg("*")
     if grouped.is_empty():
         return {}
@@ -42,7 +43,8 @@ def by_entity(frame: pl.DataFrame) -> Mapping[str, Mapping[str, NDArray[Any]]]:
 
 
 def thin(time_s: FloatArray, values: FloatArray, points: int = POINTS) -> tuple[FloatArray, FloatArray]:
-    """Returns at most about ``points`` points with the same outline: the minimum and maximum of each time interval.
+    """Returns at most about ``points`` points with the same outline: the minimum and maximum of
+    each time interval.
 
     >>> time, values = thin(np.arange(10000.0), np.where(np.arange(10000) == 4321, 9.0, 1.0), points=100)
     >>> len(time) <= 102, float(values.max())
@@ -65,8 +67,9 @@ def thin(time_s: FloatArray, values: FloatArray, points: int = POINTS) -> tuple[
 
 
 def with_gaps(time_s: FloatArray, values: FloatArray, end_s: float) -> tuple[FloatArray, FloatArray]:
-    """Returns samples with NaN at the start of every gap, which no line then crosses: a time without samples that is
-    longer than a fiftieth of the run and than twenty times the median distance of samples.
+    """Returns samples with NaN at the start of every gap, so that no line crosses a gap. A gap is a
+    time without samples that is longer than a fiftieth of the run and than twenty times the median
+    distance of samples.
 
     >>> with_gaps(np.array([0.0, 1.0, 2.0, 90.0]), np.ones(4), 100.0)[1].tolist()
     [1.0, 1.0, 1.0, nan, 1.0]
@@ -81,8 +84,8 @@ def with_gaps(time_s: FloatArray, values: FloatArray, end_s: float) -> tuple[Flo
 def rate(
     time_s: FloatArray, volume_bytes: FloatArray, bin_s: float, end_s: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Returns the rate in bit/s over bins of ``bin_s`` seconds, from a running total of bytes; times are the bins'
-    middles.
+    """Returns the rate in bit/s over bins of ``bin_s`` seconds, from a running total of bytes;
+    times are the bins' middles.
 
     >>> middles, rates = rate(np.array([0.5, 1.5]), np.array([1000.0, 3000.0]), bin_s=1.0, end_s=3.0)
     >>> middles.tolist(), rates.tolist()
@@ -100,7 +103,8 @@ def rate(
 def spread(
     time_s: FloatArray, values: FloatArray, bin_s: float, weights: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Returns middle, mean, by ``weights`` if given, minimum and maximum of each non-empty bin of ``bin_s`` seconds.
+    """Returns middle, mean, by ``weights`` if given, minimum and maximum of each non-empty bin of
+    ``bin_s`` seconds.
 
     >>> [part.tolist() for part in spread(np.array([0.0, 0.5, 2.0]), np.array([1.0, 3.0, 5.0]), bin_s=1.0)]
     [[0.5, 2.5], [2.0, 5.0], [1.0, 5.0], [3.0, 5.0]]
@@ -120,8 +124,9 @@ def spread(
 def on_grid(
     time_s: FloatArray, values: FloatArray, bin_s: float, end_s: float, weights: FloatArray | None = None
 ) -> FloatArray:
-    """Returns the mean of a quantity's samples in each bin of ``bin_s`` seconds up to ``end_s``, by ``weights`` if
-    given. A bin without samples keeps the last value; before the first sample it is NaN.
+    """Returns the mean of a quantity's samples in each bin of ``bin_s`` seconds up to ``end_s``, by
+    ``weights`` if given. A bin without samples keeps the last value; before the first sample it is
+    NaN.
 
     >>> on_grid(np.array([1.0, 1.5, 3.0]), np.array([2.0, 4.0, 7.0]), bin_s=1.0, end_s=5.0).tolist()
     [nan, 3.0, 4.0, 7.0, 7.0]
@@ -140,14 +145,15 @@ def on_grid(
 
 
 def quantiles(rows: FloatArray) -> tuple[FloatArray, list[tuple[FloatArray, FloatArray]]]:
-    """Returns the median over rows at each column, with the ranges from the 10th to the 90th percentile and from
-    minimum to maximum. NaN values do not count; a column of only NaN is NaN.
+    """Returns the median over rows at each column, with the ranges from the 10th to the 90th
+    percentile and from minimum to maximum. NaN values do not count; a column of only NaN is NaN.
 
     >>> middle, (_, (least, greatest)) = quantiles(np.array([[1.0, np.nan], [2.0, np.nan], [6.0, np.nan]]))
     >>> middle.tolist(), least.tolist(), greatest.tolist()
     ([2.0, nan], [1.0, nan], [6.0, nan])
     """
-    # NaN sorts to the end. numpy.nanquantile is many times slower, as it processes one column after the other.
+    # NaN sorts to the end. numpy.nanquantile is many times slower, as it processes one column after
+    # the other.
     ranked, columns = np.sort(rows, axis=0), np.arange(rows.shape[1])
     last = np.maximum((~np.isnan(rows)).sum(axis=0) - 1, 0)
 
@@ -172,10 +178,12 @@ def trace_of(run: Run, quantity: str) -> Mapping[str, tuple[FloatArray, FloatArr
 
 
 def superframes(dama: pl.DataFrame) -> dict[str, FloatArray]:
-    """Returns the trace ``dama`` as slots per frame, summed over the terminals, one value per superframe: arrays
-    ``time``, ``requested``, ``assigned`` (including constant slots) and ``used``.
+    """Returns the trace ``dama`` as slots per frame, summed over the terminals, one value per
+    superframe: arrays ``time``, ``requested``, ``assigned`` (including constant slots) and
+    ``used``.
 
-    A terminal records nothing for a superframe in which nothing happened; its constant slots are assigned all the same.
+    A terminal records nothing for a superframe without events, although its constant slots are
+    assigned.
     """
     first, last = dama["superframe"].min(), dama["superframe"].max()
     if not isinstance(first, int) or not isinstance(last, int):
@@ -201,7 +209,8 @@ def superframes(dama: pl.DataFrame) -> dict[str, FloatArray]:
 
 
 def duration_s(run: Run) -> float:
-    """Returns the network time of the run: of one that was killed, the time of the last row of its traces."""
+    """Returns the network time of the run; for a killed run, the time of the last row of its
+    traces."""
     for known in (run.provenance.get("simulated_seconds"), run.summary.get("duration_seconds")):
         if known is not None:
             return float(known)
@@ -209,7 +218,7 @@ def duration_s(run: Run) -> float:
 
 
 def bin_for(duration: float) -> float:
-    """Returns a bin that shows the course and not every packet: about a two-hundredth of the run, rounded.
+    """Returns a bin length that hides single packets: about a two-hundredth of the run, rounded.
 
     >>> bin_for(400.0), bin_for(60.0), bin_for(3.0)
     (2.0, 0.5, 0.02)

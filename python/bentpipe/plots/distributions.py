@@ -1,4 +1,5 @@
-"""Distribution functions of runs: delays, transaction times, goodput and loss, a line per group or traffic class."""
+"""Distribution functions of runs: delays, transaction times, goodput and loss, with a line per
+group or traffic class."""
 
 from __future__ import annotations
 
@@ -23,15 +24,16 @@ if TYPE_CHECKING:
     from bentpipe.results.flows import FlowResult
     from bentpipe.results.runs import Run
 
-#: A range of values from this factor on is drawn on a logarithmic axis.
+#: Minimum ratio of values for a logarithmic axis.
 WIDE: Final = 50.0
 
-#: Minimum number of values of a distribution; fewer are a table.
+#: Minimum number of values of a distribution.
 _LEAST: Final = 5
 
 
 class _Panel(NamedTuple):
-    """A quantity: title of its panel, label of its axis, and its values for the flows of a group."""
+    """A quantity: title of its panel, label of its axis, and its values for the flows of a
+    group."""
 
     title: str
     label: str
@@ -40,10 +42,11 @@ class _Panel(NamedTuple):
 
 @figure_function
 def cdf(runs: Runs, *, by: Literal["group", "class"] = "group") -> Figure:
-    """Draws distribution functions, a line per group of flows, or per traffic class: of goodput, loss and mean delay
-    over the flows, of transaction times and one-way delays over the transactions and packets that were recorded.
-    Quantities that no flow has are left out; if values differ by more than a factor of 50, the axis is logarithmic.
-    Raises :class:`bentpipe.InputError` if nothing is known of any flow."""
+    """Draws distribution functions, a line per group of flows, or per traffic class: of goodput,
+    loss and mean delay over the flows, and of transaction times and one-way delays over the
+    recorded transactions and packets. Quantities that no flow has are omitted. If values differ by
+    more than a factor of 50, the axis is logarithmic. Raises :class:`bentpipe.InputError` if no
+    flow has any quantity."""
     from matplotlib.figure import Figure
 
     parted = list(_parted(runs, by))
@@ -65,7 +68,7 @@ def cdf(runs: Runs, *, by: Literal["group", "class"] = "group") -> Figure:
         figure.add_subplot(places_of[index // columns, index % columns]) for index in range(len(drawn))
     ]
     if len(drawn) % columns:
-        # The last of an odd number is as wide as the figure.
+        # The last panel of an odd number has the width of the figure.
         all_axes[-1].set_subplotspec(places_of[-1, :])
     places = {label: index for index, label in enumerate(dict.fromkeys(label for label, _, _ in parted))}
     for axes, (panel, lines) in zip(all_axes, drawn, strict=True):
@@ -76,7 +79,7 @@ def cdf(runs: Runs, *, by: Literal["group", "class"] = "group") -> Figure:
 
 
 def _parted(runs: Runs, by: str) -> list[tuple[str, Run, Sequence[FlowResult]]]:
-    """Returns what has a line: the groups, or classes, of each run, with their labels."""
+    """Returns the lines: the groups, or classes, of each run, with their labels."""
     parts: list[tuple[str, Run, Sequence[FlowResult]]] = []
     for name, run in named_runs(runs):
         flows = flow_results(run)
@@ -102,7 +105,7 @@ def _draw(axes: Axes, panel: _Panel, lines: Sequence[tuple[str, FloatArray]], pl
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: number(value))
     else:
-        # Labels of large numbers do not touch.
+        # Keep the labels of large numbers apart.
         axes.locator_params(axis="x", nbins=5)
     for label, values in lines:
         ranked = np.sort(values)
@@ -121,7 +124,8 @@ def _draw(axes: Axes, panel: _Panel, lines: Sequence[tuple[str, FloatArray]], pl
 
 
 def is_wide(values: FloatArray) -> bool:
-    """Whether values are drawn on a logarithmic axis: their 2nd and 98th percentile differ by a factor of 50.
+    """Returns true for values to draw on a logarithmic axis: their 2nd and 98th percentile differ
+    by a factor of 50.
 
     >>> is_wide(np.array([1.0, 2.0, 60.0])), is_wide(np.array([0.0, 1.0, 60.0])), is_wide(np.array([10.0, 20.0]))
     (True, False, False)

@@ -1,4 +1,5 @@
-"""Events of a run in figures over time: changes of the scenario and by hand, handovers, fades and outages."""
+"""Events of a run in figures over time: scheduled and manual changes, handovers, fades and
+outages."""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
 
     from bentpipe.results.runs import Run
 
-#: Maximum number of events with labels, and of events that are drawn at all.
+#: Maximum number of events with labels, and of drawn events.
 _LABELLED: Final = 8
 _DRAWN: Final = 60
 
 
 @dataclass(frozen=True)
 class Event:
-    """An event: its time in seconds, its name, and its end if it lasts."""
+    """An event: its time in seconds, its name, and its end if it has a duration."""
 
     time_s: float
     label: str
@@ -38,15 +39,16 @@ class Event:
 
 
 def events(run: Run) -> list[Event]:
-    """Returns the events of a run in order of time: ``[[change]]``, changes by hand, handovers, outages, and fades
-    during which a link used a MODCOD below its best one."""
+    """Returns the events of a run in order of time: ``[[change]]``, manual changes, handovers,
+    outages, and fades. In a fade, a link uses a MODCOD below its best one."""
     found = [*_changes(run), *_handovers(run), *_weather(run), *_contact_outages(run)]
     return sorted(dict.fromkeys(found), key=lambda event: event.time_s)
 
 
 def mark(panels: Sequence[Axes], runs: Sequence[Run], *, named: bool = True) -> None:
-    """Draws the events of runs into panels over time. If they are ``named``, those of a few have numbers in the first
-    panel, which a line below the figure explains. Beyond :data:`_DRAWN` events nothing is drawn."""
+    """Draws the events of runs into panels over time. If ``named`` is true and there are few
+    events, they have numbers in the first panel, which a line below the figure explains. With more
+    than :data:`_DRAWN` events, nothing is drawn."""
     found = sorted({event for run in runs for event in events(run)}, key=lambda event: event.time_s)
     if not found or len(found) > _DRAWN:
         return
@@ -71,7 +73,7 @@ def mark(panels: Sequence[Axes], runs: Sequence[Run], *, named: bool = True) -> 
                 fontsize=7,
                 color=INK,
             )
-            # A page that enlarges the panel hides the number, as it hides ticks.
+            # A page that enlarges the panel hides the number, like ticks.
             text.set_gid(f"eventtick_{number}")
         figure = panels[0].figure
         about = "    ".join(f"{number}: {event.text}" for number, event in enumerate(found, start=1))
@@ -90,7 +92,7 @@ def _changes(run: Run) -> Iterator[Event]:
 
 
 def _settings(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """Yields the changed keys with their values; a value that is a table by its kind."""
+    """Yields the changed keys with their values; for a table, its kind."""
     for key, value in table.items():
         if isinstance(value, Mapping) and "kind" not in value:
             yield from _settings(value, f"{path} {key}".strip())
@@ -116,8 +118,8 @@ def _handovers(run: Run) -> Iterator[Event]:
 
 
 def _weather(run: Run) -> Iterator[Event]:
-    """Yields outages and fades of adaptive links: the intervals in which any of them had no MODCOD, or one below its
-    best."""
+    """Yields outages and fades of adaptive links: the intervals in which any of these links had no
+    MODCOD, or a MODCOD below its best."""
     if not run.has_trace("acm"):
         return
     from .data import duration_s, trace_of

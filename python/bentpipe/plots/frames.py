@@ -1,4 +1,5 @@
-"""Figures of traces of frame outcomes: bursts, gaps and autocorrelation beside those of fitted processes."""
+"""Figures of traces of frame outcomes: bursts, gaps and autocorrelation, compared with fitted
+processes."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
 @figure_function
 def frame_fits(outcomes: Outcomes, fits: Sequence[Fit]) -> Figure:
-    """Distributions of the lengths of bursts and of gaps, the autocorrelation of losses, and how far the distributions
-    of each process are from the trace's; the trace as dots, each process as a line."""
+    """Draws the distributions of the lengths of bursts and gaps, the autocorrelation of losses, and
+    the distance of each process's distributions from those of the trace. The trace is drawn as
+    dots, and each process as a line."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 6.2), layout="constrained")

@@ -1,4 +1,4 @@
-"""Lines of many flows in one panel: one each up to a number that readers can distinguish, quantiles beyond it."""
+"""Lines of many flows in one panel: one line per flow for few flows, quantiles for many."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 Runs: TypeAlias = "Run | Sequence[Run] | Mapping[str, Run]"
 
-#: Maximum number of lines that readers can distinguish. For more, quantiles are drawn.
+#: Maximum number of lines that readers can distinguish. For more entities, quantiles are drawn.
 MOST_LINES: Final = 12
 
 
 @dataclass(frozen=True)
 class Line:
-    """One entity of one run: its samples, and for a flow its start and prediction."""
+    """An entity of a run: its samples, and for a flow its start and prediction."""
 
     label: str
     entity: str
@@ -53,13 +53,14 @@ def draw_lines(
     steps: bool = False,
     wanted: Callable[[str], bool] = lambda _: True,
 ) -> list[tuple[str, list[Line]]]:
-    """Draw the quantities of all entities, or of one flow, times ``factor``; running totals of bytes as rates over bins
-    of ``rate_bin_s`` seconds (0: chosen).
+    """Draws the quantities of all entities, or of one flow, times ``factor``. Running totals of
+    bytes are drawn as rates over bins of ``rate_bin_s`` seconds (0: automatic).
 
-    Up to :data:`MOST_LINES` entities have a line each. For more, one line per run and group of flows shows the median
-    over its entities, or over all entities if there are that many groups; shading shows the range from the 10th to the
-    90th percentile and, lighter, from minimum to maximum. Only ``wanted`` entities are drawn. With ``steps`` a value
-    holds until the next sample. Lines do not cross times without samples. Returns the colour and meaning of each line.
+    Up to :data:`MOST_LINES` entities have a line each. For more, one line per run and group of
+    flows shows the median over its entities; with too many groups, one line shows the median over
+    all entities. Shading shows the range from the 10th to the 90th percentile and, lighter, from
+    minimum to maximum. Only ``wanted`` entities are drawn. With ``steps``, a value holds until the
+    next sample. Lines do not cross gaps. Returns the colour and meaning of each line.
     """
     lines = [
         one for one in _lines(runs, *quantities, flow=flow, bin_s=rate_bin_s or 0.0) if wanted(one.entity)
@@ -81,7 +82,7 @@ def draw_lines(
 
 
 def _draw_single(axes: Axes, data: tuple[FloatArray, FloatArray], factor: float, colour: str) -> None:
-    """Draws dots for samples between two gaps, which have no line."""
+    """Draws dots for single samples between two gaps, which have no line."""
     missing = np.concatenate(([True], np.isnan(data[1]), [True]))
     single = ~missing[1:-1] & missing[:-2] & missing[2:]
     if single.any():
@@ -89,7 +90,7 @@ def _draw_single(axes: Axes, data: tuple[FloatArray, FloatArray], factor: float,
 
 
 def named_runs(runs: Runs) -> Iterator[tuple[str, Run]]:
-    """Returns the runs with their names; a single run has an empty one."""
+    """Yields the runs with their names. A single run has an empty name."""
     if isinstance(runs, Mapping):
         yield from runs.items()
     elif isinstance(runs, Sequence):
@@ -130,13 +131,14 @@ def _draw_quantiles(
             axes.fill_between(middles, low, high, color=colour, alpha=alpha, linewidth=0, label=shown)
         highest = max(highest, float(np.nanmax(greatest, initial=0.0)))
         drawn.append((colour, members))
-    # The prediction may be many times what so many flows get; it must not compress the rest of the panel.
+    # The prediction may be much larger than the share of each flow, and must not compress the rest
+    # of the panel.
     axes.set_ylim(0, 1.1 * highest or None)
     return drawn
 
 
 def _lines(runs: Runs, *quantities: str, flow: str | None, bin_s: float) -> Iterator[Line]:
-    """Returns a line per entity, or per connection of one flow, labelled by what distinguishes it from the others."""
+    """Yields a line per entity, or per connection of one flow. The labels distinguish the lines."""
     for name, run in named_runs(runs):
         traces = [
             trace
@@ -171,7 +173,7 @@ def _is_of(flow: str | None, connection: str) -> bool:
 
 
 def flow_of(connection: str) -> str:
-    """Returns the flow of a connection: an application may open further ones, which have its name and a number.
+    """Returns the flow of a connection. Further connections of a flow have its name and a number.
 
     >>> flow_of("web1"), flow_of("web1.2"), flow_of("web1.2.reverse")
     ('web1', 'web1', 'web1.reverse')
@@ -180,7 +182,8 @@ def flow_of(connection: str) -> str:
 
 
 def starts_s(run: Run) -> dict[str, float]:
-    """Returns the times at which flows start; of a run that was killed those of its scenario, without drawn ones."""
+    """Returns the start times of flows; for a killed run, the start times in its scenario without
+    random ones."""
     if run.has_flows:
         return dict(run.flows.select("flow", "start").iter_rows())
     starts = {flow["name"]: flow.get("start") for flow in run.flow_tables}
@@ -188,7 +191,7 @@ def starts_s(run: Run) -> dict[str, float]:
 
 
 def _groups(run: Run) -> dict[str, str]:
-    """Returns the groups of the flows that have one."""
+    """Returns the group of each flow that has a group."""
     if not run.has_flows:
         return {flow["name"]: flow["group"] for flow in run.flow_tables if flow.get("group")}
     return dict(run.flows.select("flow", "group").iter_rows()) if "group" in run.flows.columns else {}
@@ -205,7 +208,7 @@ def segment_bytes(run: Run, flow: str) -> int:
 
 
 def _starved(run: Run, recorded: set[str]) -> Iterator[tuple[str, Samples]]:
-    """Returns flows to which nothing was delivered, so that no trace has rows for them."""
+    """Yields the flows without any delivery, which have no rows in traces."""
     nothing = np.zeros(0)
     if not run.has_flows or "delivered_bytes" not in run.flows.columns:
         return

@@ -1,4 +1,4 @@
-"""A measured path: its delays, and the path beside the models that were fitted to it."""
+"""A measured path: its delays, and its comparison with fitted models."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _DIRECTIONS = {"here": ("forward", "towards the reflector"), "there": ("backward
 
 @figure_function
 def delays(run: Run) -> Figure:
-    """Draws the delays of a measured path in ms: one-way delays of both directions, of probes as intervals and of the
-    datagrams of loads by the middle of theirs, and below them the round-trip times of probes, ICMP echo requests and
-    TCP, so that queues of their own are seen.
+    """Draws the delays of a measured path in ms. The upper panels show the one-way delays of both
+    directions: intervals for probes, and the middles of the intervals for datagrams of loads. The
+    panel below shows the round-trip times of probes, ICMP echo requests and TCP, so that separate
+    queues are visible.
 
     Raises :class:`bentpipe.InputError` if the run was not measured or no probe had a reply.
     """
@@ -85,7 +86,8 @@ def _dots(axes: Axes, rows: pl.DataFrame, column: str, colour: int, label: str =
 
 
 def fitted_models(run: Run, fit: Fitted) -> Figure:
-    """Returns a figure of measured and fitted: the distribution of the probes' one-way delay, and goodputs."""
+    """Draws measured and fitted values: the distribution of the probes' one-way delay, and
+    goodputs."""
     from matplotlib.figure import Figure
 
     with styled():

@@ -1,8 +1,10 @@
-"""The samples of a trace that a figure shows: all of them, or of a large trace what represents each cell of time.
+"""The samples of a trace for a figure: all samples or, for a large trace, a few that represent each
+cell of time.
 
-A trace of a long run has more rows than memory holds, and thousands for each pixel. Beyond :data:`LARGE` rows, it is
-condensed while it is read: of each entity and cell there remain the smallest value, the mean, which stands for all
-samples of the cell, and the greatest value. Bins of rates and means are a whole number of cells, so these stay exact.
+A trace of a long run has more rows than memory holds, and thousands for each pixel. A trace with
+more than :data:`LARGE` rows is condensed during reading. For each entity and cell, the smallest
+value, the mean (which represents all samples of the cell) and the greatest value remain. Bins of
+rates and means are a whole number of cells, so rates and means stay exact.
 """
 
 from __future__ import annotations
@@ -21,15 +23,15 @@ if TYPE_CHECKING:
 #: Number of rows beyond which a trace is condensed.
 LARGE: Final = 2_000_000
 
-#: Cells of a bin, if there are few entities; of more, only means over bins are drawn.
+#: Number of cells per bin for few entities. For many entities, only means over bins are drawn.
 _FINE: Final = 20
 _FEW: Final = 12
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples of a quantity in order of time. ``weights`` says how many samples of the trace each stands for; None: one
-    each."""
+    """Samples of a quantity in order of time. ``weights`` are the numbers of samples of the trace
+    that each sample represents; None: one each."""
 
     time_s: FloatArray
     values: FloatArray
@@ -44,9 +46,11 @@ class Samples:
 def samples_of(
     run: Run, quantity: str, *, bin_s: float = 0.0, wanted: Callable[[str], bool] = lambda _: True
 ) -> Mapping[str, Samples]:
-    """Returns the samples of a quantity by entity, of ``wanted`` ones; empty if it was not recorded.
+    """Returns the samples of a quantity by entity, for the ``wanted`` entities; empty if it was not
+    recorded.
 
-    ``bin_s`` is the length of the bins over which rates or means are drawn, in seconds; 0: that of :func:`bin_for`.
+    ``bin_s`` is the length of the bins over which rates or means are drawn, in seconds; 0: the
+    length that :func:`bin_for` chooses.
     """
     if not run.has_trace(quantity):
         return {}
@@ -60,14 +64,14 @@ def samples_of(
 
 
 def rows(run: Run, quantity: str) -> int:
-    """Returns the number of a trace's rows, which its file knows without being read."""
+    """Returns the number of rows of a trace from the metadata of its file."""
     import polars as pl
 
     return int(run.scan(quantity).select(pl.len()).collect().item())
 
 
 def entities_of(run: Run, quantity: str) -> list[str]:
-    """Returns the entities of a trace in order of appearance; none if it was not recorded."""
+    """Returns the entities of a trace in order of appearance; empty if it was not recorded."""
     import polars as pl
 
     if not run.has_trace(quantity):

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 #: Characters of a line in a node's box.
 _WIDTH = 38
-#: Width and height that a character and a line take, in the figure's units of inches.
+#: Width of a character and height of a line in inches, the figure's unit.
 _CHARACTER, _LINE = 0.066, 0.17
 
 
 @figure_function
 def query_plan(plan: Plan) -> Figure:
-    """Draws each node as a box with its operators, the sink above, and the rows that travel on each hop."""
+    """Draws each node as a box with its operators, the sink at the top, and the rows that travel on
+    each hop."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
@@ -67,7 +68,7 @@ def query_plan(plan: Plan) -> Figure:
     for (source, target), (messages, size) in _hops(plan).items():
         upwards = depth[source] > depth[target]
         lower, upper = (source, target) if upwards else (target, source)
-        # What goes down is drawn beside what goes up.
+        # Downward channels are drawn next to upward channels.
         aside = 0.0 if upwards else 0.3
         start = (column[lower] * (width + 0.5) + width / 2 + aside, tops[depth[lower]])
         end = (column[upper] * (width + 0.5) + width / 2 + aside, tops[depth[upper]] - heights[upper])
@@ -78,7 +79,7 @@ def query_plan(plan: Plan) -> Figure:
             xytext=points[0],
             arrowprops={"arrowstyle": "->", "color": COLOURS[0], "linewidth": 1.5},
         )
-        # Nearer to the upper node if it goes up, so that two labels do not meet.
+        # Upward labels are closer to the upper node, so that two labels do not overlap.
         share = 0.6 if upwards else 0.25
         middle = tuple(low + share * (high - low) for low, high in zip(start, end, strict=True))
         axes.text(
@@ -106,7 +107,7 @@ def query_plan(plan: Plan) -> Figure:
 
 
 def _depths(plan: Plan) -> dict[str, int]:
-    """Hops of each node from the sink."""
+    """Returns the number of hops of each node from the sink."""
     parent = {node.name: node.parent for node in plan.nodes}
 
     def depth(name: str) -> int:
@@ -117,7 +118,8 @@ def _depths(plan: Plan) -> dict[str, int]:
 
 
 def _columns(plan: Plan) -> dict[str, float]:
-    """The place of each node across: leaves side by side, others above the middle of theirs."""
+    """Returns the horizontal position of each node. Leaves are placed side by side, and other nodes
+    above the middle of their children."""
     children: dict[str | None, list[str]] = {}
     for node in plan.nodes:
         children.setdefault(node.parent, []).append(node.name)
@@ -141,7 +143,7 @@ def _columns(plan: Plan) -> dict[str, float]:
 
 
 def _lines(plan: Plan, node: str) -> list[str]:
-    """The operators of a node as lines."""
+    """Returns the operators of a node as lines."""
     lines: list[str] = []
     for operator in plan.operators:
         if operator.node == node:
@@ -152,7 +154,7 @@ def _lines(plan: Plan, node: str) -> list[str]:
 
 
 def _hops(plan: Plan) -> dict[tuple[str, str], tuple[float, float]]:
-    """Rows and bytes of tuples a second on each hop."""
+    """Returns the rows and the bytes of tuples per second on each hop."""
     hops: dict[tuple[str, str], tuple[float, float]] = {}
     for channel in plan.channels:
         for pair in zip(channel.path, channel.path[1:], strict=False):

@@ -1,5 +1,5 @@
-"""Quantities against time. Every function takes one run, or several to overlay (by name, or in a list, which is named
-by folder), and returns a matplotlib figure; predictions are dashed."""
+"""Quantities over time. Every function takes one run, or several runs to overlay (by name, or as a
+list with the folders as names), and returns a matplotlib figure. Predictions are dashed."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from bentpipe.predict import GrowthCurve
     from bentpipe.results.runs import Run
 
-#: Up to this number of flows, windows have their slow-start thresholds, and an overview the segments that were sent.
+#: Maximum number of flows for slow-start thresholds in windows, and for sent segments in overviews.
 FEW = 3
 
 #: A function that draws one quantity of runs into axes.
 Draw: TypeAlias = Callable[[Any, Any], None]
 
-#: Running totals of the bytes that reached the application, by transport.
+#: Running totals of the bytes delivered to the application, by transport.
 _VOLUMES = ("delivery.delivered", "datagram.received")
 
 #: Round-trip times: of TCP's acknowledgments, and of probes.
@@ -43,7 +43,8 @@ _ROUND_TRIPS = ("rtt", "round_trip")
 
 @figure_function
 def rtt(runs: Runs, *, predictions: bool = True) -> Figure:
-    """Draws round-trip time samples in ms; the predicted mean is dashed, its range from minimum to maximum shaded."""
+    """Draws round-trip time samples in ms; the predicted mean is dashed, its range from minimum to
+    maximum shaded."""
     figure, (axes,) = panels([2.6])
     draw_rtt(axes, runs, predictions=predictions)
     return _finish(figure, axes, runs)
@@ -51,11 +52,12 @@ def rtt(runs: Runs, *, predictions: bool = True) -> Figure:
 
 @figure_function
 def throughput(runs: Runs, *, bin_s: float | None = None, predictions: bool = True) -> Figure:
-    """Draws payload delivered per time, in kbit/s, over bins of ``bin_s`` seconds; predicted growth is
-    dashed.
+    """Draws payload delivered per time, in kbit/s, over bins of ``bin_s`` seconds; predicted growth
+    is dashed.
 
-    By default, a bin is about a two-hundredth of the run. What is counted is delivered in order: after a repair, the
-    data that waited for it comes at once, so that a bin may exceed the rate of the link.
+    By default, a bin is about a two-hundredth of the run. Data counts when it is delivered in
+    order. After a retransmission, all data that waited for it is delivered at once, so a bin may
+    exceed the rate of the link.
     """
     figure, (axes,) = panels([2.6])
     draw_throughput(axes, runs, bin_s=bin_s, predictions=predictions)
@@ -64,8 +66,8 @@ def throughput(runs: Runs, *, bin_s: float | None = None, predictions: bool = Tr
 
 @figure_function
 def window(runs: Runs, *, predictions: bool = True) -> Figure:
-    """Draws the congestion window in segments, and of up to three flows the slow-start threshold (dotted); the
-    predicted growth is dashed."""
+    """Draws the congestion window in segments, and the slow-start threshold (dotted) of up to three
+    flows. The predicted growth is dashed."""
     figure, (axes,) = panels([2.6])
     draw_window(axes, runs, predictions=predictions)
     return _finish(figure, axes, runs)
@@ -73,7 +75,7 @@ def window(runs: Runs, *, predictions: bool = True) -> Figure:
 
 @figure_function
 def sent(runs: Runs) -> Figure:
-    """Draws the segments that TCP has sent so far, each once."""
+    """Draws the number of segments that TCP has sent so far, without retransmissions."""
     figure, (axes,) = panels([2.6])
     draw_sent(axes, runs)
     return _finish(figure, axes, runs)
@@ -95,8 +97,8 @@ def queue(runs: Runs) -> Figure:
 
 @figure_function
 def dama(runs: Runs) -> Figure:
-    """Draws slots requested, assigned and used on the return link, one panel per run: per superframe, or, if there are
-    many, mean and range over a two-hundredth of the run."""
+    """Draws slots requested, assigned and used on the return link, one panel per run: per
+    superframe or, for many superframes, as mean and range over a two-hundredth of the run."""
     named = dict(named_runs(runs))
     figure, axes = panels([2.4] * len(named))
     for one, (name, run) in zip(axes, named.items(), strict=True):
@@ -106,8 +108,8 @@ def dama(runs: Runs) -> Figure:
 
 @figure_function
 def efficiency(runs: Runs, *, bin_s: float | None = None) -> Figure:
-    """Draws used over assigned capacity of the return link in percent (equation 15 of the DAMA study), over bins of
-    ``bin_s`` seconds and all terminals."""
+    """Draws used over assigned capacity of the return link in percent (equation 15 of the DAMA
+    study), over bins of ``bin_s`` seconds and all terminals."""
     figure, (axes,) = panels([2.6])
     draw_efficiency(axes, runs, bin_s=bin_s)
     return _finish(figure, axes, runs)
@@ -115,9 +117,9 @@ def efficiency(runs: Runs, *, bin_s: float | None = None) -> Figure:
 
 @figure_function
 def flow(runs: Runs, name: str) -> Figure:
-    """Draws one flow of all runs in the same axes: its throughput, round-trip times and congestion window, as far as
-    they were recorded. Predictions are dashed. So all instruments are seen in one figure. Raises
-    :class:`bentpipe.InputError` if no run has such a flow or nothing of it was recorded."""
+    """Draws one flow of all runs in the same axes, to compare instruments: throughput, round-trip
+    times and congestion window, as far as recorded. Predictions are dashed. Raises
+    :class:`bentpipe.InputError` if no run has this flow or recorded any of these quantities."""
     known = {one for _, run in named_runs(runs) for one in run.flow_names}
     if name not in known:
         raise unknown("flow", name, known)
@@ -149,12 +151,12 @@ def flow(runs: Runs, name: str) -> Figure:
 
 @figure_function
 def side_by_side(runs: Mapping[str, Run], quantity: Literal["throughput", "rtt", "window"]) -> Figure:
-    """Draws one small panel per run, all on one scale, each with its prediction."""
+    """Draws one small panel per run with its prediction. All panels have the same scale."""
     figure, axes = grid(len(runs))
     draw = {"throughput": draw_throughput, "rtt": draw_rtt, "window": draw_window}[quantity]
     tops = []
     for index, (one, (name, run)) in enumerate(zip(axes, runs.items(), strict=True)):
-        # The panels share their axis, and each sets the axis limits to its own data.
+        # The panels share an axis, and each panel sets its limits according to its own data.
         one.autoscale(axis="y")
         draw(one, run)
         tops.append(one.get_ylim()[1])
@@ -176,8 +178,9 @@ def side_by_side(runs: Mapping[str, Run], quantity: Literal["throughput", "rtt",
 
 @figure_function
 def overview(run: Run, *, predictions: bool = True) -> Figure:
-    """Draws everything recorded of one run: throughput, segments sent (of few flows), round-trip time, window, queues,
-    slots, the quality of calls, contacts and bundles. Dotted lines and shades mark events."""
+    """Draws all recorded quantities of a run: throughput, segments sent (of few flows), round-trip
+    time, window, queues, slots, the quality of calls, contacts and bundles. Dotted lines and shades
+    mark events."""
     few = len(entities_of(run, "tcp.sent")) <= FEW
     of_bundles = bundle_panels(run)
     shown = _with_data(
@@ -185,7 +188,7 @@ def overview(run: Run, *, predictions: bool = True) -> Figure:
         *([(draw_sent, "tcp.sent")] if few else []),
         (partial(draw_rtt, predictions=predictions), *_ROUND_TRIPS),
         (partial(draw_window, predictions=predictions), "cwnd"),
-        # A queue of one packet at most is not worth a panel.
+        # A queue with at most one packet gets no panel.
         *([(draw_link_queue, "link.queue_packets")] if greatest(run, "link.queue_packets") > 1 else []),
         (draw_terminal_queue, "dama.queue"),
         runs=run,
@@ -205,7 +208,7 @@ def overview(run: Run, *, predictions: bool = True) -> Figure:
 
 
 def draw_rtt(axes: Axes, runs: Runs, *, predictions: bool = True, flow: str | None = None) -> None:
-    """Draw round-trip times of all flows, or of one, into axes."""
+    """Draws round-trip times of all flows, or of one, into axes."""
     axes.set_title("Round-trip time")
     axes.set_ylabel("RTT (ms)")
     for colour, lines in draw_lines(axes, runs, *_ROUND_TRIPS, factor=1e3, flow=flow):
@@ -224,7 +227,7 @@ def draw_rtt(axes: Axes, runs: Runs, *, predictions: bool = True, flow: str | No
 def draw_throughput(
     axes: Axes, runs: Runs, *, bin_s: float | None = None, predictions: bool = True, flow: str | None = None
 ) -> None:
-    """Draw throughput of all flows, or of one, into axes."""
+    """Draws throughput of all flows, or of one, into axes."""
     axes.set_title("Throughput")
     unit, size = display_unit("goodput", "bit/s")
     drawn = draw_lines(axes, runs, *_VOLUMES, factor=1 / size, rate_bin_s=bin_s or 0.0, flow=flow)
@@ -237,7 +240,7 @@ def draw_throughput(
 
 
 def draw_window(axes: Axes, runs: Runs, *, predictions: bool = True, flow: str | None = None) -> None:
-    """Draw congestion windows of all flows, or of one, into axes."""
+    """Draws congestion windows of all flows, or of one, into axes."""
     axes.set_title("Congestion window")
     axes.set_ylabel("cwnd (segments)")
     drawn = draw_lines(axes, runs, "cwnd", flow=flow, steps=True)
@@ -251,7 +254,8 @@ def draw_window(axes: Axes, runs: Runs, *, predictions: bool = True, flow: str |
 
 
 def _draw_thresholds(axes: Axes, runs: Runs, colours: Sequence[str]) -> None:
-    """Draw slow-start thresholds in the colours of the windows. They are steps: each holds until the next sample."""
+    """Draws slow-start thresholds in the colours of the windows. The lines are steps: each value
+    holds until the next sample."""
     thresholds = [
         (one.time_s, one.values)
         for _, run in named_runs(runs)
@@ -261,7 +265,7 @@ def _draw_thresholds(axes: Axes, runs: Runs, colours: Sequence[str]) -> None:
         return
     label: str | None = "slow-start threshold"
     for (times, values), colour in zip(thresholds, colours, strict=True):
-        # While it is infinite there is no line.
+        # An infinite threshold has no line.
         if not np.isfinite(values).any():
             continue
         changed = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)
@@ -271,7 +275,7 @@ def _draw_thresholds(axes: Axes, runs: Runs, colours: Sequence[str]) -> None:
 
 
 def draw_sent(axes: Axes, runs: Runs) -> None:
-    """Draw the segments that TCP has sent so far into axes."""
+    """Draws the segments that TCP has sent so far into axes."""
     axes.set_title("Segments sent")
     axes.set_ylabel("sent (segments)")
     draw_lines(axes, runs, "tcp.sent", steps=True)
@@ -280,7 +284,7 @@ def draw_sent(axes: Axes, runs: Runs) -> None:
 
 
 def draw_link_queue(axes: Axes, runs: Runs) -> None:
-    """Draw the queues of links into axes."""
+    """Draws the queues of links into axes."""
     axes.set_title("Queues of links")
     axes.set_ylabel("waiting (packets)")
     dropping = {
@@ -290,7 +294,8 @@ def draw_link_queue(axes: Axes, runs: Runs) -> None:
         if samples.values.max(initial=0) > 0
     }
     many = any(len(entities_of(run, "link.queue_packets")) > MOST_LINES for _, run in named_runs(runs))
-    # Of many links those that dropped packets are drawn, not the median of all.
+    # If there are many links, only links that dropped packets are drawn, instead of the median of
+    # all.
     few = many and 0 < len(dropping) <= MOST_LINES
     drawn = draw_lines(
         axes, runs, "link.queue_packets", steps=True, wanted=dropping.__contains__ if few else _all
@@ -306,8 +311,8 @@ def _all(_: str) -> bool:
 
 
 def _draw_drops(axes: Axes, run: Run, drawn: Sequence[tuple[str, list[Line]]]) -> None:
-    """Draws a mark at the top when a queue dropped packets, in the colour of its line, and names the queues that
-    dropped packets without recording their lengths."""
+    """Draws a mark at the top when a queue dropped packets, in the colour of its line, and names
+    the queues that dropped packets without recording their lengths."""
     losses = samples_of(run, "link.dropped")
     label: str | None = "dropped packets"
     for colour, lines in drawn:
@@ -329,7 +334,7 @@ def _draw_drops(axes: Axes, run: Run, drawn: Sequence[tuple[str, list[Line]]]) -
                     **place,
                 )
                 label = None
-    # The queues of a multilink are those of its links; terminals have a panel of their own.
+    # The queues of a multilink are those of its links. Terminals have a separate panel.
     recorded = {
         *entities_of(run, "link.queue_packets"),
         *(one["name"] for one in run.scenario.get("multilink", [])),
@@ -347,7 +352,7 @@ def _draw_drops(axes: Axes, run: Run, drawn: Sequence[tuple[str, list[Line]]]) -
 
 
 def draw_terminal_queue(axes: Axes, runs: Runs) -> None:
-    """Draw the queues of terminals into axes."""
+    """Draws the queues of terminals into axes."""
     axes.set_title("Queues of terminals")
     axes.set_ylabel("waiting (kB)")
     draw_lines(axes, runs, "dama.queue", factor=1e-3, steps=True)
@@ -356,15 +361,16 @@ def draw_terminal_queue(axes: Axes, runs: Runs) -> None:
 
 
 def draw_dama(axes: Axes, run: Run, name: str = "") -> None:
-    """Draw slots requested, assigned and used into axes, summed over the terminals: every superframe, or if there are
-    many, the mean over a bin, with its range shaded."""
+    """Draws slots requested, assigned and used into axes, summed over the terminals: for each
+    superframe or, if there are many, as the mean over a bin with shaded range."""
     axes.set_title(f"Return link{': ' if name else ''}{name}")
     axes.set_ylabel("slots per frame")
     if run.has_trace("dama"):
         slots = superframes(run.trace("dama"))
         for index, what in enumerate(("requested", "assigned", "used")):
             _steps_or_spread(axes, slots["time"], slots[what], bin_for(duration_s(run)), what, index)
-        # Requests for volume may be many times the capacity: above it, the axis is then logarithmic.
+        # Requests for volume may exceed the capacity many times. Above the capacity, the axis is
+        # then logarithmic.
         most = max(float(slots["assigned"].max(initial=1.0)), 1.0)
         asked = float(slots["requested"].max(initial=0.0))
         if asked > 4 * most:
@@ -389,13 +395,13 @@ def _steps_or_spread(
         axes.plot(time, values, label=label, drawstyle="steps-post", **line(index))
         return
     middles, mean, least, greatest = spread(time, values, bin_s)
-    # A later line may cover this one: terminals often use every assigned slot.
+    # A later line may cover this line, since terminals often use every assigned slot.
     axes.plot(middles, mean, label=label, linewidth=2.6 if index == 1 else 1.2, **line(index))
     axes.fill_between(middles, least, greatest, color=line(index)["color"], alpha=0.15, linewidth=0)
 
 
 def draw_efficiency(axes: Axes, runs: Runs, *, bin_s: float | None = None) -> None:
-    """Draw used over assigned capacity into axes."""
+    """Draws used over assigned capacity into axes."""
     axes.set_title("Efficiency of the return link")
     axes.set_ylabel("used / assigned (%)")
     for index, (name, run) in enumerate(named_runs(runs)):
@@ -415,7 +421,7 @@ def draw_efficiency(axes: Axes, runs: Runs, *, bin_s: float | None = None) -> No
 def _draw_growth(
     axes: Axes, lines: Sequence[Line], colour: str, values: Callable[[GrowthCurve], FloatArray]
 ) -> None:
-    """Draw the predicted growth of a line, or the median over several lines."""
+    """Draws the predicted growth of a line, or the median over several lines."""
     curves = [
         (known.curve.time_s + line.start_s, values(known.curve))
         for line in lines
@@ -450,6 +456,6 @@ def _finish(figure: Figure, lowest: Axes, runs: Runs) -> Figure:
     mark(figure.axes, known)
     name_runs(figure, known)
     if not all(run.complete for run in known):
-        # Predictions go on where a run was stopped.
+        # Predictions continue beyond the end of a stopped run.
         lowest.set_xlim(right=1.02 * max(map(duration_s, known)) or None)
     return figure

@@ -1,6 +1,7 @@
-"""One style for all figures: colours that colour-blind readers and black-and-white prints distinguish.
+"""The common style of all figures, with colours that colour-blind readers and black-and-white
+prints distinguish.
 
-Figures are made without pyplot, so they need not be closed.
+Figures are created without pyplot and need not be closed.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
-#: Okabe and Ito, "Color universal design" (2008), in an order in which neighbours also differ in lightness; without
-#: yellow and black, which are invisible on a white or on a dark page.
+#: Okabe and Ito, "Color universal design" (2008), ordered such that adjacent colours also differ in
+#: lightness. Yellow and black are omitted, as they are invisible on a white or a dark page.
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
-#: Dashes for lines beyond the number of colours, and for prints without colours.
+#: Dash patterns for lines beyond the number of colours, and for prints without colours.
 DASHES: Final = ("-", (0, (6, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 
-#: Elements of this colour adopt the text colour of a page that embeds the figure.
+#: Elements with this colour adopt the text colour of the page that embeds the figure.
 INK: Final = "#2b2b2c"
 
 PREDICTED: Final[Any] = (0, (4, 2))
@@ -62,11 +63,11 @@ _PARAMETERS: Final[Any] = {
     "grid.linewidth": 0.5,
     "legend.fontsize": 8,
     "legend.frameon": False,
-    # Long enough for the longest dashes.
+    # Long enough for the longest dash pattern.
     "legend.handlelength": 3.4,
     "legend.labelcolor": INK,
     "lines.linewidth": 1.2,
-    # Outlines that can be edited and that IEEE PDF eXpress accepts, not Type 3 fonts.
+    # Type 42 fonts can be edited, and IEEE PDF eXpress accepts them, unlike Type 3 fonts.
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
     "savefig.dpi": 150,
@@ -94,15 +95,16 @@ def styled() -> Iterator[None]:
 
     more = {"font.family": _fonts(), "axes.prop_cycle": cycler(color=COLOURS)}
     with warnings.catch_warnings(), matplotlib.rc_context(_PARAMETERS | more):
-        # SVG holds the text itself, which pages show in fonts of their own; elsewhere a box stands for the character.
+        # SVG contains the text itself, which pages show in their own fonts. In other formats, a
+        # missing character appears as a box.
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from")
         yield
 
 
 @functools.cache
 def _fonts() -> list[str]:
-    """Returns the font of all text, and those of this machine that have the characters which it lacks: a scenario may
-    give its parts names in any script."""
+    """Returns the font of all text, and fonts of this machine with the characters that it lacks.
+    Names in scenarios may be in any script."""
     from matplotlib.font_manager import get_font_names
 
     return ["DejaVu Sans", *(name for name in _FURTHER_FONTS if name in get_font_names())]
@@ -125,9 +127,10 @@ _LOOK: Final[ContextVar[Look]] = ContextVar("look", default=Look())  # noqa: B03
 
 @contextmanager
 def look(**choices: Any) -> Iterator[None]:
-    """Context manager in which figures are drawn with these choices: ``width`` in inches (3.5 for a column of two),
-    ``title`` above the figure, ``x_label`` and ``y_label`` in place of those of all panels, and ``x_scale`` and
-    ``y_scale``, "linear" or "log". Raises :class:`bentpipe.InputError` for a width or scale that is not possible.
+    """Context manager in which figures are drawn with these choices: ``width`` in inches (3.5 for
+    one of two columns), ``title`` above the figure, ``x_label`` and ``y_label`` for all panels, and
+    ``x_scale`` and ``y_scale``, "linear" or "log". Raises :class:`bentpipe.InputError` for an
+    invalid width or scale.
 
     >>> import bentpipe as bp
     >>> run = bp.simulate("examples/geo-upload.toml", overrides=["duration=5 s"])
@@ -150,13 +153,13 @@ def look(**choices: Any) -> Iterator[None]:
 
 
 def scale_x(default: bool) -> str:
-    """Returns the scale of the x axis: the one that was chosen, or else "log" if that is the ``default``."""
+    """Returns the scale of the x axis: the chosen scale, or else "log" if ``default`` is true."""
     return _LOOK.get().x_scale or ("log" if default else "linear")
 
 
 def figure_function(function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Decorates a function that returns a figure, so that the figure has this style, the choices of :func:`look`, and
-    room for its legends."""
+    """Decorates a function that returns a figure, so that the figure has this style, the choices of
+    :func:`look`, and space for its legends."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> Figure:
@@ -171,7 +174,7 @@ def figure_function(function: Callable[P, Figure]) -> Callable[P, Figure]:
 
 
 def _apply(figure: Figure, chosen: Look) -> None:
-    """Applies the choices that are independent of how a figure is drawn."""
+    """Applies the choices that do not depend on the kind of figure."""
     figure.set_figwidth(figure.get_figwidth() * chosen.width / Look.width)
     if chosen.title is not None:
         figure.suptitle(chosen.title, x=0.01, horizontalalignment="left", alpha=1.0)
@@ -185,12 +188,12 @@ def _apply(figure: Figure, chosen: Look) -> None:
         if chosen.y_scale is not None and axes.get_yscale() != chosen.y_scale:
             axes.set_yscale(chosen.y_scale)
         if chosen.y_scale == "log":
-            # The least value at the edge, as 0 has no place.
+            # The smallest value at the edge, as 0 has no place on a logarithmic axis.
             axes.autoscale(axis="y")
 
 
 def name_runs(figure: Figure, runs: Sequence[Run]) -> None:
-    """Writes the scenario and the run above a figure: the scenario's name, and the folder and seed of a single run."""
+    """Writes the scenario's name above a figure, with the folder and seed of a single run."""
     names = list(dict.fromkeys(run.name for run in runs))
     text = listed(names, 3)
     if len(runs) == 1:
@@ -218,7 +221,8 @@ def grid(count: int, height: float = 1.7, width: float = 7.2) -> tuple[Figure, l
 
 
 def panels(heights: Sequence[float], width: float = 7.2) -> tuple[Figure, list[Axes]]:
-    """Returns a figure of stacked panels of the given heights in inches that share the time axis."""
+    """Returns a figure of stacked panels of the given heights in inches that share the time
+    axis."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, sum(heights) + 0.5), layout="constrained")
@@ -232,8 +236,8 @@ def line(index: int) -> dict[str, Any]:
 
 
 def legend(axes: Axes) -> None:
-    """Adds a legend in rows above the axes, where it hides nothing: labels of the lines, and dashes for predictions. A
-    single line, which the title names, gets no legend."""
+    """Adds a legend in rows above the axes, with the labels of the lines and dashes for
+    predictions. A single line, which the title names, gets no legend."""
     handles = _handles(axes)
     if len(handles) < 2:
         return
@@ -262,10 +266,11 @@ def legend(axes: Axes) -> None:
 #: Height in points of a row of a legend.
 _ROW: Final = 14
 
-#: The number of rows of each legend that is between the title of a panel and the panel, not beside the title.
+#: The number of rows of each legend below the title of its panel. Other legends are on the line of
+#: the title.
 _APART: Final[WeakKeyDictionary[Legend, int]] = WeakKeyDictionary()
 
-#: Inches of a panel, of a title's character, and of a label with its handle.
+#: Width in inches of a panel, of a character in a title, and of a label with its handle.
 _WIDTH: Final = 6.2
 _TITLE: Final = 0.085
 
@@ -275,23 +280,23 @@ def _width(label: str) -> float:
 
 
 def _shortened(label: str) -> str:
-    """Returns a label that fits into one row: the middle of a longer one is left out."""
+    """Returns a label that fits into one row, by omitting the middle of a longer label."""
     most = max(12, int((_LOOK.get().width - 1.8) / 0.066))
     return label if len(label) <= most else f"{label[: most // 2]} ... {label[-(most // 2 - 5) :]}"
 
 
 def legend_of_all(figure: Figure, axes: Sequence[Axes]) -> None:
-    """Adds one such legend above all panels instead of one per panel."""
+    """Adds one legend above all panels instead of one per panel."""
     handles: dict[str, Any] = {}
     for one in axes:
         handles |= _handles(one)
         if (own := one.get_legend()) is not None:
             own.remove()
-            # It no longer keeps the title away from the panel.
+            # Without its legend, the title moves back to its panel.
             one.set_title(one.get_title(loc="left"))
     spare = next((one for one in figure.axes if not one.get_visible()), None)
     if len(handles) > 1 and spare is not None:
-        # A place without a panel holds the legend.
+        # An unused place in the grid holds the legend.
         spare.set_visible(True)
         spare.set_axis_off()
         spare.legend(list(handles.values()), list(map(_shortened, handles)), loc="center")
@@ -314,8 +319,9 @@ def _handles(axes: Axes) -> dict[str, Any]:
 
 
 def _limits(figure: Figure, name: str) -> str:
-    """Returns the limits of each panel as JSON, for a page that enlarges parts of them: the panel's id, and least and
-    greatest value of both axes with whether they are logarithmic."""
+    """Returns the limits of each panel as JSON, for a page that enlarges parts of panels: the
+    panel's id, and for both axes the smallest and greatest value, and true if the axis is
+    logarithmic."""
     shown = [axes for axes in figure.axes if axes.get_visible()]
     return json.dumps(
         [
@@ -330,7 +336,8 @@ def _limits(figure: Figure, name: str) -> str:
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write a figure; the ending of the name chooses the format (png, svg, pdf). Returns the path."""
+    """Writes a figure; the ending of the name chooses the format (png, svg, pdf). Returns the
+    path."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with styled():
@@ -339,8 +346,9 @@ def save(figure: Figure, path: str | Path) -> Path:
 
 
 def to_svg(figure: Figure, name: str) -> str:
-    """Returns a figure as SVG for an HTML page: text in the page's font and colour, transparent, and identifiers that
-    begin with ``name`` so that one page can hold several. The same figure gives the same text."""
+    """Returns a figure as SVG for an HTML page: with text in the page's font and colour, a
+    transparent background, and identifiers that begin with ``name``, so that a page can contain
+    several figures. Equal figures give equal texts."""
     import matplotlib
 
     buffer = io.StringIO()

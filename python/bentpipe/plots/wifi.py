@@ -1,4 +1,4 @@
-"""The rates at which the stations of Wi-Fi networks sent."""
+"""The transmission rates of stations in Wi-Fi networks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from .style import figure_function, legend, line, name_runs, panels
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Stations of a run that are drawn: those that sent most.
+#: Maximum number of stations drawn per run, chosen by their number of transmissions.
 MOST = 3
 
 
 @figure_function
 def rates(runs: Runs, *, bin_s: float | None = None) -> Figure:
-    """Draws the mean rate of the transmissions of each sender in Mbit/s, over bins of ``bin_s`` seconds; the range of
-    its rates in each is shaded. The three stations of a run that sent most are drawn."""
+    """Draws the mean rate of each sender's transmissions in Mbit/s, over bins of ``bin_s`` seconds.
+    The range of rates in each bin is shaded. Only the three stations with the most transmissions
+    are drawn per run."""
     figure, (axes,) = panels([3.2])
     axes.set_title("Wi-Fi PHY rates")
     axes.set_ylabel("rate (Mbit/s)")
