@@ -1,9 +1,9 @@
-"""The *predict* instrument: equations, beside which simulations and measurements are drawn.
+"""The *predict* instrument: equations, with which simulations and measurements are compared.
 
-:func:`predict_flow` predicts one flow as a whole; the other functions are its parts, each with its equation. The
-equations are pure Python, and numpy for curves, independent of the scenario format and of the engine;
-:mod:`bentpipe.predict.prediction` applies them to scenarios. The package is also a function:
-``bentpipe.predict("file.toml")`` is :func:`bentpipe.predict_scenario`.
+:func:`predict_flow` predicts a complete flow. The other functions are its parts, each with its
+equation. The equations are pure Python, and numpy for curves, independent of the scenario format
+and of the engine; :mod:`bentpipe.predict.prediction` applies them to scenarios. The package is also
+a function: ``bentpipe.predict("file.toml")`` is :func:`bentpipe.predict_scenario`.
 """
 
 import sys
@@ -58,10 +58,11 @@ from .window import (
 
 
 class _Predict(ModuleType):
-    """The package as the function that stands beside :func:`bentpipe.simulate` and :func:`bentpipe.emulate`."""
+    """The package as a callable module, like the functions :func:`bentpipe.simulate` and
+    :func:`bentpipe.emulate`."""
 
     def __call__(self, scenario: Any, overrides: Any = ()) -> Any:
-        # The equations are also used without scenarios.
+        # Import scenarios on demand, since the equations are also used without them.
         from .prediction import predict_scenario
 
         return predict_scenario(scenario, overrides)

@@ -1,14 +1,14 @@
-"""Prediction of one flow as a whole, which a report draws beside the simulated and the measured flow.
+"""Prediction of a complete flow, for comparison with the simulated and the measured flow.
 
-The round-trip time comes from equations 10 and 11 of the DAMA study, the growth of the window from its
-equations 1 to 9 taken round trip by round trip, and the ceiling of the goodput is the lowest of three: the
-link less its headers, window over RTT, and what the chosen response function allows at the given loss
-probability. The prediction names which one limits.
+The round-trip time comes from equations 10 and 11 of the DAMA study, and the growth of the window
+from its equations 1 to 9, evaluated round trip by round trip. The ceiling of the goodput is the
+lowest of three limits: the link rate without headers, the window divided by the RTT, and the
+response function at the given loss probability. The prediction names the limit that applies.
 
-Limits: one flow alone on the link; Reno's growth whatever the response function; no queueing delay; and the
-DAMA delay is taken to be in every round trip from the first on, though data on the forward link meet it only
-when their acknowledgements no longer fit into the CRA slots. Under random loss the growth is that before the
-first loss, so the start is too optimistic.
+Limits: the flow is alone on the link; the growth is Reno's for every response function; there is no
+queueing delay. Every round trip includes the DAMA delay, although data on the forward link meets
+this delay only when its acknowledgements no longer fit into the CRA slots. Under random loss, the
+growth is that before the first loss, so the start is too optimistic.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ RESPONSES: Final[tuple[Response, ...]] = ("padhye", "mathis", "cubic")
 
 @dataclass(frozen=True)
 class LossBounds:
-    """Response functions at the flow's loss probability and mean RTT, in bit/s of payload, none limited by
-    the link."""
+    """Response functions at the flow's loss probability and mean RTT, in bit/s of payload, without
+    the limit of the link."""
 
     loss_probability: float
     timeout_s: float
@@ -55,14 +55,14 @@ class LossBounds:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The prediction for one flow. Rates are payload in bit/s; ``low`` and ``high`` are for the RTT
-    at its greatest and at its least, everything else is for the mean RTT.
+    """The prediction for one flow. Rates are payload in bit/s; ``low`` and ``high`` are for the
+    maximum and the minimum RTT; all other values are for the mean RTT.
 
-    ``goodput_bit_s`` is the mean over ``active_s``: the duration, or the time to the end of the transfer if
-    that is less. ``time_to_fill_s`` is when the window first fills the pipe, counted from the SYN, and
-    ``None`` where the window or loss keeps the flow below the link. ``transfer`` is equation 9, which knows
-    no link rate; ``bounded_transfer_s`` is the same growth under the ceiling. Both are ``None`` without a
-    size, ``loss_bounds`` without loss.
+    ``goodput_bit_s`` is the mean over ``active_s``: the duration, or the time to the end of the
+    transfer if shorter. ``time_to_fill_s`` is the time from the SYN until the window first fills
+    the pipe, and ``None`` if the window or loss keeps the flow below the rate of the link.
+    ``transfer`` is equation 9, without a link rate; ``bounded_transfer_s`` is the time for the same
+    growth under the ceiling. Both are ``None`` without a size, ``loss_bounds`` without loss.
     """
 
     round_trip: DelayRange
@@ -85,7 +85,8 @@ class Prediction:
         return self._curve()
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as numbers, strings, lists and dictionaries, ready for JSON (no NaN, no infinity)."""
+        """Everything as numbers, strings, lists and dictionaries, ready for JSON (no NaN, no
+        infinity)."""
         return {
             "round_trip": self.round_trip.as_dict(),
             "duration_s": self.duration_s,
@@ -125,19 +126,20 @@ def predict_flow(
     response: Response = "padhye",
     points: int = 401,
 ) -> Prediction:
-    """Predict one flow over a link of ``rate_bit_s`` (headers included) and a base round-trip time
+    """Predicts one flow over a link of ``rate_bit_s`` (headers included) and a base round-trip time
     ``rtt0_s``.
 
-    ``rtt0_range_s`` is the range of the base round-trip time where it changes, as over a constellation, and
-    ``rtt0_s`` is then its mean; the time-out under loss is that of the mean, as the changes are slow.
-    ``scheme``, ``superframe_s`` and ``response_superframes`` give the DAMA delay (:func:`access_delay`);
-    ``initial_window`` and ``ssthresh`` are in segments, ``ssthresh`` may be infinite; ``size_bytes`` is
-    ``None`` for a flow without end; ``window_bytes`` is the receiver's window, ``None`` if it never limits;
-    ``segments_per_ack`` is b of the response functions: the segments for which the window grows once;
-    ``rto_minimum_s`` and ``rto_variation_floor_s`` are the floors of the time-out (:func:`steady_rto_s`);
-    ``response`` chooses the response function that limits the flow under loss. The default of the initial
-    window is RFC 6928's. The curve has ``points`` points over the active time. Raises ``ValueError`` naming
-    the argument, its value and the allowed range.
+    ``rtt0_range_s`` is the range of a base round-trip time that changes, as over a constellation,
+    and ``rtt0_s`` is then its mean. The time-out under loss is that of the mean, because the
+    changes are slow. ``scheme``, ``superframe_s`` and ``response_superframes`` give the DAMA delay
+    (:func:`access_delay`); ``initial_window`` and ``ssthresh`` are in segments, ``ssthresh`` may be
+    infinite; ``size_bytes`` is ``None`` for an endless flow; ``window_bytes`` is the receiver's
+    window, ``None`` if it never limits; ``segments_per_ack`` is b of the response functions: the
+    segments for which the window grows once; ``rto_minimum_s`` and ``rto_variation_floor_s`` are
+    the floors of the time-out (:func:`steady_rto_s`); ``response`` chooses the response function
+    that limits the flow under loss. The default of the initial window is RFC 6928's. The curve has
+    ``points`` points over the active time. Raises ``ValueError`` with the argument, its value and
+    the allowed range.
 
     >>> upload = predict_flow(2048e3, 0.5, "cra", 0.094, 11, initial_window=1, ssthresh=20, duration_s=400)
     >>> upload.limited_by, round(upload.time_to_fill_s), round(upload.goodput_bit_s / 1e3)
@@ -183,7 +185,7 @@ def predict_flow(
         return ceilings
 
     def mean_goodput(rtt_s: float) -> tuple[float, float, float | None]:
-        """Mean goodput, active time and transfer time for one RTT."""
+        """Returns the mean goodput, active time and transfer time for one RTT."""
         ceiling = min(ceilings_bit_s(rtt_s).values())
         done_s = None
         if size_bytes is not None:

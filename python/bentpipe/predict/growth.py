@@ -1,14 +1,14 @@
 """Growth of the congestion window, round trip by round trip, towards a ceiling.
 
-The model behind equations 2 to 9 of the DAMA study (Luglio, Roseti and Zampognaro, 2009) taken as a
-staircase: in each round trip the sender sends one window and has it acknowledged at the end; the next window
-is twice as large below ssthresh (never beyond it) and one segment larger from there on. Equations 7 and 9 sum
-this staircase, so a curve drawn from it and a transfer time computed from them agree; a curve continuous in
-time would not (its slow start sends 1/ln 2 times as much).
+The model behind equations 2 to 9 of the DAMA study (Luglio, Roseti and Zampognaro, 2009) is a step
+function. In each round trip, the sender sends one window, which is acknowledged at the end. The
+next window is twice as large up to ssthresh, and from there on one segment larger. Equations 7 and
+9 sum these steps, so the curve agrees with their transfer times. A continuous curve would not (its
+slow start sends 1/ln 2 times as much).
 
-The study's equations know no link rate. Here the window stops at a ceiling (the pipe, the receiver's window
-or what random loss allows), because beyond it more window is queue and not throughput. So the cwnd drawn here
-levels off where a simulated one, with a deep buffer, grows on.
+The study's equations do not include the link rate. Here the window stops at a ceiling (the pipe,
+the receiver's window or the limit by random loss), because a larger window would only fill queues.
+The cwnd therefore levels off, whereas a simulated cwnd with a deep buffer continues to grow.
 
 Limits: no queueing delay, no loss, no delayed acknowledgement, and the round-trip time is constant.
 """
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 
 def next_window_segments(window: float, ssthresh: float) -> float:
-    """The window of the next round trip, in segments (RFC 5681, section 3.1; equations 2 and 5 of the study).
+    """Returns the window of the next round trip, in segments (RFC 5681, section 3.1; equations 2
+    and 5 of the study).
 
     >>> next_window_segments(8, 20), next_window_segments(16, 20), next_window_segments(20, 20)
     (16, 20, 21)
@@ -41,10 +42,11 @@ def next_window_segments(window: float, ssthresh: float) -> float:
 
 
 def count_round_trips(transfer_segments: int, initial_window: float, ssthresh: float = math.inf) -> int:
-    """Whole round trips to have ``transfer_segments`` segments acknowledged, the handshake not included.
+    """Returns the whole round trips until ``transfer_segments`` segments are acknowledged, without
+    the handshake.
 
-    The direct count that equation 9 approximates by a formula: the last window, however little of it is used,
-    costs a full round trip. All arguments are in segments, each at least 1. Raises ``ValueError``.
+    Equation 9 approximates this count by a formula. The last window takes a full round trip even if
+    it is only partly used. All arguments are in segments and at least 1. Raises ``ValueError``.
 
     >>> count_round_trips(1, 1), count_round_trips(7, 1), count_round_trips(8, 1)
     (1, 3, 4)
@@ -62,7 +64,8 @@ def count_round_trips(transfer_segments: int, initial_window: float, ssthresh: f
 
 
 def round_trips_to_window(target_segments: float, initial_window: float, ssthresh: float = math.inf) -> int:
-    """Round trips until the window is ``target_segments`` or more, the handshake not included.
+    """Returns the round trips until the window is at least ``target_segments``, without the
+    handshake.
 
     >>> round_trips_to_window(85.3, initial_window=1, ssthresh=20)  # 1 2 4 8 16 20, then 66 steps of one
     71
@@ -79,11 +82,11 @@ def round_trips_to_window(target_segments: float, initial_window: float, ssthres
 def round_windows_segments(
     rounds: int, initial_window: float, ssthresh: float = math.inf, ceiling_segments: float = math.inf
 ) -> FloatArray:
-    """Window of each round trip in segments, up to ``rounds`` of them or to the ceiling, whichever comes
-    first.
+    """Returns the window of each round trip in segments, for ``rounds`` round trips or up to the
+    ceiling, whichever comes first.
 
-    Returns an array of shape ``(n,)``, ``1 <= n <= rounds``; where the ceiling was reached it is the last
-    value and stands for all later round trips.
+    The array has shape ``(n,)``, ``1 <= n <= rounds``. If the ceiling was reached, it is the last
+    value and holds for all later round trips.
 
     >>> round_windows_segments(6, 1, ssthresh=4).tolist()
     [1.0, 2.0, 4.0, 5.0, 6.0, 7.0]
@@ -96,7 +99,7 @@ def round_windows_segments(
 
 
 def _windows(rounds: int, initial_window: float, ssthresh: float, ceiling_segments: float) -> list[float]:
-    """Returns the values of :func:`round_windows_segments`. A prediction of one number thereby needs no numpy, whose
+    """Returns the values of :func:`round_windows_segments`. This function needs no numpy, whose
     import takes longer than a short run."""
     require_at_least("rounds", rounds, 1)
     require_start(initial_window, ssthresh)
@@ -113,10 +116,10 @@ def _windows(rounds: int, initial_window: float, ssthresh: float, ceiling_segmen
 
 @dataclass(frozen=True)
 class GrowthCurve:
-    """A long-lived flow against time; four arrays of one shape ``(points,)``.
+    """A long-lived flow over time: four arrays of shape ``(points,)``.
 
-    ``goodput_bit_s`` is that of the round trip which ``time_s`` falls into, ``delivered_bytes`` is what has
-    been delivered since the start, taken as even within a round trip.
+    ``goodput_bit_s`` is the goodput of the round trip that contains ``time_s``. ``delivered_bytes``
+    are the bytes delivered since the start, interpolated linearly within a round trip.
     """
 
     time_s: FloatArray
@@ -125,7 +128,7 @@ class GrowthCurve:
     delivered_bytes: FloatArray
 
     def as_dict(self) -> dict[str, list[float]]:
-        """The four arrays as lists, ready for JSON."""
+        """Returns the four arrays as lists, ready for JSON."""
         return {
             "time_s": self.time_s.tolist(),
             "window_segments": self.window_segments.tolist(),
@@ -144,11 +147,12 @@ def growth_curve(
     ssthresh: float = math.inf,
     points: int = 401,
 ) -> GrowthCurve:
-    """Window, goodput and bytes delivered against time, at ``points`` even moments from 0 to ``duration_s``.
+    """Returns window, goodput and delivered bytes over time, at ``points`` equidistant times from 0
+    to ``duration_s``.
 
-    The first round trip is the handshake (equation 1). ``segment_bytes`` is payload; ``ceiling_bit_s`` is the
-    highest goodput the flow can have, see :func:`bentpipe.predict.steady_goodput_bit_s`. Raises
-    ``ValueError``.
+    The first round trip is the handshake (equation 1). ``segment_bytes`` is payload;
+    ``ceiling_bit_s`` is the maximum goodput of the flow, see
+    :func:`bentpipe.predict.steady_goodput_bit_s`. Raises ``ValueError``.
 
     >>> curve = growth_curve(3, rtt_s=0.5, segment_bytes=1000, ceiling_bit_s=80e3, ssthresh=4, points=7)
     >>> curve.window_segments.tolist()
@@ -181,8 +185,8 @@ def delivered_bytes(
     initial_window: float = 1,
     ssthresh: float = math.inf,
 ) -> float:
-    """Bytes delivered from the start of the handshake to ``duration_s``; arguments as for
-    :func:`growth_curve`.
+    """Returns the bytes delivered from the start of the handshake to ``duration_s``; arguments as
+    for :func:`growth_curve`.
 
     >>> delivered_bytes(2.25, rtt_s=0.5, segment_bytes=1000, ceiling_bit_s=80e3, ssthresh=4)
     9500.0
@@ -203,10 +207,11 @@ def bounded_transfer_time_s(
     initial_window: float = 1,
     ssthresh: float = math.inf,
 ) -> float:
-    """Time to deliver ``size_bytes`` under the ceiling, handshake included: equation 9 with a link rate.
+    """Returns the time to deliver ``size_bytes`` under the ceiling, including the handshake:
+    equation 9 with a link rate.
 
-    The inverse of :func:`delivered_bytes`, but never below two round trips: one for the handshake, and one
-    for the data and its acknowledgement, however short it is. Raises ``ValueError``.
+    This is the inverse of :func:`delivered_bytes`, but at least two round trips: one for the
+    handshake, and one for the data and its acknowledgement. Raises ``ValueError``.
 
     >>> bounded_transfer_time_s(9500, rtt_s=0.5, segment_bytes=1000, ceiling_bit_s=80e3, ssthresh=4)
     2.25
@@ -214,8 +219,7 @@ def bounded_transfer_time_s(
     require_at_least("size_bytes", size_bytes, 1)
     require_positive("ceiling_bit_s", ceiling_bit_s)
     enough_s = 8 * size_bytes / ceiling_bit_s
-    # From slow start on, the ceiling is reached or the transfer is over; both need no more than this many
-    # rounds.
+    # Upper bound of the round trips until the ceiling is reached or the transfer ends.
     rounds = count_round_trips(math.ceil(size_bytes / segment_bytes), initial_window, ssthresh)
     horizon_s = enough_s + (rounds + 2) * rtt_s
     windows = _windows_until(horizon_s, rtt_s, segment_bytes, ceiling_bit_s, initial_window, ssthresh)
@@ -227,8 +231,8 @@ def bounded_transfer_time_s(
 
 
 def require_start(initial_window: float, ssthresh: float) -> None:
-    """Check the two numbers a connection starts with, in segments; ssthresh may be infinite (no threshold
-    known)."""
+    """Checks the initial window and ssthresh of a connection, in segments. ssthresh may be infinite
+    (no threshold known)."""
     require_at_least("initial_window", initial_window, 1)
     require_at_least("ssthresh", ssthresh, 1, infinite=True)
 
@@ -250,12 +254,13 @@ def _windows_until(
 
 
 def _before(windows: Sequence[float]) -> list[float]:
-    """Segments delivered before each round trip."""
+    """Returns the segments delivered before each round trip."""
     return list(itertools.accumulate(windows[:-1], initial=0.0))
 
 
 def _delivered_segments(windows: Sequence[float], progress: FloatArray) -> FloatArray:
-    """Segments delivered after ``progress`` round trips of data; the last window goes on for ever."""
+    """Returns the segments delivered after ``progress`` round trips of data. The last window
+    repeats forever."""
     import numpy as np
 
     before = np.array(_before(windows))
@@ -265,6 +270,6 @@ def _delivered_segments(windows: Sequence[float], progress: FloatArray) -> Float
     return delivered
 
 
-#: A moment this many round trips before the end of a round counts as its end: t / RTT is rarely a whole
-#: number in binary.
+#: Tolerance in round trips: a time this close before the end of a round counts as its end, because
+#: t / RTT is rarely an exact binary number.
 ROUNDING = 1e-9

@@ -1,7 +1,8 @@
-"""What equations say about a block of NetPIPE, and about buffers between LAN islands (Yousef and Strange).
+"""Equations for a NetPIPE block and for buffers between LAN islands (Yousef and Strange).
 
 The source prints the throughput of a window as window / (RTT x rate); window / RTT is meant
-(:func:`bentpipe.predict.window_limited_rate_bit_s`), and the window for the full rate is the bandwidth-delay product.
+(:func:`bentpipe.predict.window_limited_rate_bit_s`), and the window for the full rate is the
+bandwidth-delay product.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ CELL: Final = 53
 
 
 def request_response_s(generate_s: float, process_s: float, rtt_s: float) -> float:
-    """Time from a request to its response: generating the request, processing it, and a round trip. Raises
-    ``ValueError``.
+    """Returns the time from a request to its response: generation and processing of the request,
+    and a round trip. Raises ``ValueError``.
 
     >>> request_response_s(0.001, 0.002, 0.4)
     0.403
@@ -28,8 +29,9 @@ def request_response_s(generate_s: float, process_s: float, rtt_s: float) -> flo
 
 
 def buffer_cells(transmission_bit_s: float, link_bit_s: float, burst_bytes: float) -> float:
-    """Cells that wait in front of a link when a burst comes at a higher rate: (transmission - link) x burst /
-    (53 x transmission), with the burst in bytes of cells. Raises ``ValueError``.
+    """Returns the number of cells that wait in front of a link when a burst arrives at a higher
+    rate: (transmission - link) x burst / (53 x transmission), with the burst in bytes of cells.
+    Raises ``ValueError``.
 
     >>> buffer_cells(8e6, 2e6, 320 * 53)
     240.0
@@ -42,8 +44,8 @@ def buffer_cells(transmission_bit_s: float, link_bit_s: float, burst_bytes: floa
 
 
 def fitted_throughput_bit_s(socket_bytes: float) -> float:
-    """The source's linear fit at a round-trip time of 600 ms: 0.0125 Mbit/s for each kilobyte of socket buffer. In
-    NetPIPE's megabits. Raises ``ValueError``.
+    """Returns the source's linear fit at a round-trip time of 600 ms: 0.0125 Mbit/s for each
+    kilobyte of socket buffer, in NetPIPE's megabits. Raises ``ValueError``.
 
     >>> round(fitted_throughput_bit_s(65_536))
     838861
@@ -60,11 +62,13 @@ def block_time_s(
     segment_bytes: int = 1460,
     acknowledgment_s: float = 0.0,
 ) -> float:
-    """Half a ping-pong of a block over a connection whose congestion window does not limit.
+    """Returns the time of half a ping-pong of a block, over a connection without a limit by the
+    congestion window.
 
-    The window is sent at once. Each further window waits for an acknowledgment: twice ``one_way_s``, the time to send
-    one segment, and ``acknowledgment_s`` for which the receiver holds the acknowledgment back. If sending a window
-    takes longer than that, nothing waits. ``rate_bit_s`` is that of payload. Raises ``ValueError``.
+    The first window is sent at once. Each further window waits for an acknowledgment, which takes
+    twice ``one_way_s``, the time to send one segment, and ``acknowledgment_s``, the receiver's
+    delay of the acknowledgment. There is no wait if sending a window takes longer than this.
+    ``rate_bit_s`` is the rate of payload. Raises ``ValueError``.
 
     >>> round(block_time_s(4096, 0.2, 1.85e6), 4)
     0.2177

@@ -1,7 +1,9 @@
-"""From a scenario's facts to the equations: the arguments of :func:`bentpipe.predict.predict_flow` for each flow.
+"""Application of the equations to scenarios: the arguments of :func:`bentpipe.predict.predict_flow`
+for each flow.
 
-The engine describes the path (:mod:`bentpipe.scenario.facts`). The prediction's note names what the equations cannot
-use; if there is no prediction at all, the note gives the reason.
+The engine describes the path (:mod:`bentpipe.scenario.facts`). The prediction's note names the
+parts of the scenario that the equations ignore. If there is no prediction, the note gives the
+reason.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Congestion controls whose growth or response function the equations describe.
 COVERED: Final = ("reno", "cubic", "linux-reno", "linux-cubic")
-#: Keys of TCP that change a flow's steady-state goodput and that no equation knows.
+#: Keys of TCP that change a flow's steady-state goodput and are in no equation.
 UNUSED: Final = (
     "adapt",
     "freeze",
@@ -34,15 +36,16 @@ UNUSED: Final = (
 )
 #: The largest window without window scaling (RFC 7323, section 2.2).
 UNSCALED_BYTES: Final = 65_535.0
-#: Ratio of round-trip times from which on flows at one bottleneck do not share it equally.
+#: Minimum ratio of round-trip times for unequal shares of flows at a common bottleneck.
 UNEQUAL: Final = 1.05
 
 
 @dataclass(frozen=True)
 class FlowPrediction:
-    """The prediction for one flow, or None if the equations do not cover it. ``note`` gives the reason or the limits of
-    the prediction. ``arguments`` are those of :func:`bentpipe.predict.predict_flow`, so that a prediction can be
-    repeated and varied by hand."""
+    """The prediction for one flow, or None if the equations do not cover it. ``note`` gives the
+    reason or the limits of the prediction. ``arguments`` are those of
+    :func:`bentpipe.predict.predict_flow`, so that a prediction can be repeated and varied by
+    hand."""
 
     flow: str
     prediction: Prediction | None
@@ -55,7 +58,7 @@ class FlowPrediction:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
-        # Infinity means "no limit"; JSON has no number for it.
+        # Infinity means "no limit" and cannot be represented in JSON.
         arguments = {
             key: None if isinstance(value, float) and math.isinf(value) else value
             for key, value in self.arguments.items()
@@ -72,7 +75,8 @@ class FlowPrediction:
 
 @dataclass(frozen=True)
 class Leg:
-    """A connection that carries a flow, alone or in series with others: its TCP and its path."""
+    """A connection that carries a flow, alone or in series with other connections: its TCP and its
+    path."""
 
     transport: Mapping[str, Any]
     there: Sequence[Hop]
@@ -80,13 +84,13 @@ class Leg:
 
 
 class NotPredicted(Exception):  # noqa: N818 - not an error: the equations do not cover everything
-    """Gives the reason why there is no prediction."""
+    """The equations do not cover a flow, for the given reason."""
 
 
 def predict_scenario(scenario: ScenarioLike, overrides: Overrides = ()) -> dict[str, FlowPrediction]:
     """Returns the prediction for every flow of a scenario, by the flow's name, without simulating.
 
-    Source: the equations of :mod:`bentpipe.predict`, which documents when each applies. Raises
+    Source: the equations of :mod:`bentpipe.predict`, which documents their conditions. Raises
     :class:`bentpipe.ScenarioError`.
 
     >>> upload = predict_scenario("examples/dvb-rcs-upload.toml", ["network.sat.return.dama.scheme=vbdc"])["upload"]
@@ -99,7 +103,8 @@ def predict_scenario(scenario: ScenarioLike, overrides: Overrides = ()) -> dict[
 def predict_all(
     scenario: ScenarioLike, overrides: Overrides = ()
 ) -> tuple[dict[str, FlowPrediction], list[Flow]]:
-    """Returns the predictions of :func:`predict_scenario`, and the facts of the flows that they are made of."""
+    """Returns the predictions of :func:`predict_scenario`, and the facts of the flows from which
+    they are computed."""
     from bentpipe.scenario.scenarios import load
 
     loaded = load(scenario, overrides)
@@ -117,9 +122,9 @@ def predict_all(
 
 
 def _unequal_shares(flows: Sequence[tuple[Mapping[str, Any], Flow]]) -> dict[str, dict[str, Any]]:
-    """Returns what differs for TCP's flows that have a bottleneck in common and different round-trip times, by name:
-    the share of Reno's flows where only such flows share a drop-tail queue, and for others the word that it is
-    unknown (None)."""
+    """Returns changes of the facts, by flow, for TCP flows with a common bottleneck and different
+    round-trip times. If only Reno flows share a drop-tail queue, the change is the flow's share;
+    otherwise the share is unknown (None)."""
     from .sharing import round_trip_shares_bit_s
 
     hops: dict[tuple[str, str, str], list[tuple[Mapping[str, Any], Flow, Hop]]] = {}
@@ -131,7 +136,7 @@ def _unequal_shares(flows: Sequence[tuple[Mapping[str, Any], Flow]]) -> dict[str
     for users in hops.values():
         hop, everyone = users[0][2], [known for _, known, _ in users]
         rate, rtts = hop["rate_bit_s"]["mean"], [paths[known["name"]] for known in everyone]
-        # Flows that something else limits, too, have other max-min shares.
+        # Flows with a further limit have other max-min shares.
         equal = all(math.isclose(known["share_bit_s"] or 0.0, rate / len(users)) for known in everyone)
         transports = [flow["transport"] for flow, _, _ in users]
         if not equal or len(users) != hop["flows"] or any(kind_of(one) != "tcp" for one in transports):
@@ -165,12 +170,14 @@ def _room_bytes(hop: Hop, packet_bytes: int) -> float:
 
 
 def kind_of(variant: str | Mapping[str, Any]) -> str:
-    """Returns the name of a variant, written as a table with the key ``kind`` or as the name alone."""
+    """Returns the name of a variant, written as a table with the key ``kind`` or as the name
+    alone."""
     return variant if isinstance(variant, str) else str(variant["kind"])
 
 
 def _predict(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> FlowPrediction:
-    """Predicts a flow. For a flow that proxies split, returns the prediction of the slowest leg: legs are in series."""
+    """Predicts a flow. For a flow that proxies split, returns the prediction of the slowest leg,
+    since legs are in series."""
     try:
         legs = [_predict_leg(scenario, flow, known, leg) for leg in _legs(scenario, flow, known)]
     except NotPredicted as reason:
@@ -207,7 +214,7 @@ def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> 
         returned = next(place for place, hop in enumerate(last.back) if hop["from"] == node)
         beyond = mechanism.get("sides", {}).get(last.there[place]["network"], mechanism["transport"])
         before = Leg(_within(last.transport, mechanism), last.there[:place], last.back[returned:])
-        # A side without a congestion control of its own uses the flow's.
+        # A side without its own congestion control uses that of the flow.
         own = {
             key: flow["transport"][key] for key in ("congestion", "parameters") if key in flow["transport"]
         }
@@ -218,7 +225,8 @@ def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> 
 
 
 def _within(transport: Mapping[str, Any], mechanism: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns TCP on a side of a proxy: data in flight there also occupies the proxy's buffer."""
+    """Returns the transport of a leg at a proxy, where data in flight also occupies the proxy's
+    buffer."""
     windows = (transport.get("receive_window"), mechanism["buffer"])
     least = min((window for window in windows if window is not None), key=base_value)
     return {**transport, "receive_window": least}
@@ -244,11 +252,12 @@ def _predict_leg(
     try:
         prediction = predict_flow(**arguments)
     except ValueError as refused:
-        # A scenario may be valid and still not fit the equations, such as one with links without delay.
+        # A valid scenario may be unsuitable for the equations, for example one with links without
+        # delay.
         return FlowPrediction(name, None, f"the equations do not apply: {refused}", arguments)
     congestion = leg.transport["congestion"]
     if prediction.limited_by == "loss" and congestion not in COVERED:
-        # Reno's answer may be a tenth of this one's.
+        # Reno's goodput may be a tenth of this congestion control's goodput.
         return FlowPrediction(
             name,
             None,
@@ -263,8 +272,8 @@ def _predict_leg(
 def flow_arguments(
     scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow, leg: Leg
 ) -> dict[str, Any]:
-    """Returns the arguments of :func:`bentpipe.predict.predict_flow`. Raises :class:`NotPredicted` with the reason if
-    the equations do not cover the flow."""
+    """Returns the arguments of :func:`bentpipe.predict.predict_flow`. Raises :class:`NotPredicted`
+    with the reason if the equations do not cover the flow."""
     from .dama import SCHEMES
 
     transport, app = leg.transport, flow["app"]
@@ -303,7 +312,8 @@ def flow_arguments(
         "loss_probability": 1 - math.prod(1 - hop["loss"] for hop in leg.there),
         # TCP sends whole segments.
         "window_bytes": None if math.isinf(window_bytes) else window_bytes // segment * segment,
-        # A sender that counts bytes grows by every segment, however few acknowledgments there are (RFC 3465).
+        # With byte counting (RFC 3465), the window grows by every segment, regardless of the number
+        # of acknowledgments.
         "segments_per_ack": 1 if transport["byte_counting"] else _segments_per_ack(transport),
         "rto_minimum_s": base_value(transport["rto_min"]),
         "rto_variation_floor_s": base_value(transport["rto_variance_min"]),
@@ -312,7 +322,8 @@ def flow_arguments(
 
 
 def _range(least: float, mean: float, greatest: float) -> tuple[float, float] | None:
-    """Returns the range of a time that changes in the course of the run; None if it is constant, or 0 at times."""
+    """Returns the range of a time that changes during the run; None if it is constant, or 0 at
+    times."""
     return (min(least, mean), max(greatest, mean)) if 0 < least < greatest else None
 
 
@@ -321,13 +332,13 @@ def _segments_per_ack(transport: Mapping[str, Any]) -> int:
 
 
 def _acknowledged_bit_s(known: Flow, leg: Leg) -> float:
-    """Returns the rate of data whose acknowledgments fit the return path."""
+    """Returns the rate of data whose acknowledgments fit into the return path."""
     slowest = min(hop["rate_bit_s"]["mean"] for hop in leg.back)
     return slowest / known["answer_bytes"] * _segments_per_ack(leg.transport) * known["packet_bytes"]
 
 
 def _window_bytes(transport: Mapping[str, Any]) -> float:
-    """Returns the smallest window that limits the data in flight; infinite without any."""
+    """Returns the smallest window that limits the data in flight; infinite without a limit."""
     named = ("receive_window", "send_buffer")
     given = [base_value(transport[key]) for key in named if transport.get(key) is not None]
     if transport.get("send_memory") is not None:
@@ -337,7 +348,7 @@ def _window_bytes(transport: Mapping[str, Any]) -> float:
 
 
 def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Returns what the equations do not use, a clause each."""
+    """Yields a clause for each part of the scenario that the equations ignore."""
     congestion = leg.transport["congestion"]
     if congestion not in COVERED:
         yield f"no equation for {congestion}: this is the prediction for Reno"
@@ -362,7 +373,7 @@ def _notes(duration_s: float, known: Flow, leg: Leg, arguments: Mapping[str, Any
 
 
 def _about(hop: Hop, duration_s: float) -> Iterator[str]:
-    """Returns what happens on a hop and is in none of its numbers."""
+    """Yields the properties of a hop that are in none of its numbers."""
     name = hop["network"]
     for note in (*hop["notes"], *hop["queue"]["notes"]):
         yield f"{name}: {note}"
@@ -396,8 +407,8 @@ def _shared(known: Flow, leg: Leg) -> Iterator[str]:
 
 
 def _bottleneck(hop: Hop, known: Flow, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Returns the effect of the queue before the bottleneck on a flow that fills it: on its goodput if the queue is
-    shorter than a bandwidth-delay product, and otherwise on its round-trip time."""
+    """Yields the effect of the queue at the bottleneck on a flow that fills it: on the goodput if
+    the queue is shorter than a bandwidth-delay product, and otherwise on the round-trip time."""
     rate = hop["rate_bit_s"]["mean"]
     if rate > arguments["rate_bit_s"] * (1 + 1e-9) and hop["flows"] == 1:
         return

@@ -1,8 +1,9 @@
 """The retransmission time-out: RFC 6298, and the two differences of Linux.
 
-RFC 6298: RTO = SRTT + max(G, 4 RTTVAR), at least 1 s (equation 2.3 and rule 2.4). Linux has no floor under
-the whole but one of 0.2 s under the variation term. Over a geostationary satellite the two agree while the
-RTT varies; over a low orbit the RFC waits a second where Linux waits a quarter.
+RFC 6298: RTO = SRTT + max(G, 4 RTTVAR), at least 1 s (equation 2.3 and rule 2.4). Linux has no
+minimum of the sum, but a minimum of 0.2 s for the variation term. Over a geostationary satellite,
+both agree while the RTT varies. Over a low orbit, the RFC's time-out is a second, and Linux's a
+quarter of a second.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ VARIATION_FACTOR: Final = 4
 class RtoEstimator:
     """State of the estimator; :meth:`after` returns the next one. Times in seconds.
 
-    ``granularity_s`` is G. ``minimum_s`` is the floor of the RTO (rule 2.4) and ``variation_floor_s`` that of
-    the term 4 RTTVAR. Raises ``ValueError``.
+    ``granularity_s`` is G. ``minimum_s`` is the minimum of the RTO (rule 2.4), and
+    ``variation_floor_s`` the minimum of the term 4 RTTVAR. Raises ``ValueError``.
 
     >>> steady = RtoEstimator().after(0.56)
     >>> steady.rto_s, round(steady.after(0.56).rto_s, 3)
@@ -47,7 +48,8 @@ class RtoEstimator:
 
     @classmethod
     def like_linux(cls) -> RtoEstimator:
-        """As Linux does with its usual settings: no floor under the RTO, 0.2 s under its variation term.
+        """Returns an estimator with the usual settings of Linux: no minimum of the RTO, and 0.2 s
+        for its variation term.
 
         >>> RtoEstimator.like_linux().after(0.03).rto_s
         0.23
@@ -55,7 +57,8 @@ class RtoEstimator:
         return cls(minimum_s=0.0, granularity_s=0.0, variation_floor_s=0.2)
 
     def after(self, sample_s: float) -> RtoEstimator:
-        """The estimator after one more measured RTT (rules 2.2 and 2.3; RTTVAR first, from the old SRTT)."""
+        """Returns the estimator after another measured RTT (rules 2.2 and 2.3; RTTVAR first, from
+        the old SRTT)."""
         require_positive("sample_s", sample_s)
         if self.srtt_s is None:
             return replace(self, srtt_s=sample_s, rttvar_s=sample_s / 2)
@@ -72,7 +75,7 @@ class RtoEstimator:
 
 
 def rto_sequence_s(samples_s: Iterable[float], start: RtoEstimator | None = None) -> list[float]:
-    """The time-out after each sample, in seconds. Raises ``ValueError``.
+    """Returns the time-out after each sample, in seconds. Raises ``ValueError``.
 
     >>> [round(rto_s, 4) for rto_s in rto_sequence_s([0.56, 0.6, 0.58])]
     [1.68, 1.445, 1.2419]
@@ -86,10 +89,10 @@ def rto_sequence_s(samples_s: Iterable[float], start: RtoEstimator | None = None
 
 
 def backed_off_rto_s(rto_s: float, timeouts: int, maximum_s: float = 60.0) -> float:
-    """The time-out after ``timeouts`` expiries in a row: doubled by each (rule 5.5), up to ``maximum_s``
-    (rule 2.5).
+    """Returns the time-out after ``timeouts`` expiries in a row: doubled by each (rule 5.5), up to
+    ``maximum_s`` (rule 2.5).
 
-    A maximum of less than 60 s is refused, as rule 2.5 does. Raises ``ValueError``.
+    A maximum of less than 60 s is refused, as rule 2.5 requires. Raises ``ValueError``.
 
     >>> [backed_off_rto_s(1.5, timeouts) for timeouts in (0, 1, 2, 6)]
     [1.5, 3.0, 6.0, 60.0]
@@ -97,7 +100,7 @@ def backed_off_rto_s(rto_s: float, timeouts: int, maximum_s: float = 60.0) -> fl
     require_positive("rto_s", rto_s)
     require_not_negative("timeouts", timeouts)
     require_at_least("maximum_s", maximum_s, 60.0)
-    # 2^64 s is beyond any maximum; the limit keeps a long outage from overflowing.
+    # 2^64 s is above any maximum. The limit prevents an overflow in a long outage.
     return float(min(maximum_s, rto_s * 2.0 ** min(timeouts, 64)))
 
 
@@ -108,11 +111,11 @@ def steady_rto_s(
     minimum_s: float = 1.0,
     variation_floor_s: float = 0.0,
 ) -> float:
-    """The time-out an estimator settles at when the RTT is uniform between two bounds.
+    """Returns the steady-state time-out for an RTT that is uniform between two bounds.
 
-    RTTVAR tends to the mean absolute deviation, a quarter of the range, so 4 RTTVAR is the range; where the
-    mean is not the middle of the range this is only near. ``minimum_s`` is the floor of the whole,
-    ``variation_floor_s`` that of 4 RTTVAR. Raises ``ValueError``.
+    RTTVAR tends to the mean absolute deviation, a quarter of the range, so 4 RTTVAR is the range;
+    if the mean is not the middle of the range, this is an approximation. ``minimum_s`` is the
+    minimum of the RTO, and ``variation_floor_s`` the minimum of 4 RTTVAR. Raises ``ValueError``.
 
     >>> round(steady_rto_s(1.534, 1.581, 1.628), 3)
     1.675

@@ -1,9 +1,8 @@
 """Efficiency and fairness of a shared link.
 
-Equations 15 to 18 of Luglio, Roseti and Zampognaro, "TCP-based applications over DVB-RCS DAMA" (2009):
-efficiency of the assigned capacity, the index of Jain, Chiu and Hawe (1984), the fair share and the
-utilisation. They are definitions rather than predictions: prediction, simulation and measurement all use
-them.
+Equations 15 to 18 of Luglio, Roseti and Zampognaro, "TCP-based applications over DVB-RCS DAMA"
+(2009): efficiency of the assigned capacity, the index of Jain, Chiu and Hawe (1984), the fair share
+and the utilisation. They are definitions, which prediction, simulation and measurement all use.
 """
 
 from __future__ import annotations
@@ -20,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def efficiency(used_bit_s: float, assigned_bit_s: float) -> float:
-    """eta_N = used / assigned capacity, equation 15. Raises ``ValueError`` where more is used than assigned.
+    """Returns eta_N = used / assigned capacity, equation 15. Raises ``ValueError`` if more is used
+    than assigned.
 
-    Volumes in place of rates give the same number. A terminal to which nothing is assigned has no efficiency.
+    Volumes may be given instead of rates. A terminal without assigned capacity has no efficiency.
 
     >>> efficiency(used_bit_s=512e3, assigned_bit_s=2048e3)
     0.25
@@ -34,7 +34,7 @@ def efficiency(used_bit_s: float, assigned_bit_s: float) -> float:
 
 
 def fair_share_bit_s(capacity_bit_s: float, flows: int) -> float:
-    """F_i = B / n, equation 17: what each of ``flows`` flows would have if all had the same. Raises
+    """Returns F_i = B / n, equation 17: an equal share for each of ``flows`` flows. Raises
     ``ValueError``.
 
     >>> fair_share_bit_s(2048e3, 4)
@@ -46,12 +46,13 @@ def fair_share_bit_s(capacity_bit_s: float, flows: int) -> float:
 
 
 def jain_index(throughput_bit_s: ArrayLike, fair_share_bit_s: ArrayLike = 1.0) -> FloatArray:
-    """Jain's index over x_i = T_i / F_i, equation 16: (sum x_i)^2 / (n sum x_i^2).
+    """Returns Jain's index over x_i = T_i / F_i, equation 16: (sum x_i)^2 / (n sum x_i^2).
 
-    ``throughput_bit_s`` has shape ``(flows,)`` or ``(flows, ...)``, for instance flows by times; the result
-    has the shape without the first axis, values from 1/n (one flow has all) to 1 (all have their share), and
-    NaN where no flow has anything. ``fair_share_bit_s`` is one number, which then cancels out, or one per
-    flow. Raises ``ValueError`` for negative throughputs, for no flows, and for shares that are not positive.
+    ``throughput_bit_s`` has shape ``(flows,)`` or ``(flows, ...)``, for example flows by times. The
+    result has the same shape without the first axis. Its values are from 1/n (one flow has all) to
+    1 (all flows have their share), and NaN if all throughputs are 0. ``fair_share_bit_s`` is one
+    number, which cancels out, or one number per flow. Raises ``ValueError`` for negative
+    throughputs, for no flows, and for shares that are not positive.
 
     >>> float(jain_index([1e6, 1e6, 0.0, 0.0]))
     0.5
@@ -67,8 +68,8 @@ def jain_index(throughput_bit_s: ArrayLike, fair_share_bit_s: ArrayLike = 1.0) -
     if share.shape:
         share = share.reshape(-1, *(1,) * (throughput.ndim - 1))
     x = throughput / share
-    # The index does not depend on the scale; scaling by the largest keeps the squares of tiny rates from
-    # vanishing.
+    # The index does not depend on the scale. Scaling by the largest value avoids underflow of the
+    # squares of tiny rates.
     largest = x.max(axis=0)
     x = x / np.where(largest > 0, largest, 1.0)
     squares = len(x) * np.sum(x**2, axis=0)
@@ -78,7 +79,8 @@ def jain_index(throughput_bit_s: ArrayLike, fair_share_bit_s: ArrayLike = 1.0) -
 
 
 def utilisation(throughput_bit_s: ArrayLike, capacity_bit_s: float) -> FloatArray:
-    """eta_U = sum T_i / B, equation 18; shapes as for :func:`jain_index`. Raises ``ValueError``.
+    """Returns eta_U = sum T_i / B, equation 18; shapes as for :func:`jain_index`. Raises
+    ``ValueError``.
 
     >>> float(utilisation([512e3, 1024e3], 2048e3))
     0.75
@@ -91,15 +93,19 @@ def utilisation(throughput_bit_s: ArrayLike, capacity_bit_s: float) -> FloatArra
 
 
 def round_trip_shares_bit_s(rate_bit_s: float, rtts_s: ArrayLike, queue_s: float) -> FloatArray:
-    """Shares of Reno's flows with different round-trip times at one drop-tail queue if all lose at the same moments.
+    """Returns the shares of Reno flows with different round-trip times at a drop-tail queue, if all
+    flows lose packets at the same times.
 
-    Between two losses, T apart, every window grows from W / 2 to W, by a packet in each round trip: W = 2 T / RTT, and
-    the mean rate is (3/2) T / RTT^2. So shares are as 1 / RTT^2 (Lakshman and Madhow, "The performance of TCP/IP for
-    networks with high bandwidth-delay products and random loss", IEEE/ACM Transactions on Networking 5(3), 1997).
-    The round-trip times ``rtts_s`` are without the queue. Each adds the mean between ``queue_s``, when the queue is
-    full, and the rest that waits when all windows have been halved. Raises ``ValueError``.
+    Between two losses, at a distance of T, every window grows from W / 2 to W by one packet in each
+    round trip: W = 2 T / RTT, and the mean rate is (3/2) T / RTT^2. So the shares are proportional
+    to 1 / RTT^2 (Lakshman and Madhow, "The performance of TCP/IP for networks with high
+    bandwidth-delay products and random loss", IEEE/ACM Transactions on Networking 5(3), 1997). The
+    round-trip times ``rtts_s`` exclude the queue. The mean queueing delay is added: the mean of
+    ``queue_s``, when the queue is full, and the delay of the rest that remains after all windows
+    have been halved. Raises ``ValueError``.
 
-    Limits: no slow start, no time-outs. Losses that do not meet all flows give shares closer to 1 / RTT.
+    Limits: no slow start, no time-outs. If a loss does not affect all flows, the shares are closer
+    to 1 / RTT.
 
     >>> round_trip_shares_bit_s(20e6, [0.05, 0.1], 0.0).round().tolist()
     [16000000.0, 4000000.0]
@@ -111,7 +117,8 @@ def round_trip_shares_bit_s(rate_bit_s: float, rtts_s: ArrayLike, queue_s: float
     base = _throughputs(rtts_s)
     require_positive("least of rtts_s", float(base.min()))
     part: FloatArray = np.full(len(base), 1 / len(base))
-    # The rest in the queue depends on the mean path, and that on the shares: a contraction.
+    # The rest in the queue depends on the mean path, which depends on the shares. The fixed-point
+    # iteration is a contraction.
     for _ in range(50):
         rest = max(0.0, (queue_s - float((part * base).sum())) / 2)
         weight = (base + (queue_s + rest) / 2) ** -2.0

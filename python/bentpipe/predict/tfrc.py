@@ -1,7 +1,7 @@
 """TFRC: the throughput equation and the average loss interval (RFC 5348).
 
-A TFRC sender sends at the rate that the approximate model of Padhye gives for the loss event rate its
-receiver reports, so both its steady rate and the report itself can be predicted.
+A TFRC sender sends at the rate of Padhye's approximate model for the loss event rate that its
+receiver reports. Both its steady rate and the reported rate can therefore be predicted.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def tfrc_rate_byte_s(
     timeout_s: float | None = None,
     segments_per_ack: float = 1,
 ) -> float:
-    """X_Bps, RFC 5348, section 3.1, in bytes per second.
+    """Returns X_Bps, RFC 5348, section 3.1, in bytes per second.
 
-    s / (R sqrt(2bp/3) + t_RTO 3 sqrt(3bp/8) p (1 + 32 p^2)), 0 < p <= 1; t_RTO is 4 R unless given, and b is
-    1, both as the RFC recommends. Raises ``ValueError``.
+    s / (R sqrt(2bp/3) + t_RTO 3 sqrt(3bp/8) p (1 + 32 p^2)), 0 < p <= 1; by default, t_RTO is 4 R
+    and b is 1, as the RFC recommends. Raises ``ValueError``.
 
     >>> round(tfrc_rate_byte_s(0.01, 0.6))
     27334
@@ -46,11 +46,12 @@ def tfrc_rate_byte_s(
 
 
 def mean_loss_interval_segments(intervals_newest_first: Sequence[float]) -> float:
-    """I_mean, RFC 5348, section 5.4: the weighted mean of loss intervals; the loss event rate is 1 / I_mean.
+    """Returns I_mean, RFC 5348, section 5.4: the weighted mean of loss intervals. The loss event
+    rate is 1 / I_mean.
 
-    The first interval, I_0, is still open: it counts only if it raises the mean, so a flow without losses
-    speeds up and the last loss does not weigh twice. From 2 to 9 intervals in segments, older ones being
-    forgotten; the first may be 0. Raises ``ValueError``.
+    The first interval, I_0, is still open. It counts only if it raises the mean, so a flow without
+    losses speeds up, and the last loss has no double weight. There are 2 to 9 intervals in
+    segments; older intervals are ignored, and the first may be 0. Raises ``ValueError``.
 
     >>> mean_loss_interval_segments([10, 100, 100, 100]), mean_loss_interval_segments([500, 100, 100, 100])
     (100.0, 233.33333333333334)

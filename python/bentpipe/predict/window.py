@@ -1,8 +1,8 @@
-"""Limits set by a window, a link and the headers, which hold for every TCP.
+"""Limits of the goodput by a window, a link and headers, which hold for every TCP.
 
-A sender has at most one window in flight in each round-trip time, a link cannot carry more than its rate, and
-headers take part of that rate. Payload is ``segment_bytes``; a packet is that and ``header_bytes``
-(1460 + 40 = 1500 bytes for IPv4 and TCP without options).
+A sender has at most one window in flight per round-trip time, a link cannot carry more than its
+rate, and headers take part of the rate. A packet consists of ``segment_bytes`` of payload and
+``header_bytes`` (1460 + 40 = 1500 bytes for IPv4 and TCP without options).
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from .checks import require_not_negative, require_positive
 
 
 def bandwidth_delay_product_bytes(rate_bit_s: float, rtt_s: float) -> float:
-    """Bytes in flight that fill a pipe: rate times round-trip time. Raises ``ValueError``.
+    """Returns the bytes in flight that fill a pipe: rate times round-trip time. Raises
+    ``ValueError``.
 
     >>> bandwidth_delay_product_bytes(2.048e6, 0.5)
     128000.0
@@ -22,7 +23,8 @@ def bandwidth_delay_product_bytes(rate_bit_s: float, rtt_s: float) -> float:
 
 
 def window_limited_rate_bit_s(window_bytes: float, rtt_s: float) -> float:
-    """The rate that one window in each round-trip time gives, whatever the link. Raises ``ValueError``.
+    """Returns the rate of one window per round-trip time, regardless of the link. Raises
+    ``ValueError``.
 
     >>> window_limited_rate_bit_s(65_536, 0.5)
     1048576.0
@@ -33,8 +35,8 @@ def window_limited_rate_bit_s(window_bytes: float, rtt_s: float) -> float:
 
 
 def serialisation_time_s(segment_bytes: int, rate_bit_s: float, header_bytes: int = 40) -> float:
-    """Time to put one packet, headers included, onto a link. ``segment_bytes`` may be 0 (a pure ACK). Raises
-    ``ValueError``.
+    """Returns the time to send one packet, including headers, onto a link. ``segment_bytes`` may be
+    0 (a pure ACK). Raises ``ValueError``.
 
     >>> serialisation_time_s(1460, 64e3)
     0.1875
@@ -46,7 +48,8 @@ def serialisation_time_s(segment_bytes: int, rate_bit_s: float, header_bytes: in
 
 
 def goodput_ceiling_bit_s(rate_bit_s: float, segment_bytes: int = 1460, header_bytes: int = 40) -> float:
-    """Payload rate of a link that is always busy: the rate times payload over packet. Raises ``ValueError``.
+    """Returns the payload rate of a link that is always busy: its rate times the ratio of payload
+    to packet size. Raises ``ValueError``.
 
     >>> round(goodput_ceiling_bit_s(10e6))
     9733333
@@ -65,11 +68,11 @@ def steady_goodput_bit_s(
     header_bytes: int = 40,
     window_bytes: float | None = None,
 ) -> float:
-    """Goodput of a flow that has grown as far as it can without loss: by the link, or by window over RTT if
-    less.
+    """Returns the goodput of a flow at its maximum window without loss: that of the link, or the
+    window divided by the RTT if smaller.
 
-    ``window_bytes`` is the receiver's or the sender's window in payload bytes, ``None`` if neither limits.
-    Raises ``ValueError``.
+    ``window_bytes`` is the receiver's or the sender's window in payload bytes, ``None`` without a
+    limit. Raises ``ValueError``.
 
     >>> steady_goodput_bit_s(10e6, 0.5, window_bytes=65_536)
     1048576.0
