@@ -1,8 +1,9 @@
-"""Rain on satellite links: attenuation by the ITU-R recommendations, and time series of it for scenarios.
+"""Rain on satellite links: attenuation by the ITU-R recommendations, and time series of attenuation
+for scenarios.
 
-Attenuation statistics (:mod:`.attenuation`) come from the optional library ``itur`` (``pip install bentpipe[rain]``),
-which carries its maps with it: nothing is downloaded. Time series (:mod:`.synthesis`) and passing storms
-(:mod:`.storm`) are computed here.
+Attenuation statistics (:mod:`.attenuation`) come from the optional library ``itur`` (``pip install
+bentpipe[rain]``), which includes its maps, so nothing is downloaded. Time series
+(:mod:`.synthesis`) and passing storms (:mod:`.storm`) are computed by bentpipe itself.
 """
 
 from __future__ import annotations

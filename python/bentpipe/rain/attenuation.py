@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-#: The method of P.618-13, section 2.4.1, is for frequencies up to 20 GHz. The validation table of ITU-R Study Group 3
-#: takes 20 GHz where the signal's frequency is higher, so its rows for 29 GHz are exactly what the equations give at 20
-#: GHz.
+#: The method of P.618-13, section 2.4.1, is for frequencies up to 20 GHz. The validation table of
+#: ITU-R Study Group 3 uses 20 GHz for higher frequencies: its rows for 29 GHz are exactly the
+#: results of the equations at 20 GHz.
 MOST_SCINTILLATION_GHZ: Final = 20.0
 #: Percentages of an average year for which P.618 gives rain attenuation.
 PERCENTAGES: Final = (
@@ -50,7 +50,8 @@ PERCENTAGES: Final = (
     3.0,
     5.0,
 )
-#: Frequencies in GHz for which the method of P.618 holds: P.838 begins at 1 GHz, and P.618 was tested up to 55 GHz.
+#: Frequencies in GHz for which the method of P.618 holds: P.838 begins at 1 GHz, and P.618 was
+#: tested up to 55 GHz.
 FREQUENCIES_GHZ: Final = (1.0, 55.0)
 #: Radius of the geostationary orbit and of the Earth in km.
 ORBIT_KM: Final = 42_164.0
@@ -59,7 +60,8 @@ EARTH_KM: Final = 6378.137
 
 @dataclass(frozen=True)
 class Site:
-    """A place on the ground, in degrees (north and east positive) and km above sea level (None: that of P.1511)."""
+    """A place on the ground, in degrees (north and east positive) and km above sea level (None: the
+    height by P.1511)."""
 
     name: str
     latitude: float
@@ -67,7 +69,7 @@ class Site:
     altitude_km: float | None = None
 
     def elevation(self, satellite: float) -> float:
-        """Elevation in degrees of a geostationary satellite at a longitude in degrees.
+        """Returns the elevation in degrees of a geostationary satellite at a longitude in degrees.
 
         >>> round(Site("Rome", 41.9, 12.5).elevation(13.0), 1)
         41.6
@@ -79,7 +81,8 @@ class Site:
 
 @dataclass(frozen=True)
 class Sky:
-    """A path through the sky: site, frequency in GHz, elevation in degrees, tilt of the polarisation (45: circular).
+    """A path through the sky: site, frequency in GHz, elevation in degrees, tilt of the
+    polarisation (45: circular).
 
     Raises :class:`bentpipe.InputError` outside the range of the recommendations.
     """
@@ -115,7 +118,8 @@ class Sky:
         return number(library().models.itu1511.topographic_altitude(self.site.latitude, self.site.longitude))
 
     def rain(self, percentages: ArrayLike = PERCENTAGES) -> NDArray[np.float64]:
-        """Rain attenuation in dB exceeded for these percentages of an average year (P.618)."""
+        """Returns the rain attenuation in dB exceeded for these percentages of an average year
+        (P.618)."""
         import numpy as np
 
         itur = library()
@@ -133,7 +137,7 @@ class Sky:
         return number(library().models.itu837.rainfall_probability(self.site.latitude, self.site.longitude))
 
     def specific(self, rate_mm_h: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Attenuation in dB/km of rain of these rates in mm/h (P.838)."""
+        """Returns the attenuation in dB/km by rain at these rates in mm/h (P.838)."""
         import numpy as np
 
         coefficients = library().models.itu838.rain_specific_attenuation_coefficients
@@ -145,8 +149,9 @@ class Sky:
         return number(library().models.itu839.rain_height(self.site.latitude, self.site.longitude))
 
     def scintillation(self, percent: float, diameter_m: float = 1.2, efficiency: float = 0.5) -> float:
-        """Attenuation in dB by scintillation, exceeded for a percentage of an average year, with an antenna of this
-        diameter and efficiency. Above 20 GHz it is that at 20 GHz (:data:`MOST_SCINTILLATION_GHZ`)."""
+        """Returns the attenuation in dB by scintillation, exceeded for a percentage of an average
+        year, for an antenna with this diameter and efficiency. Above 20 GHz, returns the value at
+        20 GHz (:data:`MOST_SCINTILLATION_GHZ`)."""
         found = library().models.itu618.scintillation_attenuation(
             self.site.latitude,
             self.site.longitude,
@@ -159,8 +164,9 @@ class Sky:
         return number(found)
 
     def parts(self, percent: float, diameter_m: float = 1.2) -> dict[str, float]:
-        """Attenuation in dB by gases, clouds, rain and scintillation, exceeded for a percentage of an average year,
-        and in total; ``diameter_m`` is that of the antenna, which evens out scintillation."""
+        """Returns the attenuation in dB by gases, clouds, rain and scintillation, and in total,
+        exceeded for a percentage of an average year. ``diameter_m`` is the diameter of the antenna,
+        which averages scintillation."""
         calculate = library().atmospheric_attenuation_slant_path
         parts = calculate(
             self.site.latitude,
@@ -187,7 +193,8 @@ class Sky:
 
 
 def statistics(sky: Sky, percentages: ArrayLike = PERCENTAGES) -> list[tuple[float, float]]:
-    """Pairs of a percentage of an average year and the rain attenuation in dB that it exceeds."""
+    """Returns pairs of a percentage of an average year and the rain attenuation in dB exceeded for
+    it."""
     import numpy as np
 
     wanted = np.atleast_1d(np.asarray(percentages, dtype=float))
@@ -195,15 +202,15 @@ def statistics(sky: Sky, percentages: ArrayLike = PERCENTAGES) -> list[tuple[flo
 
 
 def number(value: Any) -> float:
-    """A number of ``itur``, which may have a unit."""
+    """Returns a value of ``itur`` as a number; the value may have a unit."""
     return float(getattr(value, "value", value))
 
 
 def library() -> Any:
-    """The library ``itur``. Raises :class:`bentpipe.InputError` if it is not installed."""
+    """Returns the library ``itur``. Raises :class:`bentpipe.InputError` if it is not installed."""
     try:
         with warnings.catch_warnings():
-            # Of the libraries' own making.
+            # Warnings of the libraries about themselves.
             warnings.simplefilter("ignore")
             import itur
             import itur.models.itu618

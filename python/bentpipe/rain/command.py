@@ -1,4 +1,4 @@
-"""What ``bentpipe rain`` does: finds sites, tabulates attenuation, writes series."""
+"""The implementation of ``bentpipe rain``: sites, tables of attenuation, and time series."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from bentpipe.scenario.scenarios import Scenario
 
-#: Percentages of the printed table; the library's scintillation and clouds are for 0.01 to 5 %.
+#: Percentages of the printed table. The library supports scintillation and clouds for 0.01 to 5 %.
 SHOWN: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 #: Keys of ``--storm`` and the fields that they set.
 STORM: Final = {
@@ -25,7 +25,7 @@ STORM: Final = {
     "course": "course",
     "at": "passes_s",
 }
-#: The most samples of all columns together that are written.
+#: Maximum number of samples to write, over all columns.
 MOST: Final = 50_000_000
 
 
@@ -38,7 +38,7 @@ class Sites:
     elevation: float | None
 
     def skies(self, frequency_ghz: float, tilt: float) -> list[Sky]:
-        """The paths from the sites."""
+        """Returns the paths from the sites."""
         return [Sky(site, frequency_ghz, self._elevation(site), tilt) for site in self.sites]
 
     def _elevation(self, site: Site) -> float:
@@ -52,7 +52,7 @@ class Sites:
 def sites(
     scenario: Path | None, given: Sequence[str], satellite: float | None, elevation: float | None
 ) -> Sites:
-    """The sites of a scenario's star networks, and those given as ``NAME,LAT,LON``."""
+    """Returns the sites of a scenario's star networks, and those given as ``NAME,LAT,LON``."""
     if scenario is None and not given:
         raise InputError("no site; allowed: a scenario with positions, or --site NAME,LAT,LON")
     found = Sites([_site(text) for text in given], satellite, elevation)
@@ -76,7 +76,7 @@ def _site(text: str) -> Site:
 
 
 def _without_missing_fades(path: Path) -> Scenario:
-    """Loads a scenario whose files of fades may be missing: this command makes them."""
+    """Loads a scenario whose fade files may be missing, since this command creates them."""
     from bentpipe import ScenarioError
     from bentpipe.scenario import scenarios
 
@@ -107,7 +107,7 @@ def _of_scenario(scenario: Path) -> tuple[list[Site], float]:
         for terminal in network["terminals"]:
             entry = {"name": terminal} if isinstance(terminal, str) else terminal
             where = entry.get("site", places.get("terminals"))
-            # Terminals of a group are at one place, so that they share a column.
+            # The terminals of a group are at the same place and share a column.
             found.append(place(entry.get("name") or entry["prefix"], where))
         return found, float(parse(places["satellite"]))
     raise InputError(
@@ -117,7 +117,7 @@ def _of_scenario(scenario: Path) -> tuple[list[Site], float]:
 
 
 def excess(sky: Sky) -> dict[str, Any]:
-    """The attenuation that a site's path exceeds, by percentages of an average year."""
+    """Returns the attenuation that a site's path exceeds, by percentages of an average year."""
     rows = [{"percent": percent, **sky.parts(percent)} for percent in SHOWN]
     return {
         "site": sky.site.name,
@@ -138,7 +138,7 @@ def write(
     seed: int,
     storm: str | None,
 ) -> None:
-    """Write a time series of the skies' attenuation: of an average year, or of a storm that passes."""
+    """Writes a time series of the attenuation for an average year or for a passing storm."""
     from .synthesis import synthesise
 
     if file.suffix not in {".csv", ".parquet"}:
@@ -159,7 +159,7 @@ def write(
             raise InputError("a storm needs the satellite's position; allowed: --satellite DEGREES")
         cell = _storm(storm)
         series = cell.series(skies, satellite, duration_s, step_s=step_s)
-        # As `--storm` takes it.
+        # In the notation of `--storm`.
         about = (
             f"A passing storm: {','.join(f'{key}={getattr(cell, name):g}' for key, name in STORM.items())}"
         )

@@ -1,10 +1,11 @@
-"""A passing storm: the attenuation of sites while a rain cell moves over them.
+"""A passing storm: the attenuation at sites while a rain cell moves over them.
 
-The cell is round and its rain rate falls off exponentially from its centre, R(r) = peak exp(-r / radius), as in the
-EXCELL model (C. Capsoni, F. Fedi, C. Magistroni, A. Paraboni, A. Pawlina, "Data and theory for a new model of the
-horizontal structure of rain cells for propagation applications", Radio Science 1987); below 0.5 mm/h there is none.
-It moves in a straight line at constant speed, and rain is the same at all heights up to the rain height (P.839). The
-attenuation of a path is the integral of the specific attenuation (P.838) along it, from the site towards the
+The cell is circular, and its rain rate decreases exponentially from its centre, R(r) = peak exp(-r
+/ radius), as in the EXCELL model (C. Capsoni, F. Fedi, C. Magistroni, A. Paraboni, A. Pawlina,
+"Data and theory for a new model of the horizontal structure of rain cells for propagation
+applications", Radio Science 1987); rates below 0.5 mm/h count as 0. The cell moves in a straight
+line at constant speed. The rain rate is constant up to the rain height (P.839). The attenuation of
+a path is the integral of the specific attenuation (P.838) along it, from the site towards the
 satellite.
 """
 
@@ -22,17 +23,18 @@ from bentpipe.errors import InputError
 from .attenuation import EARTH_KM, Sky
 from .synthesis import Series
 
-#: Rain rate in mm/h below which the cell ends.
+#: Rain rate in mm/h at the edge of the cell.
 EDGE: Final = 0.5
-#: Points on the path through the rain.
+#: Number of points on the path through the rain.
 POINTS: Final = 24
 
 
 @dataclass(frozen=True)
 class Storm:
-    """A rain cell: rate at its centre in mm/h, radius in km at which the rate has fallen to 1/e, speed in m/s, the
-    direction in degrees (clockwise from north) into which it moves, and the time in s at which it is at the middle of
-    the sites (the medians of latitude and longitude, so that a distant gateway does not count)."""
+    """A rain cell: rate at its centre in mm/h, radius in km at which the rate has decreased to 1/e,
+    speed in m/s, direction of movement in degrees (clockwise from north), and the time in s at
+    which it reaches the middle of the sites (the medians of latitude and longitude, so that a
+    distant gateway has no influence)."""
 
     peak_mm_h: float = 60.0
     radius_km: float = 5.0
@@ -50,14 +52,15 @@ class Storm:
                 raise InputError(f"storm {name} {value:g}; allowed: above 0 to {most:g}")
 
     def rate(self, distance_km: np.ndarray) -> np.ndarray:
-        """Rain rate in mm/h at distances from the centre."""
+        """Returns the rain rate in mm/h at distances from the centre."""
         rate = self.peak_mm_h * np.exp(-distance_km / self.radius_km)
         return np.where(rate < EDGE, 0.0, rate)
 
     def series(
         self, skies: Sequence[Sky], satellite: float, duration_s: float, *, step_s: float = 1.0
     ) -> Series:
-        """The attenuation of paths to a geostationary satellite at a longitude in degrees."""
+        """Returns the attenuation of paths to a geostationary satellite at a longitude in
+        degrees."""
         times = np.arange(max(1, math.ceil(duration_s / step_s))) * float(step_s)
         middle = (
             float(np.median([sky.site.latitude for sky in skies])),
@@ -83,12 +86,12 @@ class Storm:
 
 
 def _plane(latitude: float, longitude: float, middle: tuple[float, float]) -> tuple[float, float]:
-    """East and north of the middle, in km."""
+    """Returns the position east and north of the middle, in km."""
     north = math.radians(latitude - middle[0]) * EARTH_KM
     return math.radians(longitude - middle[1]) * math.cos(math.radians(middle[0])) * EARTH_KM, north
 
 
 def _azimuth(latitude: float, longitude: float, satellite: float) -> float:
-    """Direction of a geostationary satellite, clockwise from north, in radians."""
+    """Returns the direction of a geostationary satellite, clockwise from north, in radians."""
     east, here = math.radians(satellite - longitude), math.radians(latitude)
     return math.atan2(math.sin(east), -math.cos(east) * math.sin(here))
