@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from bentpipe.results.runs import Run
     from bentpipe.scenario.variation import Variation
 
-#: With more runs than this the report omits the small panels per run; the bars show more.
+#: Maximum number of runs for small panels per run. The bars show more runs.
 MOST_PANELS = 12
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of the table of flows: its heading, and the value of a flow as text. What is predicted is ``soft``."""
+    """A column of the table of flows: its heading, and the value of a flow as text. ``soft`` marks
+    predictions."""
 
     heading: str
     unit: str
@@ -42,7 +43,7 @@ def _of(key: str, factor: float = 1.0) -> Callable[[FlowResult], str]:
     return lambda flow: _scaled(getattr(flow, key), factor)
 
 
-#: The columns of the table of flows. A table has those that are known of one of its flows.
+#: The columns of the table of flows. A table omits columns that are unknown for all of its flows.
 _COLUMNS: Final = (
     _Column("goodput", "kbit/s", _of("goodput", 1e-3)),
     _Column("predicted", "kbit/s", _of("predicted_goodput", 1e-3), soft=True),
@@ -68,7 +69,8 @@ _COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class _Flows:
-    """A table of flows: its columns, and its rows of run, flow, ends and the texts of the columns."""
+    """A table of flows: its columns, and its rows of run, flow, ends and the texts of the
+    columns."""
 
     columns: list[_Column]
     rows: list[tuple[str, str, str, list[str]]]
@@ -95,9 +97,10 @@ class _Picture:
 def write_report(
     runs: Sequence[Run], path: str | Path, variations: Sequence[Variation] = (), *, script: bool = True
 ) -> Path:
-    """Write the page about ``runs`` and return its path. ``variations`` label the runs; without them, the names of
-    their folders do. Without ``script``, which enlarges parts of figures, the page runs nothing. Raises
-    :class:`bentpipe.InputError` if a run cannot be read."""
+    """Writes the page about ``runs`` and returns its path. ``variations`` label the runs; the
+    default labels are the names of their folders. ``script`` adds a script that enlarges parts of
+    figures; without it, the page contains no code. Raises :class:`bentpipe.InputError` if a run
+    cannot be read."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page(runs, variations, script=script), encoding="utf-8")
@@ -204,7 +207,7 @@ def _figures(
             )
             with suppress(InputError):
                 figures.append((caption, plots.delays(run)))
-        # Nothing was recorded, or nothing happened: there is no such figure.
+        # Nothing was recorded or nothing happened, so this figure is omitted.
         with suppress(InputError):
             caption = (
                 "All recorded quantities. Dashed lines: predicted. Throughput counts data delivered in "
@@ -235,7 +238,7 @@ def _figures(
 
 
 def _of_constellation(run: Run) -> list[tuple[str, Figure]]:
-    """Returns the map and the course of a run's constellations."""
+    """Returns the maps and the figures over time of a run's constellations."""
     from bentpipe import plots
     from bentpipe.errors import InputError
     from bentpipe.scenario.constellations import constellation
@@ -243,7 +246,7 @@ def _of_constellation(run: Run) -> list[tuple[str, Figure]]:
     figures: list[tuple[str, Figure]] = []
     for name, network in run.scenario.get("network", {}).items():
         if network["kind"] == "constellation":
-            # A scenario of an older version may not be valid any more.
+            # A scenario of an older version may no longer be valid.
             with suppress(InputError, ScenarioError):
                 course = plots.constellation_course(run, network=name)
                 shown = plots.constellation_map(constellation(run.scenario, [0.0], network=name))
@@ -276,7 +279,8 @@ def _scaled(value: float | None, factor: float) -> str:
 
 
 def _change(run: Run) -> str:
-    """Returns an example of a change to a run: the congestion control of its first TCP flow, or the seed."""
+    """Returns an example of a change to a run: the congestion control of its first TCP flow, or the
+    seed."""
     for flow in run.scenario.get("flow", []):
         congestion = flow["transport"].get("congestion")
         if congestion is not None:
@@ -291,7 +295,7 @@ def _reads(run: Run) -> str:
 
 
 def _notes(runs: Mapping[str, Run]) -> list[str]:
-    """Returns the notes on the predictions, each once, with its flows and groups."""
+    """Returns the distinct notes on the predictions, each with its flows and groups."""
     flows: dict[str, dict[str, None]] = {}
     for run in runs.values():
         for prediction in predict_run(run).values():
@@ -301,7 +305,7 @@ def _notes(runs: Mapping[str, Run]) -> list[str]:
 
 
 def _failures(results: Mapping[str, Sequence[FlowResult]]) -> list[str]:
-    """Returns why connections failed, each reason once, with its flows."""
+    """Returns the distinct reasons of failed connections, each with its flows."""
     flows: dict[str, list[str]] = {}
     for found in results.values():
         for flow in found:
@@ -311,8 +315,8 @@ def _failures(results: Mapping[str, Sequence[FlowResult]]) -> list[str]:
 
 
 def _tables(results: Mapping[str, Sequence[FlowResult]]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Returns the tables of groups and of traffic classes, those that have rows. Classes of one flow each say no more
-    than the table of flows."""
+    """Returns the non-empty tables of groups and of traffic classes. Classes of one flow each are
+    omitted, since the table of flows has the same values."""
     from bentpipe.results.groups import by_class, by_group
 
     groups = {name: by_group(flows)[0] for name, flows in results.items()}
@@ -324,7 +328,7 @@ def _tables(results: Mapping[str, Sequence[FlowResult]]) -> list[tuple[str, list
 
 
 def _worst(results: Mapping[str, Sequence[FlowResult]]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Returns the nodes that fare worst in each run with groups, as text."""
+    """Returns the nodes with the worst goodput in each run with groups, as text."""
     from bentpipe.results.groups import by_group, worst_ends
 
     ends = {name: worst_ends(flows) for name, flows in results.items() if by_group(flows)[0]}

@@ -1,6 +1,6 @@
-"""What the parts of a network counted by the end of a run, as tables of text for the report.
+"""The counters of the parts of a network at the end of a run, as tables of text for the report.
 
-The tables of flows, and those of their connections, are elsewhere in the report.
+The tables of flows and of their connections are elsewhere in the report.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from bentpipe.quantities import number, readable_unit
 if TYPE_CHECKING:
     from bentpipe.results.runs import Run
 
-#: Of a table of more parts than this only the name is shown: it is in the run's folder.
+#: Maximum number of parts of a table. Of larger tables, which are in the run's folder, only the
+#: name is shown.
 MOST_PARTS: Final = 60
 
-#: Up to so many parts a table has a row per quantity, with its meaning, and a column per part.
+#: Maximum number of parts for a table with a column per part, and a row per quantity with its
+#: meaning.
 FEW_PARTS: Final = 4
 
 
@@ -29,8 +31,8 @@ _COUNTS: Final = ("1", "packets", "frames", "slots", "superframes", "cells")
 
 @dataclass(frozen=True)
 class Counted:
-    """A table: its name, of what and when it is, its headings, and its rows. ``meanings`` has that of each row, or is
-    empty where each row is a part."""
+    """A table: its name, its subject and time, its headings, and its rows. ``meanings`` has the
+    meaning of each row, or is empty if each row is a part."""
 
     name: str
     about: str
@@ -41,7 +43,7 @@ class Counted:
 
 
 def tables(run: Run) -> list[Counted]:
-    """Returns the tables of a run; none of a measured one, whose tables have forms of their own."""
+    """Returns the tables of a run; empty for a measured run, whose tables have other formats."""
     if run.clock == "measured":
         return []
     known = {table["name"]: table for table in json.loads(_native.tables())["reports"]}
@@ -56,7 +58,7 @@ def tables(run: Run) -> list[Counted]:
 def _table(
     name: str, known: Mapping[str, Any], units: Mapping[str, str], rows: Sequence[Mapping[str, Any]]
 ) -> Counted:
-    # The part has no unit: it is a name.
+    # The part is a name and has no unit.
     of = next(key for key in rows[0] if key not in units)
     columns = {column["name"]: column["about"] for column in known.get("columns", [])}
     order = [*(key for key in columns if key in units), *(key for key in units if key not in columns)]
@@ -84,7 +86,8 @@ def _table(
 
 
 def _quantity(key: str, base: str, values: Sequence[float | None]) -> tuple[str, list[str]]:
-    """Returns the heading of a quantity, with the unit of what is measured and not counted, and its values as text."""
+    """Returns the heading of a quantity, with its unit unless the quantity is a count, and its
+    values as text."""
     unit, size = readable_unit(max((abs(value) for value in values if value is not None), default=0.0), base)
     heading = key.replace("_", " ") + ("" if base in _COUNTS else f", {unit}")
     return heading, [number(None if value is None else value / size) for value in values]

@@ -1,4 +1,4 @@
-"""What a measurement says of its path, as tables of text for the report."""
+"""The results of a measurement, as tables of text for the report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Table:
 
 
 def tables(run: Run) -> list[Table]:
-    """Returns the tables of a measured run that have rows; none of other runs."""
+    """Returns the non-empty tables of a measured run; empty for other runs."""
     if run.clock != "measured":
         return []
     directions, *others = (
@@ -44,7 +44,7 @@ def _table(title: str, columns: _Columns, rows: Iterable[_Row]) -> Table:
 
 
 def _known(cell: Callable[[_Row], str], row: _Row) -> str:
-    """Returns the text of a cell; "-" if it is of a column that the version which measured did not write."""
+    """Returns the text of a cell; "-" for a column that the measuring version did not write."""
     try:
         return cell(row)
     except KeyError:
@@ -95,7 +95,7 @@ def _depth_bounds(row: _Row) -> str:
 
 
 def _is_load(row: _Row) -> bool:
-    """Whether a flow is a load of datagrams, calls or pages."""
+    """Returns true if a flow is a load of datagrams, calls or pages."""
     counted = row.get("sent_packets") is not None or row.get("transaction_p50") is not None
     return row["flow"] != "probes" and counted
 
@@ -107,7 +107,8 @@ def _load_lost(row: _Row) -> str:
 
 _LOADS_TITLE: Final = "Loads of datagrams, calls and pages; one-way delays are the middles of their intervals"
 
-#: What the user of a load has: delay and loss of its datagrams, the rating of a call, the time of a page.
+#: Results for the user of a load: delay and loss of its datagrams, the rating of a call, the time
+#: of a page.
 _LOADS: Final[_Columns] = {
     "load": _text("flow"),
     "lost": _load_lost,
@@ -121,7 +122,7 @@ _LOADS: Final[_Columns] = {
     "at most, ms": _ms("transaction_max"),
 }
 
-#: By the name of the run's table: title and columns.
+#: Title and columns, by the name of the run's table.
 _TABLES: Final[Mapping[str, tuple[str, _Columns]]] = {
     "direction": (
         "Each direction at rest",
