@@ -1,1 +1,2 @@
-"""Results: run folders and their tables, flows beside predictions, groups, comparisons, captures, and waits."""
+"""Results: run folders and their tables, flows with predictions, groups, comparisons, captures, and
+waits."""

@@ -1,4 +1,4 @@
-"""The packets in a run's ``packets.pcapng``, for measures that need every one of them.
+"""The packets in a run's ``packets.pcapng``, for analyses that need every packet.
 
 The file is read in pieces, so that it may be larger than memory.
 """
@@ -25,16 +25,17 @@ UDP: Final = 17
 FLAGS: Final = ("FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR")
 FIN, SYN, RST, PSH, ACK = (1 << bit for bit in range(5))
 
-#: Bytes that are read at once.
+#: Number of bytes read at once.
 _PIECE: Final = 1 << 22
-#: No block is as long: a packet has at most 65535 bytes, and its comment 2000.
+#: Upper bound of the length of a block: a packet has at most 65535 bytes, and its comment 2000.
 _LONGEST: Final = 1 << 18
-#: The first bytes of a section header, up to the mark of the byte order, without the block's length.
+#: The block type and the byte-order magic of a section header.
 _BEGIN: Final = (0x0A0D0D0A, 0x1A2B3C4D)
 _INTERFACE: Final = 1
 _ENHANCED_PACKET: Final = 6
 _BLOCK: Final = struct.Struct("<II")
-#: An enhanced packet block with headers of IPv4 without options and of TCP; UDP ends after its ports and length.
+#: An enhanced packet block with headers of IPv4 (without options) and TCP. For UDP, only the fields
+#: up to ports and length are valid.
 _PACKET: Final = np.dtype(
     [
         *((name, "<u4") for name in ("kind", "length", "interface", "high", "low", "captured", "original")),
@@ -52,13 +53,14 @@ _PACKET: Final = np.dtype(
 )
 _IP: Final = 20
 _UDP: Final = 8
-#: Bytes of a block before its packet.
+#: Number of bytes of a block before its packet.
 _ABOUT: Final = 28
-#: So many bytes after its beginning are read of a block, whatever its length: the largest headers end before.
+#: Number of bytes after the beginning of each block that are examined. The largest headers end
+#: before.
 _MARGIN: Final = 128
-#: Options of TCP: the end of the list, a byte that fills, the scale of the window, and SACK blocks.
+#: TCP options: end of list, padding, window scale, and SACK blocks.
 _END, _FILL, _SCALE, _SACK = 0, 1, 3, 5
-#: Columns of :func:`packets` that are in the headers as they are.
+#: Columns of :func:`packets` with unchanged values of header fields.
 _KEPT: Final = {
     "interface": np.uint16,
     "protocol": np.uint8,
@@ -78,8 +80,9 @@ _OF_TCP: Final = {
 
 
 class Segment(NamedTuple):
-    """A TCP segment where it was captured. ``interface`` is the place of its node in ``record.capture``; sizes are in
-    bytes, ``size`` that of the packet and ``payload`` that of its data; ``time_s`` counts from the start of the run."""
+    """A captured TCP segment. ``interface`` is the index of its node in ``record.capture``.
+    ``size`` is the size of the packet and ``payload`` the size of its data, in bytes. ``time_s`` is
+    the time since the start of the run."""
 
     interface: int
     time_s: float
@@ -91,8 +94,8 @@ class Segment(NamedTuple):
 
 
 def segments(file: str | Path) -> Iterator[Segment]:
-    """All TCP segments over IPv4 in a capture of the simulator, in order of time. Raises ``OSError``, and
-    :class:`bentpipe.InputError` for a damaged file."""
+    """Yields all TCP segments over IPv4 in a capture of the simulator, in order of time. Raises
+    ``OSError``, and :class:`bentpipe.InputError` for a damaged file."""
     for batch in packets(file):
         of_tcp = batch.filter(batch["protocol"] == TCP)
         columns = ("interface", "time", "size", "payload", "source_port", "destination_port", "sequence")
@@ -101,8 +104,8 @@ def segments(file: str | Path) -> Iterator[Segment]:
 
 
 def nodes(file: str | Path) -> list[str]:
-    """Returns the names of the nodes at which a file's packets were captured. Raises ``OSError`` and
-    :class:`bentpipe.InputError`."""
+    """Returns the names of the nodes at which a file's packets were captured. Raises ``OSError``
+    and :class:`bentpipe.InputError`."""
     names: list[str] = []
     for content, starts in _pieces(Path(file), 1 << 16):
         for start in starts.tolist():
@@ -115,14 +118,17 @@ def nodes(file: str | Path) -> list[str]:
 
 
 def packets(file: str | Path) -> Iterator[pl.DataFrame]:
-    """The TCP and UDP packets over IPv4 in a run's capture, in order of time, in frames of many packets each.
+    """Yields the TCP and UDP packets over IPv4 in a run's capture, in order of time, in data frames
+    of many packets each.
 
-    Columns are ``interface`` (the place of the node in :func:`nodes`), ``time`` in nanoseconds (since the start of a
-    simulation, or of emulations since 1970), ``protocol`` (6 or 17), ``class`` (DSCP and ECN), ``size`` and ``payload``
-    in bytes, ``source`` and ``destination`` (addresses as numbers), ``source_port`` and ``destination_port``. Those of
-    TCP are zero for UDP: ``sequence``, ``acknowledgment``, ``flags`` and ``window`` as in the header, ``scale`` (of
-    windows, if a SYN announces one, else null) and ``sack`` (the edges of SACK blocks in pairs, null without any).
-    Later fragments and packets with options of IPv4 are left out. Raises ``OSError`` and :class:`bentpipe.InputError`.
+    Columns are ``interface`` (the index of the node in :func:`nodes`), ``time`` in nanoseconds
+    (since the start of a simulation, or since 1970 in emulations), ``protocol`` (6 or 17),
+    ``class`` (DSCP and ECN), ``size`` and ``payload`` in bytes, ``source`` and ``destination``
+    (addresses as numbers), ``source_port`` and ``destination_port``. The columns ``sequence``,
+    ``acknowledgment``, ``flags`` and ``window`` are the values in the TCP header; ``scale`` is the
+    window scale in a SYN, else null; ``sack`` has the edges of SACK blocks in pairs, or null. For
+    UDP, these columns are zero or null. Later fragments and packets with IPv4 options are omitted.
+    Raises ``OSError`` and :class:`bentpipe.InputError`.
     """
     for content, starts in _pieces(Path(file)):
         data = np.frombuffer(content, np.uint8)
@@ -143,7 +149,7 @@ def _frame(
 
     tcp = heads["protocol"] == TCP
     header = np.where(tcp, heads["data"].astype(np.int64) // 16 * 4, _UDP)
-    # What is not kept of a packet cannot be read.
+    # Truncated packets cannot be read.
     ends = starts + _ABOUT + np.minimum(_IP + header, heads["captured"])
     scale, sack = _options(data, starts + _ABOUT + _IP + 20, np.where(tcp, ends, 0))
     return pl.DataFrame(
@@ -161,10 +167,12 @@ def _frame(
 def _options(
     data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
 ) -> tuple[pl.Series, pl.Series]:
-    """Returns the scale of windows and the edges of SACK blocks that the options between ``at`` and ``ends`` have."""
+    """Returns the window scales and the edges of SACK blocks in the options between ``at`` and
+    ``ends``."""
     import polars as pl
 
-    # The places at which the values of both options begin, 0 without the option, and the number of SACK blocks.
+    # The positions of the values of both options, 0 without the option, and the number of SACK
+    # blocks.
     scales, sacks, counts = (np.zeros(len(at), np.int64) for _ in range(3))
     rows = np.flatnonzero(at < ends)
     while rows.size:
@@ -178,7 +186,7 @@ def _options(
         counts[rows[blocks]] = (lengths[blocks] - 2) // 8
         at[rows] += lengths
         rows = rows[whole & (here + lengths < ends[rows])]
-    # The place of no blocks is the first.
+    # Packets without SACK blocks use the first position.
     edges, places = [pl.Series([None], dtype=pl.List(pl.UInt32))], np.zeros(len(at), np.int64)
     for count in range(1, 5):
         having = np.flatnonzero(counts == count)
@@ -190,14 +198,14 @@ def _options(
 
 
 def _pieces(file: Path, size: int = _PIECE) -> Iterator[tuple[bytes, npt.NDArray[np.int64]]]:
-    """Yields pieces of the file, and where the whole blocks in them begin."""
+    """Yields pieces of the file, with the positions of the complete blocks in each piece."""
     rest, before = b"", 0
     with file.open("rb") as stream:
         while piece := stream.read(size):
             content = rest + piece
             if before == 0 and (len(content) < 12 or struct.unpack_from("<I4xI", content) != _BEGIN):
                 break
-            # Blocks are made of words of 32 bits.
+            # Blocks consist of 32-bit words.
             padded = content + bytes(_MARGIN + -len(content) % 4)
             words, places, at, end = memoryview(padded).cast("I"), [], 0, len(content) // 4
             while at + 2 < end:

@@ -1,8 +1,9 @@
-"""Columns of a run's tables and traces that readers need, so that a run of another version is read or refused.
+"""Columns of a run's tables and traces that readers need. They decide if a run of another version
+can be read.
 
-Versions add columns, and runs that older ones have written lack those. A reader does without such a column where it
-can: what is not known is "-" in a table. Where it cannot, the column is listed here, and reading the table raises
-:class:`bentpipe.InputError` with the file and the column.
+New versions add columns, which runs of older versions lack. Where possible, a reader works without
+such a column; unknown values are "-" in tables. Required columns are listed here. If one is
+missing, reading the table raises :class:`bentpipe.InputError` with the file and the column.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 
 from bentpipe.errors import InputError
 
-#: Columns of tables that readers need. Those of a table that is not here may all be missing.
+#: Required columns of tables. All columns of other tables are optional.
 NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "flows": ("flow", "from", "to", "start"),
     "direction": ("direction", "lost"),
@@ -26,7 +27,7 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 
-#: Those of traces, besides the time and the entity, which come first.
+#: Required columns of traces, in addition to the time and the entity, which come first.
 TRACED: Final[Mapping[str, tuple[str, ...]]] = {
     "probe": (
         *("flow", "size", "train", "replied", "quiet", "round_trip"),
@@ -45,8 +46,8 @@ TRACED: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def check(file: Path, needed: Iterable[str], there: Iterable[str], version: object) -> None:
-    """Raises :class:`bentpipe.InputError` if a file of a run lacks a column that readers need. ``version`` is that of
-    bentpipe which has written it.
+    """Raises :class:`bentpipe.InputError` if a file of a run lacks a column that readers need.
+    ``version`` is the version of bentpipe that wrote the run.
 
     >>> check(Path("run/flows.parquet"), ["flow", "start"], ["flow"], "0.1.0")
     Traceback (most recent call last):

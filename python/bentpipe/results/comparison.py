@@ -13,7 +13,8 @@ from bentpipe.quantities import display_unit
 from .flows import FlowResult, flow_results
 from .runs import Run
 
-#: Units of the numbers of flows that are not plain numbers, by the beginning of their names.
+#: Units of the quantities of flows, by the prefix of their names. Other quantities are plain
+#: numbers.
 _BASES = {
     "goodput": "bit/s",
     **dict.fromkeys(("rtt", "delay", "transaction", "completed", "transfer", "voice_delay"), "s"),
@@ -31,7 +32,8 @@ class KeyDifference:
 
 @dataclass(frozen=True)
 class NumberDifference:
-    """A number of a flow in both runs. ``relative`` is (b - a) / a; ``None`` if either is missing or a is zero."""
+    """A number of a flow in both runs. ``relative`` is (b - a) / a; ``None`` if either is missing
+    or a is zero."""
 
     flow: str
     quantity: str
@@ -40,7 +42,8 @@ class NumberDifference:
 
     @property
     def unit(self) -> tuple[str, float]:
-        """The unit in which the quantity is shown, "1" for a number, and its size in the unit of the values."""
+        """The display unit of the quantity ("1" for a number), and the size of this unit in the
+        unit of the values."""
         bare = self.quantity.removeprefix("predicted_")
         base = next((unit for start, unit in _BASES.items() if bare.startswith(start)), "1")
         return display_unit(self.quantity, base)
@@ -53,7 +56,8 @@ class NumberDifference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of two runs. ``flows`` has the flows in both runs, ``missing`` the names of the others."""
+    """A comparison of two runs. ``flows`` contains the flows in both runs, and ``missing`` the
+    names of the other flows."""
 
     a: Run
     b: Run
@@ -63,7 +67,7 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Whether both runs have the same flows with the same numbers."""
+        """True if both runs have the same flows with the same numbers."""
         return not self.missing and all(one.a == one.b for one in self.flows)
 
     def as_dict(self) -> dict[str, Any]:
@@ -82,7 +86,7 @@ class Comparison:
 
 
 def compare(a: Run | str | Path, b: Run | str | Path) -> Comparison:
-    """Compare two runs, or the runs in two folders. Raises :class:`bentpipe.InputError`.
+    """Compares two runs, or the runs in two folders. Raises :class:`bentpipe.InputError`.
 
     >>> import bentpipe as bp
     >>> scenario = bp.load("examples/dvb-rcs-upload.toml", ["duration=20 s"])
@@ -103,7 +107,7 @@ def compare(a: Run | str | Path, b: Run | str | Path) -> Comparison:
 
 
 def scenario_differences(a: Any, b: Any, path: str = "") -> Iterator[KeyDifference]:
-    """The keys whose values differ; lists of tables with names are matched by name.
+    """Yields the keys whose values differ. Tables in lists are matched by their names.
 
     >>> [vars(d) for d in scenario_differences({"x": {"y": 1}}, {"x": {"y": 2}})]
     [{'key': 'x.y', 'a': 1, 'b': 2}]
@@ -126,11 +130,11 @@ def _by_name(value: Any) -> Any:
 
 def _numbers(a: FlowResult, b: FlowResult) -> Iterator[NumberDifference]:
     for field in fields(FlowResult):
-        # A code point and a place on the path are parts of the scenario, not results.
+        # The code point and the position on the path belong to the scenario and are not results.
         if field.name in ("dscp", "leg"):
             continue
         values = getattr(a, field.name), getattr(b, field.name)
-        # Predictions that agree to rounding errors say nothing about the runs.
+        # Differences of predictions within rounding errors are irrelevant.
         if field.name.startswith("predicted_") and None not in values and math.isclose(*values, rel_tol=1e-3):
             continue
         if not any(isinstance(value, str) for value in values) and values != (None, None):

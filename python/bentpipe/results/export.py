@@ -1,6 +1,8 @@
-"""Tables as files for other programs and for papers: one function per ending of a file's name.
+"""Export of tables as files for other programs and for papers, with one function per file name
+ending.
 
-The command line and the test bed offer what is in :data:`ENDINGS`, so a new format is a function and an entry there.
+The command line and the test bed offer the formats in :data:`ENDINGS`. A new format needs a
+function and an entry there.
 """
 
 from __future__ import annotations
@@ -20,16 +22,16 @@ if TYPE_CHECKING:
 
     from .runs import Run
 
-#: The text of a cell, or that of a mean and of the half width of its interval.
+#: The text of a cell, or the texts of a mean and of the half width of its interval.
 Cell: TypeAlias = "str | tuple[str, str]"
 
-#: A value that is missing, as text.
+#: Text for a missing value.
 NOTHING: Final = "--"
 
-#: Rows of a sheet of Excel below the headings.
+#: Maximum number of rows of an Excel sheet below the headings.
 _SPREADSHEET_ROWS: Final = 1_048_575
 
-#: Digits of numbers in text without an interval.
+#: Significant digits of numbers in text without an interval.
 _DIGITS: Final = 6
 
 _ESCAPES: Final = {character: f"\\{character}" for character in "&%$#_{}"} | {
@@ -43,8 +45,8 @@ _ESCAPES: Final = {character: f"\\{character}" for character in "&%$#_{}"} | {
 
 @dataclass(frozen=True)
 class Table:
-    """A table to export: as a data frame for programs, and as text for papers. The first ``texts`` columns of the text
-    are words, the others numbers; ``remark`` is a sentence about them."""
+    """A table to export: as a data frame for programs, and as text for papers. The first ``texts``
+    columns of the text are words, the others numbers; ``remark`` is a sentence about them."""
 
     frame: pl.DataFrame
     headings: Sequence[str]
@@ -54,7 +56,7 @@ class Table:
 
 
 def table_of(frame: pl.DataFrame) -> Table:
-    r"""Returns the table of a data frame whose columns of words come first.
+    r"""Returns the table of a data frame, in which columns of words come first.
 
     >>> import polars as pl
     >>> markdown(table_of(pl.DataFrame({"flow": ["up"], "goodput": [1234567.8], "rtt_mean": [None]}))).decode()
@@ -86,7 +88,7 @@ def csv(table: Table) -> bytes:
 
 
 def json(table: Table) -> bytes:
-    """Returns a JSON array with an object per row. A value that is missing or infinite is null."""
+    """Returns a JSON array with an object per row. Missing and infinite values are null."""
     return _finite(table.frame).write_json().encode()
 
 
@@ -98,8 +100,8 @@ def parquet(table: Table) -> bytes:
 
 
 def spreadsheet(table: Table) -> bytes:
-    """Returns an Excel workbook, with empty cells for values that are missing or infinite. Raises
-    :class:`bentpipe.InputError` for a table of more rows than it can hold."""
+    """Returns an Excel workbook, with empty cells for missing and infinite values. Raises
+    :class:`bentpipe.InputError` for a table with too many rows."""
     import xlsxwriter
 
     if table.frame.height > _SPREADSHEET_ROWS:
@@ -114,7 +116,7 @@ def spreadsheet(table: Table) -> bytes:
 
 
 def markdown(table: Table) -> bytes:
-    """Returns a table of Markdown, with half widths after a plus-minus sign."""
+    """Returns a Markdown table, with half widths after a plus-minus sign."""
 
     def line(cells: Iterable[str]) -> str:
         return f"| {' | '.join(cells)} |\n"
@@ -129,7 +131,8 @@ def markdown(table: Table) -> bytes:
 
 
 def latex(table: Table) -> bytes:
-    """Returns a ``tabular`` with the rules of the package ``booktabs``, with half widths after a plus-minus sign."""
+    """Returns a ``tabular`` with the rules of the package ``booktabs``, with half widths after a
+    plus-minus sign."""
     alignment = "l" * table.texts + "r" * (len(table.headings) - table.texts)
 
     def row(cells: Sequence[Cell]) -> str:
@@ -151,7 +154,7 @@ def latex(table: Table) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-#: The formats by the ending of a file's name.
+#: The formats by file name ending.
 ENDINGS: Final[Mapping[str, Callable[[Table], bytes]]] = {
     ".csv": csv,
     ".parquet": parquet,
@@ -163,15 +166,16 @@ ENDINGS: Final[Mapping[str, Callable[[Table], bytes]]] = {
 
 
 def content(table: Table, ending: str) -> bytes:
-    """Returns a table in the format of an ending of :data:`ENDINGS`. Raises :class:`bentpipe.InputError` for others."""
+    """Returns a table in the format of an ending of :data:`ENDINGS`. Raises
+    :class:`bentpipe.InputError` for others."""
     if ending not in ENDINGS:
         raise InputError(f"cannot write a file with the ending {ending}; allowed: {', '.join(ENDINGS)}")
     return ENDINGS[ending](table)
 
 
 def write(table: Table, file: Path) -> None:
-    """Write a table in the format of the file's ending, in a folder that is created if it is missing. Raises
-    :class:`bentpipe.InputError` for other endings."""
+    """Writes a table in the format of the file's ending, and creates its folder if it is missing.
+    Raises :class:`bentpipe.InputError` for other endings."""
     written = content(table, file.suffix.lower())
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(written)

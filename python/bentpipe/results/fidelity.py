@@ -1,4 +1,4 @@
-"""The ``fidelity.json`` of an emulation or a measurement as a sentence."""
+"""The file ``fidelity.json`` of an emulation or a measurement as a sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 
 def fidelity_text(run: Run) -> str | None:
-    """Returns how accurate an emulation was, and its problems. None for a run without ``fidelity.json``."""
+    """Returns the accuracy of an emulation and its problems. None for a run without
+    ``fidelity.json``."""
     fidelity = run.fidelity
     if not fidelity:
         return None

@@ -1,4 +1,4 @@
-"""Results of a run per flow, beside the prediction: the rows of tables, reports and comparisons."""
+"""Results of a run per flow, with predictions, for tables, reports and comparisons."""
 
 from __future__ import annotations
 
@@ -14,31 +14,36 @@ if TYPE_CHECKING:
 
     from .runs import Run
 
-#: Reason why TCP aborted a connection, by the number in column ``failure`` of the table ``tcp_connection``.
+#: Reasons of aborted TCP connections, by the number in the column ``failure`` of the table
+#: ``tcp_connection``.
 FAILURES: Final = {1: "reset by the other end", 2: "no answer to the handshake", 3: "too many retries"}
 
 
 @dataclass(frozen=True)
 class FlowResult:
-    """One flow of one run. Rates are payload in bit/s, times in seconds; ``None`` for a number that does not exist,
-    such as the round-trip time of a datagram flow. ``group`` and ``traffic_class`` are None for a flow without them.
+    """One flow of one run. Rates are payload in bit/s, and times in seconds. Values that do not
+    exist, such as the round-trip time of a datagram flow, are ``None``. ``group`` and
+    ``traffic_class`` are None for a flow without them.
 
-    A flow that proxies split has a row for its whole path, from source to destination, and one for each leg: each of
-    the connections in series. Leg 1 is ``NAME@NODE``, sent by the node at which the flow begins; the others are
-    ``NAME@PROXY``, sent by a proxy. Delays and round-trip times are those of a leg; in the row of the whole path,
-    retransmissions, time-outs and loss are those of all its legs together.
+    A flow that proxies split has a row for its whole path, from source to destination, and one for
+    each leg: each of the connections in series. Leg 1 is ``NAME@NODE``, named after the sending
+    node at which the flow begins. The other legs are ``NAME@PROXY``, named after the sending proxy.
+    Delays and round-trip times are those of a leg. In the row of the whole path, retransmissions,
+    time-outs and loss are totals over all legs.
 
-    ``efficiency`` is used over assigned capacity of the flow's terminal on the return link (equation 15 of the DAMA
-    study), which all flows of that terminal share. ``loss`` is the fraction of the data packets of this
-    direction that the network dropped; None for a flow of real hosts, whose packets the network does not know.
-    ``started`` is the number of the flow's pages, files, mails, bulk transfers of a given size or calls that began,
-    ``finished`` that of those that are complete (of calls: answered and heard), and ``unfinished`` that of the others.
-    Transaction times are those of the finished ones. None for a flow that has no such thing.
-    ``voice_mos`` is the mean opinion score (ITU-T G.107) of what the destination of a call hears, 1 for one in which it
-    hears nothing; of a flow of calls, the mean over the calls. ``voice_loss`` the
-    percentage of its packets that were lost or late, and ``voice_delay`` the mean time from mouth to ear.
-    ``transfer`` is the time from the start of a bulk transfer, which has ended, to the delivery of its last byte.
-    ``predicted_goodput`` and ``predicted_rtt`` are for the mean delay.
+    ``efficiency`` is the ratio of used to assigned capacity of the flow's terminal on the return
+    link (equation 15 of the DAMA study), which is common to all flows of that terminal. ``loss`` is
+    the fraction of the data packets of this direction that the network dropped; None for a flow of
+    real hosts, since the network cannot assign their packets to flows. A task is a page, file,
+    mail, bulk transfer of a given size, or call. ``started`` is the number of the flow's tasks that
+    began, ``finished`` the number of complete tasks (for calls: answered and heard), and
+    ``unfinished`` the number of the others. Transaction times are those of finished tasks. They are
+    None for a flow without tasks. ``voice_mos`` is the mean opinion score (ITU-T G.107) of a call
+    at its destination, or 1 if the destination hears nothing. For a flow of calls, it is the mean
+    over the calls. ``voice_loss`` is the percentage of lost and late packets, and ``voice_delay``
+    the mean mouth-to-ear delay. ``transfer`` is the time from the start of a completed bulk
+    transfer to the delivery of its last byte. ``predicted_goodput`` and ``predicted_rtt`` are for
+    the mean delay.
     """
 
     flow: str
@@ -72,7 +77,7 @@ class FlowResult:
     predicted_rtt: float | None
     transfer: float | None
     predicted_transfer: float | None
-    #: Why the first failed connection failed, according to its source or else its destination.
+    #: Reason for the first failed connection, according to its source or else its destination.
     failure: str | None
 
     def as_dict(self) -> dict[str, Any]:
@@ -91,7 +96,8 @@ def flow_results(run: Run) -> list[FlowResult]:
 
 
 def planned_results(run: Run) -> list[FlowResult]:
-    """Returns the flows of a run that was killed before it wrote its results: their names, ends and predictions."""
+    """Returns the flows of a run that was killed before it wrote its results, with their names,
+    ends and predictions."""
     predictions = predict_run(run)
     rows = (
         {"flow": flow["name"], "from": flow["from"], "to": flow["to"], "group": flow.get("group")}
@@ -109,7 +115,8 @@ def _result(
 ) -> FlowResult:
     prediction = None if predicted is None else predicted.prediction
     leg = _count(row, "leg")
-    # The round-trip time is that of a leg, if there are several, and goodput and transfers are those of the whole path.
+    # With several legs, the round-trip time belongs to a leg, and goodput and transfers to the
+    # whole path.
     round_trip = None if predicted is not None and predicted.legs else prediction
     if leg is not None:
         legs = () if predicted is None else predicted.legs
@@ -159,9 +166,10 @@ def _transfer(row: Mapping[str, Any]) -> float | None:
 
 
 def losses(run: Run) -> dict[str, float]:
-    """Returns the fraction of each flow's data packets that were dropped or corrupted in the network. Only simulated
-    flows have it: to which flow the packets of a real host belong, the network does not know. Runs of older versions
-    have it for flows with data in one direction only, as they do not have the direction of lost packets."""
+    """Returns the fraction of each flow's data packets that were dropped or corrupted in the
+    network. Only simulated flows have a value, since the network cannot assign packets of real
+    hosts to flows. Runs of older versions do not record the direction of lost packets, so only
+    flows with data in one direction have a value."""
     flows = run.flows
     if "loss" in flows.columns:
         return {flow: loss for flow, loss in flows.select("flow", "loss").iter_rows() if loss is not None}
@@ -185,19 +193,20 @@ def losses(run: Run) -> dict[str, float]:
 
 
 def connection_failures(run: Run) -> dict[str, str]:
-    """Returns why connections failed, by flow, for flows with failed connections."""
+    """Returns the reasons of failed connections, by flow, for flows with failed connections."""
     wanted = ["of_flow", "end", "failure"]
     if "tcp_connection" not in run.tables or not {*wanted} <= {*run.table("tcp_connection").columns}:
         return {}
     rows = run.table("tcp_connection").select(wanted).iter_rows()
     flows = run.flow_names
-    # The source comes after the destination and overrides it.
+    # The source follows the destination and overrides its reason.
     failed = sorted(((end, flow, number) for flow, end, number in rows if number), reverse=True)
     return {flows[flow]: FAILURES[number] for _, flow, number in failed}
 
 
 def terminal_efficiency(run: Run) -> dict[str, float]:
-    """Returns used over assigned capacity for each terminal that was assigned any; empty without a return link."""
+    """Returns the ratio of used to assigned capacity for each terminal with assigned capacity;
+    empty without a return link."""
     wanted = ["terminal", "used_bytes", "capacity_bytes"]
     if "terminal" not in run.tables or not {*wanted} <= {*run.table("terminal").columns}:
         return {}

@@ -1,22 +1,22 @@
-"""Former names in the folders of runs that older versions have written, which are read as if they had today's."""
+"""Former names in run folders of older versions, which are read as the current names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-#: Columns, by table or trace.
+#: Current names of former columns, by table or trace.
 COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "scheduler": {"category": "scheme"},
     "selection": {"access": "multilink"},
 }
 
-#: Traces, by the names of their files.
+#: Current names of former traces, by file name.
 TRACES: Final[Mapping[str, str]] = {"access": "waits"}
 
 
 def renamed(scenario: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a run's scenario with the keys and traces of today.
+    """Returns a run's scenario with the current names of keys and traces.
 
     >>> renamed({"access": [{"name": "x"}], "handover": [{"access": "x"}], "record": {"traces": ["tcp", "access"]}})
     {'multilink': [{'name': 'x'}], 'handover': [{'multilink': 'x'}], 'record': {'traces': ['tcp', 'waits']}}

@@ -1,4 +1,4 @@
-"""Groups of flows: what the flows of a group, or of a traffic class, have in common as one row of statistics."""
+"""Groups of flows: statistics over the flows of a group or of a traffic class."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
     from .runs import Run
 
-#: With more flows than this outside of groups, those form a group of their own.
+#: Maximum number of flows outside of groups. More such flows form a separate group.
 MOST_FLOWS: Final = 30
 
-#: Name of the group of flows that belong to none, if there are many.
+#: Name of the group of flows outside of groups, if there are many.
 OTHERS: Final = "other flows"
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of flows: heading, field of :class:`bentpipe.results.flows.FlowResult` with its unit ("1" for a
-    number), and whether more of it is better."""
+    """A quantity of flows: heading, field of :class:`bentpipe.results.flows.FlowResult` with its
+    unit ("1" for a number), and true if higher values are better."""
 
     name: str
     field: str
@@ -70,8 +70,9 @@ QUANTITIES: Final = (
 
 @dataclass(frozen=True)
 class Statistics:
-    """A quantity over the ``count`` flows of a group that have it, in the unit of ``about``: mean, 5th, 50th and 95th
-    percentile, and the best and worst value with the flows that have them."""
+    """Statistics of a quantity over the ``count`` flows of a group with this quantity, in the unit
+    of ``about``: mean, 5th, 50th and 95th percentile, and the best and worst value with their
+    flows."""
 
     about: str
     count: int
@@ -92,15 +93,16 @@ class GroupResult:
     name: str
     flows: int
     statistics: tuple[Statistics, ...]
-    #: Sums over the flows: pages, files, mails, transfers or calls that began, those that are complete, and the others.
-    #: None for a group without any.
+    #: Totals over the flows: pages, files, mails, transfers or calls that were started, finished
+    #: and unfinished. None for a group without any.
     started: int | None = None
     finished: int | None = None
     unfinished: int | None = None
 
     @property
     def tasks(self) -> str:
-        """A clause about them, such as "started 200, finished 100, unfinished 100"; empty without any."""
+        """A clause about the started tasks, such as "started 200, finished 100, unfinished 100";
+        empty without any."""
         named = {name: getattr(self, name) for name in ("started", "finished", "unfinished")}
         return "" if self.started is None else ", ".join(f"{name} {count}" for name, count in named.items())
 
@@ -110,8 +112,8 @@ class GroupResult:
 
 
 def by_group(flows: Iterable[FlowResult]) -> tuple[dict[str, list[FlowResult]], list[FlowResult]]:
-    """Returns the flows of each group, and the single flows, which are those of groups of one, too. More than
-    :data:`MOST_FLOWS` single flows are a group."""
+    """Returns the flows of each group, and the single flows, including those in groups of one. More
+    than :data:`MOST_FLOWS` single flows form a group."""
     groups: dict[str, list[FlowResult]] = {}
     single: list[FlowResult] = []
     for flow in flows:
@@ -125,8 +127,8 @@ def by_group(flows: Iterable[FlowResult]) -> tuple[dict[str, list[FlowResult]], 
 
 
 def by_class(flows: Iterable[FlowResult]) -> dict[str, list[FlowResult]]:
-    """Returns the flows of each traffic class: by code point, and by the class at the terminal if the network has
-    classes. Empty if all flows are of one class."""
+    """Returns the flows of each traffic class. A class is a code point, together with the class at
+    the terminal if the network has classes. Empty if all flows have the same class."""
     classes: dict[tuple[int, str], list[FlowResult]] = {}
     for flow in flows:
         classes.setdefault((flow.dscp, flow.traffic_class or ""), []).append(flow)
@@ -139,7 +141,8 @@ def by_class(flows: Iterable[FlowResult]) -> dict[str, list[FlowResult]]:
 
 
 def classes_beside(flows: Sequence[FlowResult]) -> dict[str, list[FlowResult]]:
-    """Returns the flows of each traffic class, or none if the classes are the groups under other names."""
+    """Returns the flows of each traffic class; empty if the classes are identical with the
+    groups."""
     found = [by_class(flows), by_group(flows)[0]]
     classes, groups = (
         {frozenset(flow.flow for flow in members) for members in one.values()} for one in found
@@ -148,7 +151,8 @@ def classes_beside(flows: Sequence[FlowResult]) -> dict[str, list[FlowResult]]:
 
 
 def summarise(name: str, flows: Sequence[FlowResult]) -> GroupResult:
-    """Returns the statistics of a group. A quantity that none of its flows has, or that is 0 for all, is left out."""
+    """Returns the statistics of a group. Quantities that no flow has, or that are 0 for all flows,
+    are omitted."""
     rows = []
     for quantity in QUANTITIES:
         known = [(value, flow) for flow in flows if (value := getattr(flow, quantity.field)) is not None]
@@ -184,8 +188,9 @@ def _statistics(quantity: Quantity, known: Sequence[tuple[float, FlowResult]]) -
 
 
 def worst_ends(flows: Sequence[FlowResult], most: int = 5) -> list[tuple[str, float]]:
-    """Returns the nodes at which flows fare worst, the worst first, each with the mean over its flows of their goodput
-    as a fraction of their group's mean. The ends that all flows share, such as the gateway, are left out."""
+    """Returns the nodes with the worst goodput, the worst first. The value of a node is the mean,
+    over its flows, of the goodput relative to the mean of the flow's group. Ends that all flows
+    share, such as the gateway, are omitted."""
     shares: dict[str, list[float]] = {}
     groups, single = by_group(flows)
     for members in [*groups.values(), single]:
@@ -204,7 +209,8 @@ def worst_ends(flows: Sequence[FlowResult], most: int = 5) -> list[tuple[str, fl
 
 
 def group_table(run: Run) -> pl.DataFrame:
-    """Returns one row per group and quantity: mean, percentiles, best and worst, and the flows that have these.
+    """Returns one row per group and quantity: mean, percentiles, best and worst value, and the
+    flows with these values.
 
     >>> import bentpipe as bp
     >>> table = group_table(bp.simulate("examples/hub.toml", overrides=["duration=20 s"]))

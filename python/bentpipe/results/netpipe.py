@@ -1,7 +1,7 @@
-"""NetPIPE: what a run measured of each block, and the file ``np.out`` of the real program.
+"""NetPIPE: the measurements of each block in a run, and the file ``np.out`` of the real program.
 
-The program gives throughput in units of 2^20 bit/s and calls them Mbps; so does ``np.out`` here. Everywhere else
-bentpipe uses bit/s.
+The program gives throughput in units of 2^20 bit/s, which it calls Mbps. ``np.out`` has the same
+unit here; everywhere else bentpipe uses bit/s.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ MEGABIT: Final = 1 << 20
 
 @dataclass(frozen=True)
 class Block:
-    """What was measured of a block: its size in bytes, the repeats in each trial (0 if the file does not say), the
-    time of the shortest trial per block in seconds, the variance of the trials in s^2, and the mean and the standard
-    deviation of single repeats in seconds (``None`` if unknown)."""
+    """The measurements of a block: its size in bytes, the repeats in each trial (0 if the file does
+    not say), the time of the shortest trial per block in seconds, the variance of the trials in
+    s^2, and the mean and the standard deviation of single repeats in seconds (``None`` if
+    unknown)."""
 
     size: int
     repeats: int
@@ -36,7 +37,7 @@ class Block:
 
     @property
     def bit_s(self) -> float:
-        """Bits of the block over its time.
+        """Throughput of the block: its bits divided by its time.
 
         >>> round(Block(24576, 3, 1.257).bit_s / MEGABIT, 6)
         0.149165
@@ -45,12 +46,13 @@ class Block:
 
 
 def flows(run: Run) -> list[str]:
-    """The flows of a run that NetPIPE ran on, in the scenario's order."""
+    """Returns the flows of a run with NetPIPE, in the scenario's order."""
     return [flow["name"] for flow in run.flow_tables if flow["app"]["kind"] == "netpipe"]
 
 
 def blocks(run: Run, flow: str | None = None) -> list[Block]:
-    """The blocks of a flow, by default of the only one that has NetPIPE. Raises :class:`bentpipe.InputError`."""
+    """Returns the blocks of a flow, by default of the only flow with NetPIPE. Raises
+    :class:`bentpipe.InputError`."""
     known = flows(run)
     if not known:
         raise InputError(
@@ -79,7 +81,8 @@ def blocks(run: Run, flow: str | None = None) -> list[Block]:
 
 
 def pending(run: Run, flow: str | None = None) -> int:
-    """Size of the block that the end of the run cut off; 0 if NetPIPE had finished."""
+    """Returns the size of the block that the end of the run interrupted; 0 if NetPIPE had
+    finished."""
     known = flows(run)
     chosen = flow or known[0]
     values = {row["flow"]: row.get("netpipe_pending") for row in run.flows.iter_rows(named=True)}
@@ -87,7 +90,8 @@ def pending(run: Run, flow: str | None = None) -> int:
 
 
 def np_out(measured: Sequence[Block]) -> str:
-    """The blocks in the columns of the program's file: bytes, throughput, seconds.
+    """Returns the blocks in the format of the program's file, with the columns bytes, throughput
+    and seconds.
 
     >>> print(np_out([Block(1, 1995, 0.00000895), Block(1021, 1411, 0.00001406)]), end="")
            1 0.852446   0.00000895
@@ -97,17 +101,19 @@ def np_out(measured: Sequence[Block]) -> str:
 
 
 def read_screen(file: str | Path) -> list[Block]:
-    """The blocks of what NetPIPE writes to standard error: with the repeats, and times to 0.01 us."""
+    """Returns the blocks in the standard error output of NetPIPE, with repeats, and times with a
+    resolution of 0.01 us."""
     text = Path(file).read_text(encoding="utf-8", errors="replace")
     return [Block(int(size), int(repeats), float(time) * 1e-6) for size, repeats, time in _LINE.findall(text)]
 
 
-#: A line of the screen: number, bytes, repeats, throughput and time of a block.
+#: A line of the output: number, bytes, repeats, throughput and time of a block.
 _LINE: Final = re.compile(r"\d+:\s+(\d+) bytes\s+(\d+) times -->\s+\S+ Mbps in\s+(\S+) usec")
 
 
 def read_np_out(file: str | Path) -> list[Block]:
-    """The blocks of a file that NetPIPE or :func:`np_out` wrote. Raises :class:`bentpipe.InputError` with the line."""
+    """Returns the blocks in a file of NetPIPE or :func:`np_out`. Raises
+    :class:`bentpipe.InputError` with the number of an invalid line."""
     measured = []
     for number, line in enumerate(Path(file).read_text(encoding="utf-8").splitlines(), 1):
         fields = line.split()

@@ -1,9 +1,11 @@
-"""Two runs packet by packet: how far their captures agree, and the first packet of each connection that differs.
+"""Comparison of two runs packet by packet: the agreement of their captures, and the first different
+packet of each connection.
 
-The packets of a connection at a node, in both directions, are compared by their numbers: packet 5 of one run with
-packet 5 of the other. Only totals are given of what follows a difference, because a missing packet shifts all others.
-Sequence numbers count from the first one of their direction, as in Wireshark. What differs between any two hosts is not
-compared: initial sequence numbers, ports that a host chose, timestamps, identifications and, unless asked for, windows.
+The packets of a connection at a node, in both directions, are compared by their numbers: packet 5
+of one run with packet 5 of the other. After a difference, only totals are compared, because a
+missing packet shifts all others. Sequence numbers are relative to the first sequence number of
+their direction, as in Wireshark. Values that always differ between hosts are not compared: initial
+sequence numbers, ephemeral ports, timestamps, identifications and, by default, windows.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ from .runs import Run
 #: Name of the capture in a run's folder.
 FILE: Final = "packets.pcapng"
 
-#: The compared parts of packets, in the order in which differences are named. Flags are named one by one.
+#: The compared fields of packets, in the order of their names in results. Flags are named
+#: individually.
 _COMPARED: Final = (
     "direction",
     "flags",
@@ -42,32 +45,35 @@ _COMPARED: Final = (
     "ecn",
     "window",
 )
-#: What can be left out of the comparison: parts of packets, and single flags.
+#: The fields of packets and the flags that can be excluded from the comparison.
 IGNORABLE: Final = (*_COMPARED[1:], *(name.lower() for name in FLAGS))
 
-#: Captures with later times than this, 2001 in nanoseconds, have the time of day.
+#: Captures with times above this limit (2001 in nanoseconds) have the time of day.
 _TIME_OF_DAY: Final = 10**18
 
-#: Length of the largest headers of IPv4 and TCP in bytes; captures have to keep so much of each packet.
+#: Length of the largest IPv4 and TCP headers in bytes. Captures must contain at least this much of
+#: each packet.
 _HEADERS: Final = 80
 
-#: Port of the first flow at both ends, which those of the other flows follow; a flow's further connections have a user
-#: port at one end. Flows from number 16383 on have other ports and remain nameless (crates/core/src/address.rs).
+#: Port of the first flow at both ends. The ports of the other flows follow. Further connections of
+#: a flow have a user port at one end. Flows from number 16383 on have other ports and get no names
+#: (crates/core/src/address.rs).
 _FIRST_PORT: Final = 49152
 _FIRST_USER_PORT: Final = 1024
 _FLOWS: Final = 16383
 
-#: What identifies a connection within a capture: node, protocol and both ends.
+#: Columns that identify a connection within a capture: node, protocol and both ends.
 _CONNECTION: Final = ("interface", "protocol", "low", "high")
 
 
 class UncapturedError(InputError):
-    """The packets of two runs cannot be compared: a run captured none, other nodes, or parts of headers."""
+    """The packets of two runs cannot be compared: a run captured no packets, other nodes, or
+    incomplete headers."""
 
 
 class Name(NamedTuple):
-    """A connection at a node. ``protocol`` is ``"TCP"`` or ``"UDP"``; ``flow`` is the flow's name, with a number for
-    its further connections, or both ends where the packets belong to no flow."""
+    """A connection at a node. ``protocol`` is ``"TCP"`` or ``"UDP"``; ``flow`` is the flow's name,
+    with a number for its further connections, or both ends for packets that belong to no flow."""
 
     node: str
     protocol: str
@@ -75,9 +81,10 @@ class Name(NamedTuple):
 
 
 class Packet(NamedTuple):
-    """A packet of a connection. ``number`` counts the connection's packets at the node from 1, and ``direction`` is
-    ``">"`` for that of the first packet or ``"<"``. ``time_s`` is since the start of the run. The edges of SACK blocks
-    are in pairs; ``window`` is in bytes."""
+    """A packet of a connection. ``number`` counts the connection's packets at the node from 1, and
+    ``direction`` is ``">"`` for the direction of the first packet, or else ``"<"``. ``time_s`` is
+    the time since the start of the run. The edges of SACK blocks are in pairs. ``window`` is in
+    bytes."""
 
     number: int
     time_s: float
@@ -99,9 +106,10 @@ Pair = tuple[Packet | None, Packet | None]
 
 @dataclass(frozen=True)
 class Totals:
-    """Numbers of a connection's packets at a node: all; those with data; those of them whose data ends no later than
-    earlier data (``retransmissions``); those with PSH; segments that do nothing but acknowledge; those of them that
-    acknowledge at most one full segment (``of_one_segment``); and those with SACK blocks."""
+    """Numbers of a connection's packets at a node: all packets; packets with data; packets whose
+    data ends no later than earlier data (``retransmissions``); packets with PSH; pure
+    acknowledgments; pure acknowledgments of at most one full segment (``of_one_segment``); and
+    packets with SACK blocks."""
 
     packets: int
     data: int
@@ -116,11 +124,13 @@ class Totals:
 class Connection:
     """A TCP connection, or a flow of datagrams, at one node in both runs.
 
-    The first ``agree`` packets are the same in both. Their times differ by at most ``apart_s``, those of the first
-    ``in_time`` by no more than the tolerance. ``first`` is the first packet that differs or, if all packets of the
-    shorter run agree, the first that is not in time or is in one run only; None if there is no such packet. ``differs``
-    names what it differs in, and ``before`` and ``after`` are the packets around it. ``until`` counts the packets that
-    agree, ``a`` and ``b`` count all.
+    The first ``agree`` packets are the same in both runs. Their times differ by at most
+    ``apart_s``; the times of the first ``in_time`` packets differ by at most the tolerance.
+    ``first`` is the first packet that differs or, if all packets of the shorter run agree, the
+    first packet that is not in time or is in one run only; None if there is no such packet.
+    ``differs`` names the differences of this packet, and ``before`` and ``after`` are the packets
+    around it. ``until`` has the totals of the packets that agree, and ``a`` and ``b`` the totals of
+    all packets.
     """
 
     name: Name
@@ -153,8 +163,8 @@ class Connection:
 
 @dataclass(frozen=True)
 class PacketComparison:
-    """Captures of two runs at the ``nodes`` that both have. ``only_a`` and ``only_b`` are the connections that the
-    other run lacks, with their numbers of packets."""
+    """Captures of two runs at the ``nodes`` that both have. ``only_a`` and ``only_b`` are the
+    connections that are missing in the other run, with their numbers of packets."""
 
     a: Run
     b: Run
@@ -166,7 +176,7 @@ class PacketComparison:
 
     @property
     def equal(self) -> bool:
-        """Whether both runs have the same connections with the same packets, all in time."""
+        """True if both runs have the same connections with the same packets, all in time."""
         return not (self.only_a or self.only_b) and all(one.first is None for one in self.connections)
 
     def as_dict(self) -> dict[str, Any]:
@@ -188,13 +198,15 @@ def compare_packets(
     ignore: Collection[str] = ("window",),
     context: int = 3,
 ) -> PacketComparison:
-    """Compare the captures of two runs, or of the runs in two folders, packet by packet.
+    """Compares the captures of two runs, or of the runs in two folders, packet by packet.
 
-    Times that differ by more than ``tolerance_s`` are reported, and the comparison continues. Captures of emulations
-    have the time of day, which does not tell when the run started: the first packet of the first connection in both
-    runs is taken to be simultaneous. ``ignore`` names what is not compared, of :data:`IGNORABLE`; ``context`` is the
-    number of packets before and after the first that differs. The comparison takes some 400 bytes of memory per packet
-    of a run. Raises :class:`bentpipe.InputError` for damaged captures, and of it :class:`UncapturedError`.
+    Times that differ by more than ``tolerance_s`` are reported, and the comparison continues.
+    Captures of emulations have the time of day, without the start of the run. In this case, the
+    first packet of the first connection in both runs is assumed to be simultaneous. ``ignore``
+    names the fields to exclude, of :data:`IGNORABLE`. ``context`` is the number of packets to
+    return before and after the first different packet. The comparison needs about 400 bytes of
+    memory per packet of a run. Raises :class:`bentpipe.InputError` for damaged captures, and its
+    subclass :class:`UncapturedError`.
 
     >>> import bentpipe as bp
     >>> keys = ["duration=5 s", 'record.capture=["user"]', "flow.upload.transport.profile=linux-6.12"]
@@ -277,8 +289,8 @@ class _Side:
         self.frame = _with_kinds(_relative(frame, directions))
 
     def only(self, names: Iterable[Name]) -> pl.DataFrame:
-        """Returns the packets of these connections in their order, with its place in place of the connection's
-        number."""
+        """Returns the packets of these connections. The index in ``names`` replaces the
+        connection's number."""
         places = {self.names[name]: place for place, name in enumerate(names)}
         place = pl.col("connection").replace_strict(places, default=None, return_dtype=pl.UInt32)
         return self.frame.with_columns(place).drop_nulls("connection").sort("connection", maintain_order=True)
@@ -294,12 +306,12 @@ def _has(flags: int) -> pl.Expr:
 
 
 def _directions(frame: pl.DataFrame) -> pl.DataFrame:
-    """Returns the directions of connections in the order of their first packets: the number of the connection; ``>`` or
-    ``<``; the first sequence numbers of this direction and of the other one; the scale of windows; and the largest
-    payload of the other direction."""
+    """Returns the directions of connections in the order of their first packets: the number of the
+    connection; ``>`` or ``<``; the first sequence numbers of this and of the other direction; the
+    window scale; and the largest payload of the other direction."""
     own = frame.group_by(*_CONNECTION, "up", maintain_order=True).agg(
         base=pl.col("sequence").first(),
-        # Where the other direction was not captured, this tells its first sequence number.
+        # If the other direction was not captured, this gives its first sequence number.
         acknowledged=pl.col("acknowledgment").filter(_has(ACK)).first() - 1,
         scale=pl.col("scale").drop_nulls().first(),
         segment=pl.col("payload").max(),
@@ -311,7 +323,7 @@ def _directions(frame: pl.DataFrame) -> pl.DataFrame:
     return both.join(first, on=_CONNECTION, maintain_order="left").select(
         *(*key, "connection", "base"),
         base_other=pl.coalesce("base_other", "acknowledged", 0),
-        # Windows are scaled if both ends announce it (RFC 7323, section 2.2).
+        # Windows are scaled if both ends announce a scale (RFC 7323, section 2.2).
         scale=pl.when(pl.col("scale_other").is_not_null()).then("scale").fill_null(0),
         segment=pl.col("segment_other").fill_null(0),
         direction=pl.when(pl.col("up") == pl.col("opener")).then(ord(">")).otherwise(ord("<")).cast(pl.UInt8),
@@ -319,8 +331,9 @@ def _directions(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _names(directions: pl.DataFrame, run: Run, nodes: Sequence[str]) -> dict[Name, int]:
-    """Returns the numbers of connections. Those of one flow are numbered in the order of their first packets; what
-    belongs to no flow has both ends for a name, without the port that the host chose."""
+    """Returns the numbers of connections by name. Connections of a flow are numbered in the order
+    of their first packets. A connection that belongs to no flow is named by both ends, without the
+    ephemeral port."""
     flows, seen, names = run.flow_names, Counter[Name](), {}
     for row in directions.filter(pl.col("direction") == ord(">")).iter_rows(named=True):
         source, destination = (row["low"], row["high"]) if row["up"] else (row["high"], row["low"])
@@ -340,7 +353,8 @@ def _names(directions: pl.DataFrame, run: Run, nodes: Sequence[str]) -> dict[Nam
 
 
 def _relative(frame: pl.DataFrame, directions: pl.DataFrame) -> pl.DataFrame:
-    """Returns packets with connection and direction, relative numbers, and windows in bytes."""
+    """Returns packets with connection and direction, relative sequence numbers, and windows in
+    bytes."""
     joined = frame.drop("scale").join(directions, on=[*_CONNECTION, "up"], how="left", maintain_order="left")
     scale = pl.when(_has(SYN)).then(0).otherwise("scale")
     return joined.select(
@@ -356,7 +370,7 @@ def _with_kinds(frame: pl.DataFrame) -> pl.DataFrame:
     """Returns packets with a column for each number of :class:`Totals`."""
 
     def steps(column: str) -> pl.Expr:
-        # After 32 bits numbers begin again.
+        # Sequence numbers wrap at 32 bits.
         return (pl.col(column).cast(pl.Int64).diff() + 2**31) % 2**32 - 2**31
 
     data = pl.col("payload") > 0
@@ -370,7 +384,7 @@ def _with_kinds(frame: pl.DataFrame) -> pl.DataFrame:
         retransmissions=(pl.col("protocol") == TCP) & data & (ends <= ends.shift(1).cum_max()).over(each),
         pushed=_has(PSH),
         acknowledgments=acknowledges,
-        # An acknowledgment of 1 is that of a SYN.
+        # An acknowledgment number of 1 acknowledges a SYN.
         of_one_segment=acknowledges
         & (pl.col("acknowledgment") != 1)
         & ((new > 0) & (new <= pl.col("segment"))).over(each),
@@ -392,7 +406,8 @@ def _compared(
     starts = [np.cumsum(count) - count for count in counts]
     numbers = [np.arange(len(places)) - start[places] for places, start in zip(of, starts, strict=True)]
 
-    # As many packets of each connection in both, so that packets of one number are in one row.
+    # Use the same number of packets of each connection in both runs, so that packets with the same
+    # number are in the same row.
     least = np.minimum(*counts)
     kept = [number < least[places] for places, number in zip(of, numbers, strict=True)]
     heads = [frame.filter(pl.Series(rows)) for frame, rows in zip(frames, kept, strict=True)]
@@ -416,7 +431,7 @@ def _compared(
     until = _totals(frames[0].filter(pl.Series(numbers[0] < agree[of[0]])), len(names))
     totals = [_totals(frame, len(names)) for frame in frames]
 
-    # That one run has fewer packets says less than a difference of times before.
+    # A difference of times is reported in preference to a later end of one run.
     at = np.where(agree < least, agree, in_time)
     begins = np.where(at < np.maximum(*counts), np.maximum(at - context, 0), at)
     around = [
@@ -447,8 +462,9 @@ def _compared(
 
 
 def _zeros(a: int, b: int) -> tuple[int, int]:
-    """Returns the starts of both runs in the times of their captures, given those of the first packet in both. The time
-    of day does not tell when a run started: then the other run does, or the packet is taken for the start."""
+    """Returns the start of each run in the time of its capture, given the times of the first common
+    packet. A capture with the time of day does not contain the start of the run. Then the start is
+    derived from the other run, or else is the time of the packet."""
     first = next((time for time in (a, b) if time < _TIME_OF_DAY), 0)
     return a - first if a >= _TIME_OF_DAY else 0, b - first if b >= _TIME_OF_DAY else 0
 
@@ -465,8 +481,8 @@ def _totals(frame: pl.DataFrame, connections: int) -> list[Totals]:
 def _packets(
     frame: pl.DataFrame, starts: _Numbers, begins: _Numbers, ends: _Numbers, zero: int
 ) -> list[list[Packet]]:
-    """Returns the packets from ``begins`` to ``ends`` of each connection, whose first one is at ``starts`` in the
-    frame."""
+    """Returns the packets from ``begins`` to ``ends`` of each connection. The first packet of a
+    connection is at ``starts`` in the frame."""
     ranges = list(zip(begins.tolist(), ends.tolist(), strict=True))
     places = [np.arange(begin, end) + start for (begin, end), start in zip(ranges, starts, strict=True)]
     rows = frame[np.concatenate(places)].iter_rows(named=True)
@@ -487,8 +503,8 @@ def _packet(row: Mapping[str, Any], number: int, zero: int) -> Packet:
 def _difference(
     a: list[Packet], b: list[Packet], ignore: Collection[str], tolerance_s: float
 ) -> tuple[list[str], list[Pair]]:
-    """Returns what the first packets of two lists differ in, and the packets of both in pairs; nothing if there are
-    none."""
+    """Returns the differences of the first packets of two lists, and the packets of both lists in
+    pairs; empty for empty lists."""
 
     def differing(one: Packet, other: Packet) -> list[str]:
         flags = [
@@ -505,7 +521,7 @@ def _difference(
         return [], []
     if a and b and not differing(a[0], b[0]):
         return ["time"], list(zip_longest(a, b))
-    # Whether the packet that follows is the other run's.
+    # Check if the following packet equals that of the other run.
     only_a = not b or (len(a) > 1 and not differing(a[1], b[0]))
     only_b = not a or (len(b) > 1 and not differing(a[0], b[1]))
     if only_a and only_b:

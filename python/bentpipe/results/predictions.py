@@ -1,4 +1,4 @@
-"""Statements about a run from its scenario: predictions, the facts of its flows, and outages."""
+"""Information about a run from its scenario: predictions, the facts of its flows, and outages."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ if TYPE_CHECKING:
 def predict_run(run: Run) -> dict[str, FlowPrediction]:
     """Returns the prediction of each flow of a run, by the flow's name.
 
-    The prediction of an interrupted run is for the time that it ran. If the scenario is from an older version and is
-    refused, the refusal is every flow's note. Computed once per run.
+    The prediction of an interrupted run is for the duration until its end. If the scenario is from
+    an older version and is refused, the refusal is the note of every flow. The prediction is
+    computed once per run.
     """
     return _of(run)[0]
 
 
 def facts_of(run: Run) -> list[Flow]:
-    """Returns the paths of a run's flows (:mod:`bentpipe.scenario.facts`); none if the scenario is of an older version
-    and is refused. Computed once per run."""
+    """Returns the paths of a run's flows (:mod:`bentpipe.scenario.facts`); empty if the scenario is
+    from an older version and is refused. Computed once per run."""
     return _of(run)[1]
 
 
 def outages(run: Run) -> list[Outage]:
-    """Returns the outages of a run as its scenario states them; see :func:`outages_of`."""
+    """Returns the outages of a run according to its scenario; see :func:`outages_of`."""
     known = facts_of(run)
     return outages_of(run.resolved, known) if known else []
 
@@ -50,7 +51,7 @@ def _of(run: Run) -> tuple[dict[str, FlowPrediction], list[Flow]]:
 def _compute(run: Run) -> tuple[dict[str, FlowPrediction], list[Flow]]:
     ran_s = None if run.complete else run.provenance.get("simulated_seconds")
     if ran_s:
-        # A run that was interrupted has results until then, and so has the prediction beside them.
+        # The prediction of an interrupted run ends with its results.
         with contextlib.suppress(ScenarioError):
             return predict_all(run.resolved, {"duration": f"{ran_s:.9f} s"})
     try:

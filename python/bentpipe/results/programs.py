@@ -1,4 +1,4 @@
-"""Texts about how the programs of an emulation ended."""
+"""Texts about failed programs of an emulation."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ if TYPE_CHECKING:
 
 
 def command_texts(run: Run) -> list[str]:
-    """Returns a sentence per program that failed: its name, its host, how it failed, and where its output is."""
+    """Returns a sentence per failed program: its name, its host, the failure, and the location of
+    its output."""
     commands = run.provenance.get("notes", {}).get("commands", [])
     return [
         f'{about["outcome"]}: "{about["flow"]}" at host "{about["host"]}", see {run.path / about["stderr"]}'
         for about in commands
-        # A server is not expected to end by itself.
+        # A server normally does not end by itself.
         if about["exit_code"] != 0 and not (about["serves"] and about["outcome"] == "ended with the run")
     ]

@@ -1,4 +1,4 @@
-"""A run: the folder of results that every instrument writes, read as Polars DataFrames."""
+"""A run: the folder of results that each instrument writes, read as Polars DataFrames."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Run:
     """The results of one scenario, one seed, one instrument.
 
-    Tables are read on first use. Raises :class:`bentpipe.InputError` if ``folder`` is not a run's.
+    Tables are read on first use. Raises :class:`bentpipe.InputError` if ``folder`` is not a run
+    folder.
 
     >>> import bentpipe as bp
     >>> run = bp.simulate("examples/dvb-rcs-upload.toml", overrides=["duration=20 s"])
@@ -53,7 +54,7 @@ class Run:
         return f"Run({str(self.path)!r}{state})"
 
     def _repr_html_(self) -> str:
-        """The run and its flows as a table, for notebooks."""
+        """Returns the run and its flows as a table, for notebooks."""
         from html import escape
 
         import polars as pl
@@ -78,13 +79,13 @@ class Run:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The run in a few numbers; empty for a run that was killed before it could write them."""
+        """Key numbers of the run; empty for a run that was killed before it wrote them."""
         return self._json("summary.json") if (self.path / "summary.json").is_file() else {}
 
     @cached_property
     def scenario(self) -> dict[str, Any]:
-        """The scenario as it was run, every default explicit; quantities are texts with units. Keys have the names of
-        today, also in a run of an older version."""
+        """The scenario of the run with all defaults. Quantities are texts with units. Keys have
+        their current names, also in a run of an older version."""
         return former.renamed(self._written)
 
     @cached_property
@@ -96,11 +97,11 @@ class Run:
 
     @cached_property
     def resolved(self) -> Scenario:
-        """The run's scenario as the engine resolves it. Raises :class:`bentpipe.ScenarioError` for the scenario of an
-        older version that is no longer valid."""
+        """The run's scenario as the engine resolves it. Raises :class:`bentpipe.ScenarioError` for
+        the scenario of an older version that is no longer valid."""
         from bentpipe.scenario.scenarios import ScenarioText, load
 
-        # As it was written, so that problems have their lines, unless a key has a former name.
+        # Use the original text, so that problems have line numbers, unless a key has a former name.
         text = text_of(self.path / "scenario.toml")
         if self.scenario != self._written:
             text = json.dumps(self.scenario)
@@ -108,8 +109,9 @@ class Run:
 
     @cached_property
     def flow_tables(self) -> list[dict[str, Any]]:
-        """The scenario's flows in the order of their numbers, with the members of groups in place of groups. Raises
-        :class:`bentpipe.ScenarioError` for groups of an older version that are no longer valid."""
+        """The scenario's flows in the order of their numbers, with groups replaced by their
+        members. Raises :class:`bentpipe.ScenarioError` for groups of an older version that are no
+        longer valid."""
         flows: list[dict[str, Any]] = self.scenario.get("flow", [])
         if not any("count" in flow or {"*", "?"} & {*flow["from"], *flow["to"]} for flow in flows):
             return flows
@@ -122,8 +124,9 @@ class Run:
 
     @cached_property
     def fidelity(self) -> dict[str, Any]:
-        """What an emulation imposed and how far it deviates from the scenario, with a ``verdict``: ``"valid"``,
-        ``"degraded"`` or ``"void"``. Empty for a simulation, which is exact."""
+        """The accuracy of an emulation: its settings and its deviations from the scenario, with a
+        ``verdict``: ``"valid"``, ``"degraded"`` or ``"void"``. Empty for a simulation, which is
+        exact."""
         return self._json("fidelity.json") if (self.path / "fidelity.json").is_file() else {}
 
     @property
@@ -133,8 +136,8 @@ class Run:
 
     @property
     def clock(self) -> str:
-        """How the results were obtained: ``"simulated"``, ``"virtual kernel"``, ``"emulated"`` (in real time) or
-        ``"measured"``."""
+        """The origin of the results: ``"simulated"``, ``"virtual kernel"``, ``"emulated"`` (in real
+        time) or ``"measured"``."""
         if self.provenance.get("instrument") == "measure":
             return "measured"
         if self.provenance.get("instrument") != "emulate":
@@ -143,14 +146,15 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether the run reached its end. The traces of an incomplete run are valid up to where it stopped."""
+        """True if the run reached its end. The traces of an incomplete run are valid up to its last
+        time."""
         return self.provenance.get("status") == "complete"
 
     @property
     def unfinished(self) -> str:
-        """What is missing of a run that was killed, or is still running, and how to get it, in a sentence; empty for
-        others, which have all of their results, if only as far as they came."""
-        # What is written last tells whether the others are there.
+        """A sentence about the missing results of a killed or running run, with a remedy. Empty for
+        all other runs, including interrupted ones, whose results are complete up to their end."""
+        # The file written last shows that all others are complete.
         if self.complete or (self.path / "summary.json").is_file():
             return ""
         last = ["flows.parquet", "tables", "summary.json"]
@@ -165,16 +169,17 @@ class Run:
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """One row per flow: names and transport, bytes and packets, ``goodput`` (bit/s), round-trip times and delays
-        (s), retransmissions and time-outs. docs/reference/results.md lists every column. Raises
-        :class:`bentpipe.InputError` for a run that was killed before it wrote them."""
+        """One row per flow: names and transport, bytes and packets, ``goodput`` (bit/s), round-trip
+        times and delays (s), retransmissions and time-outs. docs/reference/results.md lists every
+        column. Raises :class:`bentpipe.InputError` for a run that was killed before it wrote
+        them."""
         if not self.has_flows and self.unfinished:
             raise InputError(self.unfinished)
         return self._parquet(self.path / "flows.parquet", "flows")
 
     @property
     def has_flows(self) -> bool:
-        """Whether the run has come to write :attr:`flows`."""
+        """True if the run has written :attr:`flows`."""
         return (self.path / "flows.parquet").is_file()
 
     @property
@@ -183,8 +188,8 @@ class Run:
         return sorted(file.stem for file in (self.path / "tables").glob("*.parquet"))
 
     def table(self, name: str) -> pl.DataFrame:
-        """A report at the end of the run, one row per entity: ``terminal``, ``link``, ... Raises
-        :class:`bentpipe.InputError` for a name that is not in :attr:`tables`."""
+        """Returns a report at the end of the run, one row per entity: ``terminal``, ``link``, ...
+        Raises :class:`bentpipe.InputError` for a name that is not in :attr:`tables`."""
         if name not in self.tables:
             raise unknown("table", name, self.tables, str(self.path))
         return self._parquet(self.path / "tables" / f"{name}.parquet", name)
@@ -203,19 +208,19 @@ class Run:
 
     @cached_property
     def _trace_files(self) -> dict[str, Path]:
-        """The files of the traces by the names of today."""
+        """The files of the traces by their current names."""
         return {
             former.TRACES.get(file.stem, file.stem): file for file in (self.path / "traces").glob("*.parquet")
         }
 
     def trace(self, quantity: str, entity: str | None = None) -> pl.DataFrame:
-        """How a quantity changed over the run.
+        """Returns a quantity over the time of the run.
 
-        ``quantity`` is a column of a trace (``"cwnd"``, or ``"dama.queue"`` if several traces have a column of that
-        name) or a whole trace (``"tcp"``). Returns the columns ``time`` (seconds since the start of the run, Float64),
-        the entity's name (``flow``, ``terminal`` or ``link``, String) and the value or values, ordered by time for
-        each entity; only ``entity``'s rows if that is given. Raises :class:`bentpipe.InputError` for a quantity that
-        was not recorded.
+        ``quantity`` is a column of a trace (``"cwnd"``, or ``"dama.queue"`` if several traces have
+        a column of that name) or a whole trace (``"tcp"``). Returns the columns ``time`` (seconds
+        since the start of the run, Float64), the entity's name (``flow``, ``terminal`` or ``link``,
+        String) and the value or values, ordered by time for each entity. With ``entity``, returns
+        only its rows. Raises :class:`bentpipe.InputError` for a quantity that was not recorded.
         """
         import polars as pl
 
@@ -226,8 +231,9 @@ class Run:
             return frame.collect()
 
     def scan(self, quantity: str) -> pl.LazyFrame:
-        """The same as :meth:`trace` as a LazyFrame of Polars, for traces that are larger than memory: what is asked of
-        it is computed while the file is read (``collect(engine="streaming")``). Raises :class:`bentpipe.InputError`.
+        """Returns the same as :meth:`trace`, as a Polars LazyFrame. It is suitable for traces
+        larger than memory, because queries are evaluated while the file is read
+        (``collect(engine="streaming")``). Raises :class:`bentpipe.InputError`.
         """
         import polars as pl
 
@@ -252,7 +258,7 @@ class Run:
         return max((float(end) for end in ends if end is not None), default=0.0)
 
     def has_trace(self, quantity: str) -> bool:
-        """Whether :meth:`trace` knows this quantity."""
+        """Returns true if :meth:`trace` has this quantity."""
         try:
             self._find(quantity)
         except InputError:
@@ -260,7 +266,7 @@ class Run:
         return True
 
     def _find(self, quantity: str) -> tuple[str, list[str]]:
-        """Returns the trace that has the quantity, and its columns to show."""
+        """Returns the trace that contains the quantity, and its columns to return."""
         if quantity in self.traces:
             return quantity, self.traces[quantity]
         table, dot, column = quantity.partition(".")
@@ -308,8 +314,8 @@ def open_run(path: str | Path) -> Run:
 
 
 def by_folder(runs: Sequence[Run]) -> dict[str, Run]:
-    """Returns runs by the name of their folder, or by its path if names are ambiguous. A single run gets an empty
-    name."""
+    """Returns runs by the names of their folders, or by their paths if names are ambiguous. A
+    single run has an empty name."""
     if len(runs) == 1:
         return {"": runs[0]}
     names = [run.path.resolve().name for run in runs]
@@ -319,7 +325,8 @@ def by_folder(runs: Sequence[Run]) -> dict[str, Run]:
 
 
 def _closed(file: Path) -> bool:
-    """Whether a Parquet file has its footer; the last file of a killed run may lack it."""
+    """Returns true if a Parquet file has its footer, which may be missing in the last file of a
+    killed run."""
     with file.open("rb") as stream:
         stream.seek(0, 2)
         if stream.tell() < 8:

@@ -1,7 +1,8 @@
-"""Why packets waited at a terminal, from the trace ``waits``.
+"""Waits of packets at a terminal, from the trace ``waits``.
 
-The wait of a packet lasts from its arrival at the terminal to the end of the slot with its last byte. Its parts add up
-to the nanosecond; ``crates/networks/src/dama/waits.rs`` defines each part.
+The wait of a packet lasts from its arrival at the terminal to the end of the slot with its last
+byte. The sum of its parts is exact to the nanosecond; ``crates/networks/src/dama/waits.rs`` defines
+each part.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ PARTS: Final = {
     "wait_slot": "slot position",
 }
 
-#: What each part waits for.
+#: Explanation of each part.
 ABOUT: Final = {
     "wait_earlier": "slots that needed no request of its own",
     "wait_request": "an opportunity to send a request",
@@ -111,8 +112,8 @@ class Wait:
 
 
 def waits(run: Run, terminal: str | None = None) -> pl.DataFrame:
-    """Returns the trace ``waits`` of a terminal, which may be omitted if there is only one. Raises
-    :class:`bentpipe.InputError` if there is no such trace or terminal."""
+    """Returns the trace ``waits`` of a terminal. The name may be omitted if there is only one
+    terminal. Raises :class:`bentpipe.InputError` if there is no such trace or terminal."""
     if "waits" not in run.traces:
         raise InputError(
             f"{run.path} has no trace waits, which networks with terminals record unless record.traces omits it"
@@ -135,8 +136,8 @@ def waits(run: Run, terminal: str | None = None) -> pl.DataFrame:
 
 
 def explain(run: Run, terminal: str | None, at_s: float) -> list[Wait]:
-    """Returns the packets that waited in a terminal at a time, in order of departure; if none did, the next one to
-    arrive. Raises :class:`bentpipe.InputError` if there is none."""
+    """Returns the packets that waited in a terminal at a time, in order of departure, or else the
+    next packet to arrive. Raises :class:`bentpipe.InputError` if there is none."""
     import polars as pl
 
     frame = waits(run, terminal)
@@ -156,8 +157,8 @@ def explain(run: Run, terminal: str | None, at_s: float) -> list[Wait]:
 
 
 def summary(frame: pl.DataFrame) -> dict[str, tuple[float, float, float]]:
-    """Returns mean (s), 95th percentile (s) and share of the mean wait of each part, over the packets of
-    :func:`waits`."""
+    """Returns mean (s), 95th percentile (s) and share of the mean wait of each part, over the
+    packets of :func:`waits`."""
     sums = {part: float(frame[part].mean() or 0.0) / 1e9 for part in PARTS}  # type: ignore[arg-type]
     total = sum(sums.values())
     result = {}
