@@ -1,1 +1,2 @@
-"""Scenarios: loading, facts of their paths, starters, variations, and the summary that ``bentpipe check`` prints."""
+"""Scenarios: loading, facts of their paths, starters, variations, and the summary that ``bentpipe
+check`` prints."""

@@ -1,7 +1,7 @@
 """Link budgets of scenarios and of comma-separated files, line by line.
 
-A file has rows of ``key,value`` with the keys that a scenario's ``budget`` has (``down.eirp_dbw,54``). The engine
-calculates both (:doc:`/reference/scenario`).
+A file has rows of ``key,value`` with the keys of ``budget`` in a scenario (``down.eirp_dbw,54``).
+The engine calculates both (:doc:`/reference/scenario`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Budget:
-    """A budget: lines of name, value, unit, and whether the line results from those before it; Es/N0, what the link
-    needs, and the difference, in dB; the MODCOD that the Es/N0 allows, None in an outage."""
+    """A link budget: lines of name, value, unit, and a flag for results of previous lines; the
+    Es/N0, the required Es/N0, and the difference, in dB; and the MODCOD that the Es/N0 allows, None
+    in an outage."""
 
     name: str
     lines: list[tuple[str, float, str, bool]]
@@ -33,15 +34,16 @@ class Budget:
     modcod: str | None
 
     def document(self) -> dict[str, Any]:
-        """The budget for JSON."""
+        """Returns the budget as a dictionary for JSON."""
         lines = [{"name": name, "value": value, "unit": unit} for name, value, unit, _ in self.lines]
         return {**self.__dict__, "lines": lines}
 
 
 def of(source: ScenarioLike, overrides: Overrides = (), *, margin_db: float = 1.0) -> list[Budget]:
-    """The link budgets of a scenario, or of a file that ends in ``.csv``.
+    """Returns the link budgets of a scenario, or of a file that ends in ``.csv``.
 
-    Raises :class:`bentpipe.InputError` for a file without a budget, and :class:`bentpipe.ScenarioError`.
+    Raises :class:`bentpipe.InputError` for a file without a budget, and
+    :class:`bentpipe.ScenarioError`.
     """
     if isinstance(source, str | Path) and Path(source).suffix == ".csv":
         return [_of_file(Path(source), margin_db)]

@@ -1,4 +1,5 @@
-"""Positions, links and paths of a constellation at chosen times, computed by the engine as in a run."""
+"""Positions, links and paths of a constellation at selected times, computed by the engine as in a
+run."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ from .scenarios import Overrides, Scenario, ScenarioLike, load
 class Constellation:
     """A constellation of a scenario at several times.
 
-    ``satellites`` are names, ``links`` the pairs of satellites that may be linked, ``sites`` dictionaries with
-    name, latitude, longitude (deg), mask (deg) and earth-fixed position (m), ``flows`` those between two of its
-    sites. Each of ``frames`` has the time (s), the earth-fixed positions of all satellites (m), the numbers of the
-    links that are up, the satellites that serve each site, and the path of each flow (satellites and delay in s, or
-    None).
+    ``satellites`` are names, ``links`` the pairs of satellites with possible links, ``sites``
+    dictionaries with name, latitude, longitude (deg), mask (deg) and earth-fixed position (m), and
+    ``flows`` the flows between two of its sites. Each of ``frames`` has the time (s), the
+    earth-fixed positions of all satellites (m), the indices of the links that are up, the
+    satellites that serve each site, and the path of each flow (satellites and delay in s, or None).
     """
 
     network: str
@@ -40,9 +41,11 @@ def constellation(
     network: str | None = None,
     overrides: Overrides = (),
 ) -> Constellation:
-    """Returns the state of a scenario's constellation at ``times``, in seconds and in ascending order.
+    """Returns the state of a scenario's constellation at ``times``, in seconds and in ascending
+    order.
 
-    ``network`` selects one if the scenario has several. Raises :class:`bentpipe.InputError` if it has none.
+    ``network`` selects a constellation if the scenario has several. Raises
+    :class:`bentpipe.InputError` if it has none.
     """
     resolved = load(scenario, overrides)
     name = _named(resolved, network)
@@ -57,9 +60,10 @@ def forwarding(
     network: str | None = None,
     overrides: Overrides = (),
 ) -> str:
-    """Returns the forwarding state at ``times``, in seconds and in ascending order: one line per site and satellite.
+    """Returns the forwarding state at ``times``, in seconds and in ascending order: one line per
+    site and satellite.
 
-    ``diff`` compares two states. A scenario reads such a text, perhaps edited, from
+    ``diff`` compares two states. A scenario can read this text, with or without changes, from
     ``routing.forwarding = { file = "NAME" }``.
     """
     resolved = load(scenario, overrides)

@@ -1,7 +1,7 @@
 """The paths of a scenario's flows in numbers, as the engine reads them.
 
-Equations, ``bentpipe check`` and reports take their numbers from here: rates in bit/s at the network layer, times in
-seconds, sizes in bytes.
+Equations, ``bentpipe check`` and reports take their numbers from here: rates in bit/s at the
+network layer, times in seconds, sizes in bytes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from .scenarios import load
 if TYPE_CHECKING:
     from .scenarios import Overrides, ScenarioLike
 
-#: Memory of a packet in Linux' send buffer besides its payload (docs/notes/linux-tcp.md).
+#: Memory of a packet in Linux's send buffer in addition to its payload (docs/notes/linux-tcp.md).
 PACKET_BYTES: Final = 960
 
 
 class Course(TypedDict):
-    """A quantity that may change during a run: its value at the start, its mean over time, and its range."""
+    """A quantity that may change during a run: its value at the start, its mean over time, and its
+    range."""
 
     start: float
     mean: float
@@ -30,8 +31,8 @@ class Course(TypedDict):
 
 
 class Queue(TypedDict):
-    """A queue on a flow's path: ``packets`` and ``bytes`` are its limits, ``rate`` is the rate limit of the discipline
-    itself. None means no limit."""
+    """A queue on a flow's path. ``packets`` and ``bytes`` are its limits, and ``rate`` is a rate
+    limit of the discipline. None means no limit."""
 
     kind: str
     packets: int | None
@@ -41,7 +42,8 @@ class Queue(TypedDict):
 
 
 class Dama(TypedDict):
-    """Demand assignment on a hop; ``response_superframes`` is L, over moving satellites the greatest."""
+    """Demand assignment on a hop. ``response_superframes`` is L, or its maximum over moving
+    satellites."""
 
     kind: Literal["dama"]
     scheme: str
@@ -52,9 +54,9 @@ class Dama(TypedDict):
 
 
 class Acm(TypedDict):
-    """Adaptive coding and modulation on a hop: the MODCOD at the start, the least and the most efficient one of the run
-    (None for an outage), its bits per symbol, the Es/N0 in dB reported to the sender, and the start and end of each
-    outage in seconds."""
+    """Adaptive coding and modulation on a hop: the MODCOD at the start, the least and the most
+    efficient one of the run (None for an outage), its bits per symbol, the Es/N0 in dB reported to
+    the sender, and the start and end of each outage in seconds."""
 
     kind: Literal["acm"]
     modcod: str | None
@@ -66,7 +68,8 @@ class Acm(TypedDict):
 
 
 class Orbit(TypedDict):
-    """Moving satellites on a hop: the number of handovers of a run, and the start and end in seconds of each outage."""
+    """Moving satellites on a hop: the number of handovers of a run, and the start and end in
+    seconds of each outage."""
 
     kind: Literal["orbit"]
     handovers: int
@@ -78,7 +81,7 @@ Access = Dama | Acm | Orbit
 
 
 class Change(TypedDict):
-    """A change to a hop that the scenario schedules: its time, and a text that describes it."""
+    """A scheduled change to a hop: its time, and a description."""
 
     at_s: float
     what: str
@@ -91,11 +94,12 @@ Ends = TypedDict("Ends", {"from": str, "to": str})
 class Hop(Ends):
     """One hop of a path, from a node to the next over one link, multilink or network.
 
-    ``rate_bit_s`` is the rate left after framing and the queue's own limit for packets of this flow's size, ``loss``
-    the expected fraction that the channel corrupts, ``access`` the mechanisms of the medium (see :func:`dama_of`),
-    ``shared`` the media that the hop uses and the rate at which each carries such packets, ``flows`` the number of
-    flows that share them, including this one, and ``pages_bit_s`` the mean rate of the pages, files and mails of the
-    others, at most. ``notes`` describe what happens to packets and is in none of the numbers.
+    ``rate_bit_s`` is the rate for packets of this flow's size, after framing and the queue's rate
+    limit. ``loss`` is the expected fraction of corrupted packets. ``access`` are the mechanisms of
+    the medium (see :func:`dama_of`). ``shared`` are the media that the hop uses, with the rate of
+    each for such packets. ``flows`` is the number of flows that share the media, including this
+    one. ``pages_bit_s`` is an upper bound of the mean rate of the pages, files and mails of the
+    other flows. ``notes`` describe effects on packets that are in none of the numbers.
     """
 
     network: str
@@ -136,12 +140,13 @@ class Proxy(TypedDict):
 
 
 class Flow(Ends):
-    """A flow with the hops of its packets (``there``) and of what its destination sends (``back``); None if there is
-    no path. ``answers`` is what that is besides acknowledgments: ``"nothing"``, ``"messages"`` or, as much as the
-    transport carries, ``"stream"``. ``answer_bytes`` is the size of its largest packets, 0 if there are none.
-    ``mean_bit_s`` is the mean rate of its pages, files or mails, at most, and ``answers_mean_bit_s`` that of what comes
-    back for them; None if it has none. ``share_bit_s`` is the flow's max-min fair share, given the demands of the other
-    flows."""
+    """A flow with the hops of its packets (``there``) and of its destination's packets (``back``),
+    or None if there is no path. ``answers`` is the kind of data from the destination in addition to
+    acknowledgments: ``"nothing"``, ``"messages"`` or ``"stream"`` (as much as the transport
+    carries). ``answer_bytes`` is the size of the largest packets of this data, or 0. ``mean_bit_s``
+    is an upper bound of the mean rate of the flow's pages, files or mails, and
+    ``answers_mean_bit_s`` of the answers to them; None without any. ``share_bit_s`` is the flow's
+    max-min fair share, given the demands of the other flows."""
 
     name: str
     start_s: float
@@ -156,7 +161,8 @@ class Flow(Ends):
     there: list[Hop] | None
     back: list[Hop] | None
     proxies: list[Proxy]
-    # Set by predictions: whether the share is by the round-trip times, which differ from those of other flows.
+    # Set by predictions: true if the share depends on the round-trip times, which differ between
+    # flows.
     by_round_trip: NotRequired[bool]
 
 
@@ -188,6 +194,6 @@ def facts(scenario: ScenarioLike, overrides: Overrides = ()) -> Facts:
 
 
 def carried_bytes(transport: Mapping[str, Any]) -> float:
-    """Returns the payload that ``send_memory`` holds of segments that leave in pairs."""
+    """Returns the payload that fits into ``send_memory``, for segments that leave in pairs."""
     segment = transport["segment_size"]
     return float(base_value(transport["send_memory"]) * segment / (segment + PACKET_BYTES / 2))

@@ -1,4 +1,4 @@
-"""How long TCP waits for the answer to its SYN, and paths that are too long for it."""
+"""The time limit of TCP's handshake, and paths that are too long for it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from bentpipe.quantities import base_value, span_text
 
 
 def given_up(transport: Mapping[str, Any], rtt_s: float) -> str:
-    """Returns why TCP has no connection over a round trip of ``rtt_s``; empty if it has one. A SYN waits for its answer
-    for ``rto_initial``, ``syn_linear_timeouts`` times, and then for twice as long each time, up to ``rto_max``.
+    """Returns the reason why TCP cannot connect over a round trip of ``rtt_s``; empty if it can.
+    The time-out of a SYN is ``rto_initial`` for ``syn_linear_timeouts`` transmissions, and then
+    doubles each time, up to ``rto_max``.
 
     >>> linux = {"rto_initial": "1 s", "rto_max": "120 s", "syn_linear_timeouts": 4, "syn_retries": 6}
     >>> given_up(linux, 131), given_up(linux, 132)

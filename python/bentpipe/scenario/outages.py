@@ -1,4 +1,4 @@
-"""Outages: times in which parts of the network carry nothing, and the flows whose packets pass these parts."""
+"""Outages: times in which parts of the network carry no packets, and the flows over these parts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from .scenarios import Scenario
 
 
-#: Largest rate in bit/s that counts as none: a series has 1 bit/s for 0.
+#: Maximum rate in bit/s that counts as an outage: a rate series represents 0 as 1 bit/s.
 NONE_BIT_S: Final = 1.0
 
-#: Number of intervals that are listed; further ones are counted.
+#: Maximum number of listed intervals. Further intervals are only counted.
 _LISTED: Final = 3
 
 #: Intervals of time in seconds.
@@ -30,8 +30,8 @@ Spans = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True)
 class Outage:
-    """Parts without capacity for the whole run, or else for ``spans_s`` of it (empty if the times are unknown), and the
-    flows that pass the parts."""
+    """Parts without capacity for the whole run, or during ``spans_s`` (empty if the times are
+    unknown), and the flows over these parts."""
 
     whole_run: bool
     spans_s: Spans
@@ -51,7 +51,7 @@ class Outage:
 
     @property
     def sentence(self) -> str:
-        """The outage in sentences for a reader who sees no table beside it."""
+        """The outage in sentences that are understandable without a table."""
         spans = "from" if self.spans_s and not self.whole_run else "for"
         flows = ranges(list(self.flows), 3)
         affected = f"Flows affected: {flows}." if flows else "No flow is affected."
@@ -68,9 +68,10 @@ class Outage:
 
 
 def outages_of(scenario: Scenario, known: Sequence[Flow]) -> list[Outage]:
-    """Returns the outages of a scenario with these facts of its flows, those of the whole run first: rates of 0 bit/s
-    in a series or by ACM, and the ``outages`` of contacts and of networks. Parts with the same times are one outage.
-    A flow over a part without any capacity is listed with that part only."""
+    """Returns the outages of a scenario with these facts of its flows, with outages of the whole
+    run first. Outages are rates of 0 bit/s in a series or by ACM, and the ``outages`` of contacts
+    and of networks. Parts with the same times are one outage. A flow over a part that never has
+    capacity is listed with that part only."""
     found: dict[tuple[bool, Spans], tuple[dict[str, None], dict[str, None]]] = {}
 
     def add(part: str, spans: Spans, flows: Sequence[str], *, whole: bool = False) -> None:
@@ -100,7 +101,8 @@ def outages_of(scenario: Scenario, known: Sequence[Flow]) -> list[Outage]:
 
 
 def _given(scenario: Scenario) -> Iterator[tuple[str, str, Spans]]:
-    """Yields the outages that a scenario gives: the link or network, the pair of nodes if it has several, the times."""
+    """Yields the outages in a scenario: the link or network, the pair of nodes if it has several,
+    and the times."""
     links = [(link["name"], (link.get("contacts") or {}).get("outages", [])) for link in scenario.links]
     networks = scenario.data.get("network", {}).items()
     for name, given in [*links, *((name, network.get("outages", [])) for name, network in networks)]:
@@ -110,7 +112,7 @@ def _given(scenario: Scenario) -> Iterator[tuple[str, str, Spans]]:
 
 
 def spans_text(spans: Sequence[Sequence[float]]) -> str:
-    """Returns intervals of time in words.
+    """Returns time intervals in words.
 
     >>> spans_text([(0.0, 20.0), (30.0, 31.5)])
     '0 s to 20 s, 30 s to 31.5 s'

@@ -1,8 +1,9 @@
-"""Congestion controls of one's own: C source from any folder, and Python classes for prototypes.
+"""User-defined congestion controls: C source from any folder, and Python classes for prototypes.
 
-C source stands in a scenario in the place of a name, ``congestion = { file = "./mine.c" }``, and is compiled when the
-scenario is read, if :func:`allow_code` was called: it runs in this process with the rights of its user. A class is
-registered with :func:`congestion` and is then chosen by its name in scenarios of this process::
+In a scenario, ``congestion = { file = "./mine.c" }`` selects C source instead of a name. The source
+is compiled when the scenario is read, if :func:`allow_code` was called. The code runs in this
+process with the rights of its user. A class is registered with :func:`congestion`, and scenarios of
+this process select it by its name::
 
     @bp.congestion("half")
     class Half:
@@ -11,9 +12,10 @@ registered with :func:`congestion` and is then chosen by its name in scenarios o
 
     bp.simulate("examples/geo-bulk.toml", overrides={"flow.download.transport.congestion": "half"})
 
-Every call of a method passes from the engine into Python, which takes about a microsecond: the simulation of one flow
-takes four times as long as with C, and connections of several threads wait for each other. A class has no text that
-could be compared, so runs that use one are not reused by another process. docs/congestion-recipe.md describes both.
+Every method call passes from the engine into Python, which takes about a microsecond. The
+simulation of one flow takes four times as long as with C, and connections of several threads wait
+for each other. The code of a class cannot be compared, so other processes do not reuse runs with
+such a class. docs/congestion-recipe.md describes both.
 """
 
 from __future__ import annotations
@@ -28,30 +30,33 @@ from bentpipe.errors import InputError
 
 Class = TypeVar("Class", bound=type)
 
-#: A token of each registered class, by its name. It differs between registrations and between processes.
+#: A token of each registered class by name, unique per registration and process.
 registered: Final[dict[str, str]] = {}
 
-#: What the kernel allows after ``bp_``, so that a class can become a C file of the same name.
+#: Names that the kernel allows after ``bp_``, so that a class can be converted to a C file with the
+#: same name.
 _NAME = re.compile("[a-z][a-z0-9_]{0,11}")
 
 
 def allow_code(*, allowed: bool = True) -> None:
-    """Permit congestion controls that scenarios hold as C source to be compiled and run in this process from now on,
-    with the rights of its user; nothing confines them. Without this call such a scenario is refused."""
+    """Permits scenarios with congestion controls as C source. From now on, this process compiles
+    and runs such code with the rights of its user, without a sandbox. Without this call, such
+    scenarios are refused."""
     _native.allow_code(allowed)
 
 
 def congestion(name: str) -> Callable[[Class], Class]:
-    """Decorates a class, so that scenarios of this process can name it as a congestion control of simulated
-    connections.
+    """Decorates a class, so that scenarios of this process can select it as the congestion control
+    of simulated connections.
 
-    Each connection has an instance of its own, made without arguments. Methods are the operations of Linux, each with
-    the connection ``tcp`` as its first argument: ``cong_avoid(tcp, ack, acked)`` or ``cong_control(tcp, sample)``, and
-    if they are wanted ``init(tcp)``, ``ssthresh(tcp)``, ``undo_cwnd(tcp)``,
-    ``pkts_acked(tcp, acked, rtt_us, in_flight)``, ``set_state(tcp, state)`` and ``cwnd_event(tcp, event)``. Without
-    ``ssthresh`` a loss halves the window. ``tcp`` has the fields of Linux, such as ``snd_cwnd``, ``snd_ssthresh``,
-    ``srtt_us`` (eighths of a microsecond) and ``tcp_mstamp``; an exception ends the run and is raised. Raises
-    :class:`bentpipe.InputError` for a name or class that cannot be used.
+    Each connection has its own instance, which is created without arguments. Methods are the
+    operations of Linux, each with the connection ``tcp`` as its first argument: ``cong_avoid(tcp,
+    ack, acked)`` or ``cong_control(tcp, sample)``, and optionally ``init(tcp)``, ``ssthresh(tcp)``,
+    ``undo_cwnd(tcp)``, ``pkts_acked(tcp, acked, rtt_us, in_flight)``, ``set_state(tcp, state)`` and
+    ``cwnd_event(tcp, event)``. Without ``ssthresh``, a loss halves the window. ``tcp`` has the
+    fields of Linux, such as ``snd_cwnd``, ``snd_ssthresh``, ``srtt_us`` (eighths of a microsecond)
+    and ``tcp_mstamp``; an exception ends the run and is raised. Raises :class:`bentpipe.InputError`
+    for a name or class that cannot be used.
 
     >>> @congestion("steady")
     ... class Steady:

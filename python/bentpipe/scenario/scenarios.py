@@ -1,4 +1,4 @@
-"""Scenarios in Python: read, resolved and validated by the engine."""
+"""Scenarios, which the engine reads, resolves and validates."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from bentpipe.quantities import base_value, listed
 
 
 class Scenario:
-    """A valid and complete scenario: every key that has a default is present.
+    """A valid and complete scenario, in which every key with a default is present.
 
-    The engine has resolved the scenario once; each property asks the engine on first use. ``source`` is the file it
-    came from, and ``native`` the engine's own object.
+    The engine has resolved the scenario once; each property asks the engine on first use.
+    ``source`` is the file of the scenario, and ``native`` the engine's object.
     """
 
     def __init__(self, native: _native.Scenario, source: str | None = None) -> None:
@@ -27,12 +27,13 @@ class Scenario:
         self.source = source
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process resolves the text again.
+        # Another process resolves the text a second time.
         return load, (ScenarioText(self.toml, self.source or self.name),)
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """The scenario as dictionaries and lists; quantities are texts with units. Groups are as written."""
+        """The scenario as dictionaries and lists; quantities are texts with units. Groups are not
+        expanded."""
         return cast("dict[str, Any]", json.loads(self.native.data()))
 
     @cached_property
@@ -52,12 +53,12 @@ class Scenario:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """Sentences about what is allowed but probably unintended."""
+        """Sentences about settings that are valid but probably unintended."""
         late = (self._warning(*found) for found in _late(self.data))
         return [*self.native.warnings(), *late]
 
     def _warning(self, path: list[str], words: str) -> str:
-        """Returns words about a value with its position, as the engine writes warnings."""
+        """Returns a warning about a value with its position, in the engine's format."""
         try:
             self.native.refuse(path, words)
         except _native.ScenarioError as error:
@@ -66,13 +67,15 @@ class Scenario:
 
     @cached_property
     def campaign(self) -> dict[str, Any] | None:
-        """The table ``campaign``, complete. The table belongs to none of the runs and so is not in :attr:`data`."""
+        """The table ``campaign``, complete. The table is not in :attr:`data`, since it belongs to
+        no single run."""
         text = self.native.campaign()
         return None if text is None else tomllib.loads(text)
 
     @cached_property
     def memory(self) -> dict[str, Any]:
-        """The ``bytes`` that an emulation holds while all links are full, and the ``largest`` of the links."""
+        """The ``bytes`` that an emulation holds while all links are full, and the ``largest`` of
+        the links."""
         return cast("dict[str, Any]", json.loads(self.native.memory()))
 
     @cached_property
@@ -81,12 +84,12 @@ class Scenario:
 
     @property
     def flows(self) -> list[dict[str, Any]]:
-        """The flows with the members of groups in place of groups."""
+        """The flows, with groups replaced by their members."""
         return cast("list[dict[str, Any]]", self._members["flows"])
 
     @property
     def links(self) -> list[dict[str, Any]]:
-        """The links with the members of groups in place of groups."""
+        """The links, with groups replaced by their members."""
         return cast("list[dict[str, Any]]", self._members["links"])
 
     @property
@@ -96,7 +99,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """The scenario's own name."""
+        """The value of the scenario's key ``name``."""
         return str(self.data.get("name", ""))
 
     @cached_property
@@ -113,12 +116,13 @@ class ScenarioText:
     source: str
 
 
-#: A path to a TOML file, a scenario that was loaded, its text, or the scenario as a dictionary (see
+#: A path to a TOML file, a loaded scenario, a scenario's text, or a scenario as a dictionary (see
 #: :mod:`bentpipe.scenario_types` for its type).
 ScenarioLike: TypeAlias = str | Path | Mapping[str, Any] | Scenario | ScenarioText
 
 
-#: ``"KEY.PATH=VALUE"``, or a name for messages and that text. Without a name it is called ``--set KEY.PATH``.
+#: ``"KEY.PATH=VALUE"``, or a pair of a name for messages and this text. The default name is ``--set
+#: KEY.PATH``.
 Override: TypeAlias = str | tuple[str, str]
 
 #: Overrides in their order, or values by key path, such as ``{"flow.upload.dscp": 46}``.
@@ -126,11 +130,12 @@ Overrides: TypeAlias = Sequence[Override] | Mapping[str, Any]
 
 
 def load(scenario: ScenarioLike, overrides: Overrides = ()) -> Scenario:
-    """Read, override, resolve and validate a scenario, without running it.
+    """Reads a scenario, applies overrides, and resolves and validates it, without running it.
 
-    ``overrides`` are ``"key.path=value"``, for instance ``"flow.upload.transport.congestion=vegas"``, or a dictionary
-    of values by key path. Raises :class:`bentpipe.ScenarioError`, whose text names file, line, key path, value and what
-    is allowed.
+    ``overrides`` are ``"key.path=value"``, for instance
+    ``"flow.upload.transport.congestion=vegas"``, or a dictionary of values by key path. Raises
+    :class:`bentpipe.ScenarioError`, whose text names file, line, key path, value and allowed
+    values.
 
     >>> scenario = load("examples/dvb-rcs-upload.toml", ["network.sat.return.dama.scheme=vbdc"])
     >>> scenario.nodes, scenario.data["network"]["sat"]["return"]["dama"]["scheme"]["kind"]
@@ -146,8 +151,8 @@ def load(scenario: ScenarioLike, overrides: Overrides = ()) -> Scenario:
 
 
 def _late(data: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
-    """Yields the key path of the first flow (or group of flows) and of the first change that begin when the run has
-    ended, and a warning about all of them."""
+    """Yields the key path of the first flow (or group of flows) and of the first change that begin
+    at or after the end of the run, each with a warning about all of its kind."""
     end = base_value(data["duration"])
     names = [flow["name"] for flow in data.get("flow", []) if base_value(flow["start"]) >= end]
     if names:
@@ -165,15 +170,15 @@ def _late(data: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
 
 
 def schema(editor: bool = False) -> dict[str, Any]:
-    """Returns the JSON Schema of complete scenarios, or, for editors, of a scenario as people write it: over a preset,
-    which supplies required keys and the kinds of tables."""
+    """Returns the JSON Schema of complete scenarios or, for editors, of scenarios that may use a
+    preset, which supplies required keys and the kinds of tables."""
     document = cast("dict[str, Any]", json.loads(_native.schema()))
     return cast("dict[str, Any]", _without_required(document)) if editor else document
 
 
 def _without_required(part: Any) -> Any:
-    """Returns a part of a schema in which no key is required and a table may fit several variants, since the key
-    `kind` may be missing.
+    """Returns a part of a schema without required keys. Tables may match several variants, since
+    the key `kind` may be missing.
 
     >>> kinds = [{"properties": {"kind": {"const": "a"}, "required": {}}, "required": ["kind"]}]
     >>> _without_required({"oneOf": kinds, "default": {"required": []}})
@@ -195,7 +200,8 @@ def _without_required(part: Any) -> Any:
 
 
 def override_texts(overrides: Overrides) -> list[Override]:
-    """Returns overrides as the engine reads them; a message names one from a dictionary by its key.
+    """Returns overrides in the form that the engine reads. In messages, an override from a
+    dictionary is named by its key.
 
     >>> override_texts({"seed": 2, "flow.a.app": {"kind": "bulk", "size": "1 MB"}})
     [('override seed', 'seed=2'), ('override flow.a.app', 'flow.a.app={kind = "bulk", size = "1 MB"}')]
@@ -206,7 +212,7 @@ def override_texts(overrides: Overrides) -> list[Override]:
 
 
 def seeded(seed: int | None) -> list[Override]:
-    """Returns the override that replaces the scenario's seed, if any."""
+    """Returns the override of the scenario's seed; empty without a seed."""
     return [] if seed is None else [("argument seed", f"seed={seed}")]
 
 
@@ -220,7 +226,8 @@ def slug(text: str) -> str:
 
 
 def source_and_text(scenario: ScenarioLike) -> tuple[str | None, str | None]:
-    """Returns the engine's input: a file to read, or a text and its name in messages."""
+    """Returns the source and the text for the engine: a file to read, or a text with its name in
+    messages."""
     if isinstance(scenario, Scenario | ScenarioText):
         return scenario.source, scenario.toml
     if isinstance(scenario, Mapping):
@@ -229,7 +236,8 @@ def source_and_text(scenario: ScenarioLike) -> tuple[str | None, str | None]:
 
 
 def toml_text(table: Mapping[str, Any]) -> str:
-    """Returns a dictionary as TOML, one line per key. Raises ``TypeError`` for values that TOML lacks (``None``, say).
+    """Returns a dictionary as TOML, one line per key. Raises ``TypeError`` for values that TOML
+    lacks (``None``, say).
 
     >>> print(toml_text({"name": "up", "flow": [{"name": "a", "app": {"kind": "bulk"}}]}))
     name = "up"
@@ -260,5 +268,5 @@ def _key(key: object) -> str:
 
 
 def _string(text: str) -> str:
-    # TOML's basic strings are JSON's, except that TOML escapes the DEL character.
+    # TOML's basic strings equal JSON's, except that TOML escapes the DEL character.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

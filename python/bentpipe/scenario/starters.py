@@ -1,4 +1,5 @@
-"""Scenarios to start from: a preset, the keys that a scenario needs to run, and comments on each part."""
+"""Scenarios to start from: a preset, the keys that a scenario needs to run, and comments on each
+part."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from .scenarios import load
 
 
 def preset_named(beginning: str, what: str = "preset") -> str:
-    """Returns the preset with this name, or else the only one whose name begins with it. Raises
-    :class:`bentpipe.InputError`, in which ``what`` was looked for."""
+    """Returns the preset with this name, or else the only preset whose name begins with it. Raises
+    :class:`bentpipe.InputError`, with ``what`` as the kind of object in the message."""
     names = [name for name, _, _ in _native.presets()]
     meant = [name for name in names if beginning and name.startswith(beginning)]
     if beginning in names or len(meant) == 1:
@@ -28,16 +29,17 @@ def preset_named(beginning: str, what: str = "preset") -> str:
     raise unknown(what, beginning, names)
 
 
-#: The line by which editors find the schema of a scenario, which `bentpipe schema --editor` writes beside it.
+#: The line from which editors learn the schema of a scenario. `bentpipe schema --editor` writes the
+#: schema.
 SCHEMA = "#:schema ./bentpipe.schema.json"
 
 
 def scenario_from(preset: str, about: str, text: str, editor: bool = False) -> str:
-    """Returns a commented scenario on top of a preset, whose TOML text is ``text``. For an ``editor`` its first line
-    names the schema.
+    """Returns a commented scenario based on a preset, whose TOML text is ``text``. With ``editor``,
+    the first line names the schema.
 
-    If the preset has no flow, the scenario has one bulk transfer between the preset's ends. The preset's text follows
-    as comments, to show what can be overridden.
+    If the preset has no flow, the scenario has one bulk transfer between the preset's ends. The
+    preset's text follows as comments, to show the keys that can be overridden.
     """
     fragment = tomllib.loads(text)
     parts = [
@@ -77,9 +79,10 @@ def scenario_from(preset: str, about: str, text: str, editor: bool = False) -> s
 
 
 def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns the ends of the first flow. Without a flow: of a Wi-Fi network's first station and what is beyond its
-    access point, of the first link (the user's side, ``to``, first), a star's first terminal and its gateway, or two
-    sites of a constellation: from one with the fewest antennas to one with the most."""
+    """Returns the ends of the first flow. Without a flow, returns the first station of a Wi-Fi
+    network and the node beyond its access point, or the ends of the first link (the user's side,
+    ``to``, first), or the first terminal of a star and its gateway, or two sites of a
+    constellation, from the fewest to the most antennas."""
     links, networks = fragment.get("link", []), fragment.get("network", {}).values()
     for flow in fragment.get("flow", []):
         return flow["from"], flow["to"]
@@ -94,8 +97,8 @@ def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
     for network in networks:
         if network["kind"] == "constellation":
             sites = network["sites"]
-            # A table has no order. If the numbers of antennas are equal, the presets' names decide: from user to
-            # server.
+            # Tables have no order. If the numbers of antennas are equal, the names in presets
+            # decide: from user to server.
             by_name, equal = sorted(sites, reverse=True), network["gsl"].get("antennas", 1)
             user, *_, server = sorted(by_name, key=lambda name: sites[name].get("antennas", equal))
             return user, server
@@ -104,7 +107,7 @@ def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _first(members: Sequence[str | Mapping[str, Any]]) -> str:
-    """Returns the name of the first node of a list of nodes and of groups of them."""
+    """Returns the name of the first node in a list of nodes and groups of nodes."""
     first = members[0]
     if isinstance(first, str):
         return first
@@ -113,12 +116,13 @@ def _first(members: Sequence[str | Mapping[str, Any]]) -> str:
 
 
 def _duration(preset: str, fragment: Mapping[str, Any]) -> str:
-    """A minute, or a hundred round trips if that is longer."""
+    """Returns a duration: a minute, or a hundred round trips if longer."""
     return span_text(max(60.0, 100 * _first_flow(preset, fragment)[1]))
 
 
 def _handshake(preset: str, fragment: Mapping[str, Any]) -> list[str]:
-    """Returns keys by which TCP waits for the answer to its SYN, if it would otherwise give up before."""
+    """Returns the keys for a longer handshake time limit of TCP, if the default is too short for
+    the path."""
     transport, rtt_s = _first_flow(preset, fragment)
     if not given_up(transport, rtt_s):
         return []
@@ -130,7 +134,8 @@ def _handshake(preset: str, fragment: Mapping[str, Any]) -> list[str]:
 
 
 def _first_flow(preset: str, fragment: Mapping[str, Any]) -> tuple[Mapping[str, Any], float]:
-    """Returns the transport of a flow between the ends of a preset, and its round-trip time in seconds."""
+    """Returns the transport of a flow between the ends of a preset, and its round-trip time in
+    seconds."""
     origin, destination = ends(fragment)
     flow = {"name": "first", "from": origin, "to": destination, "app": "bulk", "transport": {"kind": "tcp"}}
     scenario = load({"name": preset, "duration": "60 s", "preset": preset, "flow": [flow]})

@@ -1,4 +1,5 @@
-"""A scenario, its paths and what is unusual about them in text, as ``bentpipe check`` prints them."""
+"""The summary of a scenario that ``bentpipe check`` prints: its flows, its paths, and warnings
+about unusual values."""
 
 from __future__ import annotations
 
@@ -21,16 +22,17 @@ if TYPE_CHECKING:
     from .facts import Acm, Course, Facts, Flow, Hop, Queue
     from .scenarios import Scenario
 
-#: A queue is far from a bandwidth-delay product if it is smaller or larger than one by this factor.
+#: Factor between a queue's size and a bandwidth-delay product that causes a warning.
 FAR: Final = 4.0
-#: A network is unloaded if its flows ask for less than this fraction of every hop.
+#: Maximum fraction of the rate of every hop at which a network counts as unloaded.
 UNLOADED: Final = 0.05
 
 
 @dataclass
 class Row:
-    """A part of paths, that is one direction of a link or network, in numbers, for the largest packets that pass it;
-    ``hops`` are those of such packets, and ``rtts_s`` are those of the paths of flows over it."""
+    """A part of paths (one direction of a link or network) in numbers, for the largest packets that
+    pass it. ``hops`` are the hops of such packets, and ``rtts_s`` the round-trip times of the flows
+    over the part."""
 
     part: str
     hops: list[Hop]
@@ -40,12 +42,12 @@ class Row:
 
     @property
     def hop(self) -> Hop:
-        """The first hop over it."""
+        """The first hop over this part."""
         return self.hops[0]
 
     @property
     def rtt_s(self) -> float:
-        """The longest round trip without waiting over this part."""
+        """The longest round-trip time over this part, without queueing."""
         return max(self.rtts_s)
 
     @property
@@ -55,13 +57,14 @@ class Row:
 
     @property
     def queue_bytes(self) -> float:
-        """What the queue holds; infinite without a limit."""
+        """The size of the queue in bytes; infinite without a limit."""
         queue = self.hop["queue"]
         limits = [None if queue["packets"] is None else queue["packets"] * self.packet_bytes, queue["bytes"]]
         return min((limit for limit in limits if limit is not None), default=math.inf)
 
     def cells(self) -> list[str]:
-        """The part as cells of a table, without its name; the last one is empty without ACM."""
+        """Returns the part as cells of a table, without its name; the last one is empty without
+        ACM."""
         rate = self.hop["rate_bit_s"]["mean"]
         held = self.queue_bytes
         full = math.isinf(held) or rate <= 0
@@ -76,10 +79,10 @@ class Row:
         ]
 
 
-#: Columns of a terminal.
+#: Assumed width of a terminal in characters.
 _WIDTH: Final = 80
 
-#: A range of more characters takes two lines of a table.
+#: Maximum number of characters of a range in one line of a table. Longer ranges take two lines.
 _NARROW: Final = 12
 
 #: Headings of the name and of the cells of :meth:`Row.cells`.
@@ -124,7 +127,8 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
 
 
 def _proxies(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str]]:
-    """Describes the proxies: the mechanism, the flows and, for a split, the congestion control of each side."""
+    """Yields a description of each proxy: the mechanism, the flows and, for a split, the congestion
+    control of each side."""
     for proxy in scenario.data.get("proxy", []):
         mechanism = proxy["mechanism"]
         name = f"{proxy['name']}: {mechanism['kind']} at {proxy['node']}"
@@ -155,7 +159,7 @@ def _side(mechanism: Mapping[str, Any], part: str, flow: Mapping[str, Any]) -> s
 
 
 def _outages(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str]]:
-    """Names the outages: the parts, when, and the flows over them, groups by their names."""
+    """Yields the outages: the parts, the times, and the flows over them, groups by name."""
     groups = {flow["name"]: flow.get("group") or flow["name"] for flow in scenario.flows}
     for outage in outages_of(scenario, known["flows"]):
         names = list(dict.fromkeys(groups[name] for name in outage.flows))
@@ -164,7 +168,8 @@ def _outages(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _wrapped(label: str, text: str, more: int = 2) -> list[str]:
-    r"""Returns a text beside its label, in lines that fit a terminal; all but the first are indented by ``more``.
+    r"""Returns a text after its label, in lines that fit into a terminal. All lines but the first
+    are indented by ``more``.
 
     >>> print(*_wrapped("flow", "up: bulk over tcp cubic, " + "a long way, " * 5), sep="\n")
       flow      up: bulk over tcp cubic, a long way, a long way, a long way, a long
@@ -186,13 +191,13 @@ def _first(label: str, lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _short(congestion: str | None) -> str | None:
-    """Returns the name of a congestion control; what is given as source has none here."""
+    """Returns the name of a congestion control; None for source code."""
     return "of its own" if congestion is not None and "\n" in congestion else congestion
 
 
 def parts(known: Facts) -> list[Row]:
-    """Returns the parts of all paths of data and answers, in the order of the flows; without directions that carry
-    nothing."""
+    """Returns the parts of all paths of data and answers, in the order of the flows. Directions
+    without packets are omitted."""
     rows: dict[str, Row] = {}
     for flow in known["flows"]:
         there, back = flow["there"] or [], flow["back"] or []
@@ -213,9 +218,9 @@ def parts(known: Facts) -> list[Row]:
 
 
 def table(known: Facts) -> tuple[list[str], list[list[str]]]:
-    """Returns headings and rows of the table of parts; consecutive parts that are identical but for their names share
-    one row. Without ACM there is no column of MODCODs; with it, the queue's two numbers share one, as a terminal is
-    not wider."""
+    """Returns headings and rows of the table of parts. Consecutive parts that differ only in their
+    names share a row. The column of MODCODs exists only with ACM; then the two columns of the queue
+    are merged, to fit into a terminal."""
     rows = [
         [ranges([member.part for member in members]), *cells]
         for cells, members in groupby(parts(known), key=Row.cells)
@@ -230,8 +235,9 @@ def table(known: Facts) -> tuple[list[str], list[list[str]]]:
 
 
 def cautions(scenario: Scenario, known: Facts) -> list[str]:
-    """Returns what is probably not meant, a sentence each: a path that is too long for a handshake, a queue far from a
-    bandwidth-delay product, a window that cannot fill its path, a network without load."""
+    """Returns warnings about probably unintended settings: a path that is too long for a handshake,
+    a queue far from a bandwidth-delay product, a window that cannot fill its path, or a network
+    without load."""
     return [
         *_connections(scenario, known),
         *_quick_starts(scenario, known),
@@ -245,15 +251,15 @@ _WITH_QUICK_START: Final = ("dvb-rcs", "dvb-rcs2", "skyplex")
 
 
 def _quick_starts(scenario: Scenario, known: Facts) -> Iterator[str]:
-    """Flows that request a rate by Quick-Start over paths on which a part does not support it, so that the request
-    fails (RFC 4782, section 3.3)."""
+    """Yields warnings about flows that request a rate by Quick-Start over a path with a part that
+    does not support it, so that the request fails (RFC 4782, section 3.3)."""
     links = {link["name"]: link for link in scenario.links}
     networks = scenario.data.get("network", {})
 
     def supports(hop: Hop) -> bool:
         link = links.get(hop["network"])
         if link is None:
-            # Kinds without the key do not look at requests.
+            # Kinds of networks without the key ignore requests.
             network = networks.get(hop["network"], {})
             return "quick_start" in network or network.get("kind") not in _WITH_QUICK_START
         return "quick_start" in (link if link["from"] == hop["from"] else link.get("return", link))
@@ -273,13 +279,14 @@ def _quick_starts(scenario: Scenario, known: Facts) -> Iterator[str]:
 
 
 def _loaded(flow: Flow) -> Sequence[Hop]:
-    """Returns the hops of the direction in which most of a flow's data goes; empty if there is no path."""
+    """Returns the hops of the direction with most of a flow's data; empty if there is no path."""
     back = flow["answers"] == "stream" or flow["demand_bit_s"] == 0
     return (flow["back"] if back else flow["there"]) or ()
 
 
 def _queues(known: Facts) -> Iterator[str]:
-    """Queues in front of the slowest hop of flows that yield to losses."""
+    """Yields warnings about queues at the slowest hop of flows with loss-based congestion
+    control."""
     slowest: dict[str, None] = {}
     for flow in known["flows"]:
         if flow["responsive"] and (hops := _loaded(flow)):
@@ -310,8 +317,8 @@ def _about_queue(row: Row) -> str:
 
 
 def _connections(scenario: Scenario, known: Facts) -> Iterator[str]:
-    """Handshakes of TCP that end before an answer can arrive, and windows that are smaller than the bandwidth-delay
-    product of their path."""
+    """Yields warnings about TCP handshakes that end before an answer can arrive, and about windows
+    smaller than the bandwidth-delay product of their path."""
     found: dict[str, list[str]] = {}
     for flow, paths in zip(scenario.flows, known["flows"], strict=True):
         transport = flow["transport"]
@@ -347,22 +354,22 @@ def _window(transport: Mapping[str, Any]) -> tuple[float, str]:
 
 @dataclass
 class _Load:
-    """What flows ask of a part of a network, or of a medium that its parts share: the sum of the demands that are
-    known, and that of their fractions of the rate."""
+    """The demand of flows on a part of a network, or on a medium that parts share: the sum of the
+    known demands, and the sum of their fractions of the rate."""
 
     network: str
     asked: float = 0.0
     share: float = 0.0
     flows: list[str] = field(default_factory=list)
-    #: A flow takes as much as it gets, or nobody knows how much.
+    #: True if a flow has an unlimited or unknown demand.
     open: bool = False
-    #: Flows over a part whose rate is 0 throughout.
+    #: Flows over a part whose rate is always 0.
     stuck: list[str] = field(default_factory=list)
 
 
 def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
-    """Networks and links that flows hardly use, and parts that carry less than flows ask for, if the flows of the
-    scenario have known demands."""
+    """Yields warnings about networks and links with little load and about overloaded parts, if the
+    demands of the flows are known."""
     if not known["flows"]:
         return
     loads: dict[str, _Load] = {}
@@ -375,9 +382,9 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
         if flow["answers"] != "nothing" or flow["answer_bytes"]:
             used |= {hop["network"] for hop in flow["back"] or []}
         if flow["answers"] != "nothing" and not flow["demand_bit_s"]:
-            # How much that is in the long run is not known.
+            # The long-term demand is unknown.
             back = [(hop, None) for hop in flow["back"] or []]
-        # Each part once: bundles pass the same one from contact to contact.
+        # Count each part once, since bundles pass the same part in several contacts.
         for key, (network, rate, wanted) in {
             key: (hop["network"], rate, wanted)
             for hop, wanted in (*there, *back)
@@ -410,7 +417,7 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
         of_it = {part: load for part, load in loads.items() if load.network == network}
         part, most = max(of_it.items(), key=lambda one: one[1].share)
         if scenario.data.get("network", {}).get(network, {}).get("kind") == "bundles":
-            # Its rates are those of contacts, which are a small part of the time.
+            # Its rates apply only during contacts, which take a small part of the time.
             continue
         if most.share < UNLOADED and not any(load.open for load in of_it.values()):
             where = "it" if part == network else part
@@ -419,10 +426,11 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
 
 
 def _overloaded(loads: Mapping[str, _Load]) -> Iterator[str]:
-    """Parts that carry less than flows ask for; of those of the same flows the one that carries least."""
+    """Yields warnings about overloaded parts. Among parts with the same flows, only the one with
+    the lowest rate is named."""
     worst: dict[tuple[str, ...], tuple[str, _Load]] = {}
     for part, load in loads.items():
-        # Beyond what rounding does.
+        # Tolerate rounding errors.
         if load.share > 1 + 1e-6:
             _, before = worst.get(flows := tuple(load.flows), (part, None))
             if before is None or load.share > before.share:
@@ -437,7 +445,7 @@ def _overloaded(loads: Mapping[str, _Load]) -> Iterator[str]:
 
 
 def _memory(need: dict[str, Any]) -> str:
-    """What an emulation holds in memory while all links are full.
+    """Returns a sentence about the memory that an emulation needs while all links are full.
 
     >>> _memory({"bytes": 17_750_000_000, "largest": "sat: 10 Gbit/s for 10 s"})
     'an emulation needs up to 17.8 GB (sat: 10 Gbit/s for 10 s)'
@@ -447,7 +455,7 @@ def _memory(need: dict[str, Any]) -> str:
 
 
 def _paths(flow: Flow) -> Iterator[str]:
-    """Returns the hops of a flow's packets and of what its destination sends."""
+    """Yields the hops of a flow's packets and of its destination's packets."""
     for label, hops in (("there", flow["there"]), ("back", flow["back"])):
         if hops is None:
             yield f"{label}: no path"
@@ -456,7 +464,7 @@ def _paths(flow: Flow) -> Iterator[str]:
 
 
 def _hop(hop: Hop) -> str:
-    """Returns what a hop is besides the numbers of the table of parts."""
+    """Yields the properties of a hop that are not in the table of parts."""
     parts = [f"{hop['from']} -> {hop['to']} over {hop['network']}", queue_text(hop["queue"])]
     if hop["loss"]:
         parts.append(f"loss {number(hop['loss'])}")
@@ -472,7 +480,7 @@ def _hop(hop: Hop) -> str:
 
 
 def _over(courses: Sequence[Course]) -> Course:
-    """The first of courses with the range of all."""
+    """Returns the first course, with the range of all courses."""
     least, greatest = min(one["least"] for one in courses), max(one["greatest"] for one in courses)
     return {**courses[0], "least": least, "greatest": greatest}
 
@@ -481,14 +489,14 @@ def _course(course: Course, shown: Callable[[float], str]) -> str:
     least, greatest = shown(course["least"]), shown(course["greatest"])
     if least == greatest:
         return shown(course["mean"])
-    # The unit once, if both have the same.
+    # Write the unit once if both values have the same unit.
     text = f"{least.split()[0] if least.split()[-1] == greatest.split()[-1] else least}-{greatest}"
     return text if len(text) <= _NARROW else text.replace("-", "-\n", 1)
 
 
 def _modcods(acms: Sequence[Acm]) -> str:
-    r"""Returns the MODCODs of all paths over a part, from the least to the most efficient, with their Es/N0; empty
-    without ACM.
+    r"""Returns the MODCODs of all paths over a part, from the least to the most efficient, with
+    their Es/N0; empty without ACM.
 
     >>> esn0 = {"start": 12.0, "mean": 9.0, "least": -3.0, "greatest": 12.0}
     >>> bits = {"start": 2.967, "mean": 2.0, "least": 0.0, "greatest": 2.967}
@@ -507,7 +515,7 @@ def _modcods(acms: Sequence[Acm]) -> str:
 
 
 def queue_text(queue: Queue) -> str:
-    """Returns a queue with its limits.
+    """Returns a description of a queue with its limits.
 
     >>> queue_text({"kind": "drop-tail", "packets": 1000, "bytes": None, "rate": None, "notes": []})
     'drop-tail queue of 1000 packets'

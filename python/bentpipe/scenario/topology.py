@@ -1,4 +1,5 @@
-"""A scenario's topology as a drawing in text: a tree of nodes from the one with the most neighbours."""
+"""A scenario's topology as a text drawing: a tree of nodes that starts at the node with the most
+neighbours."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Edge:
-    """A link or network between two nodes: its name and what it is."""
+    """A link or network between two nodes: its name and its description."""
 
     name: str
     about: str
@@ -24,8 +25,8 @@ class _Edge:
 
 
 def drawing(scenario: Scenario) -> list[str]:
-    """Returns the lines of the drawing. Networks with many identical nodes show them as one line; a node that is
-    reached a second time is shown with an arrow.
+    """Returns the lines of the drawing. Many identical nodes of a network share a line. A node that
+    is reached a second time is marked with an arrow.
 
     >>> from bentpipe import load
     >>> for line in drawing(load("examples/geo-bulk.toml")):
@@ -80,7 +81,8 @@ def _branches(
 
 
 def _merged(parts: list[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
-    """Returns the branches with runs of branches that differ in their numbers alone as one."""
+    """Returns the branches, with consecutive branches merged if they differ only in their
+    numbers."""
     merged = []
     for _, run in groupby(
         parts, key=lambda part: (re.sub(r"\d+", "#", part[0].split(": ")[0]), len(part[1]))
@@ -109,7 +111,7 @@ def _edges(scenario: Scenario) -> Iterator[_Edge]:
 
 
 def _about(link: Mapping[str, Any]) -> str:
-    """Returns rate and delay of a link, of both directions if they differ."""
+    """Returns the rate and the delay of a link, for both directions if they differ."""
     there = (link["rate"], link["delay"])
     back = link.get("return")
     texts = [_numbers(*there)]
@@ -123,7 +125,8 @@ def _numbers(rate: str, delay: str) -> str:
 
 
 def ranges(names: Sequence[str], most: int = 6) -> str:
-    """Returns names in short: consecutive numbers as a range, the first few of many others.
+    """Returns an abbreviated list of names: consecutive numbers as a range, and only the first few
+    of many others.
 
     >>> ranges(["st1", "st2", "st3", "gw"]), ranges(["a", "b"])
     ('st1 ... st3 (3), gw', 'a, b')

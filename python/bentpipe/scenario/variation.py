@@ -1,4 +1,5 @@
-"""Variations of a scenario's values: combinations of values, their labels, and the names of their folders."""
+"""Variations of a scenario's values: combinations of values, their labels, and the names of their
+folders."""
 
 from __future__ import annotations
 
@@ -16,15 +17,16 @@ from .scenarios import slug
 
 @dataclass(frozen=True)
 class Variation:
-    """One combination: ``values`` by key path, as text, in the order in which the keys were given. ``named``
-    replaces them in tables where the combination or its values have labels: values or labels by column."""
+    """One combination: ``values`` by key path, as text, in the order of the keys. ``named`` has the
+    values or labels by column, and replaces ``values`` in tables if the combination or its values
+    have labels."""
 
     values: dict[str, str] = field(default_factory=dict)
     named: dict[str, str] = field(default_factory=dict)
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns of tables with the combination's value or label."""
+        """The columns of tables, with the combination's values or labels."""
         return self.named or self.values
 
     @property
@@ -39,9 +41,10 @@ class Variation:
 
 
 def combinations(varied: Sequence[str], labels: Sequence[str] = ()) -> list[Variation]:
-    """Returns all combinations of ``"key.path=value,value,..."``; the last key varies fastest. ``labels``, written like
-    ``varied``, replace the values of a key in tables and names. Without keys, returns one empty variation. Raises what
-    :func:`given_lists` and :func:`given_labels` raise.
+    """Returns all combinations of ``"key.path=value,value,..."``; the last key varies fastest.
+    ``labels``, in the notation of ``varied``, replace the values of a key in tables and names.
+    Without keys, returns one empty variation. Raises the errors of :func:`given_lists` and
+    :func:`given_labels`.
 
     >>> [v.label for v in combinations(["flow.up.transport.congestion=reno,vegas", "seed=1,2"])]
     ['reno 1', 'reno 2', 'vegas 1', 'vegas 2']
@@ -57,8 +60,8 @@ def combinations(varied: Sequence[str], labels: Sequence[str] = ()) -> list[Vari
 
 
 def given_labels(labels: Sequence[str], keys: Mapping[str, Sequence[str]]) -> dict[str, dict[str, str]]:
-    """Parses ``"key.path=label,label,..."`` into key path -> value -> label for the values of varied keys. Raises
-    :class:`bentpipe.InputError` for other keys and other numbers of labels.
+    """Parses ``"key.path=label,label,..."`` into key path -> value -> label for the values of
+    varied keys. Raises :class:`bentpipe.InputError` for unknown keys and wrong numbers of labels.
 
     >>> given_labels(["seed=one,two"], {"seed": ["1", "2"]})
     {'seed': {'1': 'one', '2': 'two'}}
@@ -77,15 +80,16 @@ def given_labels(labels: Sequence[str], keys: Mapping[str, Sequence[str]]) -> di
 
 
 def labels_of(variations: Sequence[Variation]) -> list[dict[str, str]]:
-    """Returns the columns of each variation with labels that distinguish their values; see :func:`value_labels`."""
+    """Returns the columns of each variation, with labels that distinguish the values; see
+    :func:`value_labels`."""
     keys = dict.fromkeys(key for one in variations for key in one.columns)
     named = {key: value_labels(one.columns[key] for one in variations if key in one.columns) for key in keys}
     return [{key: named[key][value] for key, value in one.columns.items()} for one in variations]
 
 
 def given_lists(varied: Sequence[str]) -> dict[str, list[str]]:
-    """Parses ``"key.path=value,value,..."`` into key path -> values of overrides. Commas within quotes or brackets
-    belong to the value. Raises :class:`bentpipe.InputError`."""
+    """Parses ``"key.path=value,value,..."`` into key path -> values of overrides. Commas within
+    quotes or brackets belong to the value. Raises :class:`bentpipe.InputError`."""
     keys: dict[str, list[str]] = {}
     for text in varied:
         key, equals, values = text.partition("=")
@@ -115,8 +119,8 @@ def short_names(varied: Iterable[str]) -> dict[str, str]:
 
 
 def short_value(text: str) -> str:
-    """Returns a value as a label: a text without quotes; for a table its first value, which should be its kind; for C
-    source its name.
+    """Returns a value as a label: a text without quotes, the first value of a table (usually its
+    kind), or the name of C source.
 
     >>> short_value("'reno'"), short_value('{scheme = "cra", cra = "2048 kbit/s"}'), short_value("12 MB")
     ('reno', 'cra', '12 MB')
@@ -127,8 +131,8 @@ def short_value(text: str) -> str:
 
 
 def value_labels(values: Iterable[Any]) -> dict[str, str]:
-    """Maps values of overrides to different labels: for tables the first value, and where several share that, what
-    distinguishes them, or else a number.
+    """Maps values of overrides to distinct labels. A table's label is its first value. If several
+    tables have the same first value, the distinguishing values or a number are added.
 
     >>> value_labels(['{kind = "none"}', '{kind = "packet", probability = 0.1}', "2"])
     {'{kind = "none"}': 'none', '{kind = "packet", probability = 0.1}': 'packet', '2': '2'}
@@ -150,7 +154,7 @@ _LONGEST: Final = 40
 
 
 def _distinguished(short: str, texts: Sequence[str]) -> dict[str, str]:
-    """Returns different labels of values whose short labels are equal."""
+    """Returns distinct labels of values with equal short labels."""
     leaves = [dict(_leaves(parsed_value(text))) for text in texts]
     paths = dict.fromkeys(path for one in leaves for path in one)
     differing = [path for path in paths if len({one.get(path) for one in leaves}) > 1]
@@ -172,7 +176,8 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def source_name(text: str) -> str:
-    r"""Returns a text of one line, and in place of the source of a congestion control its name.
+    r"""Returns a text of one line unchanged, and the name of a congestion control instead of its
+    source.
 
     >>> source_name("reno"), source_name('#include "x.h"\nBP_VARIANT(mine, 1)\n')
     ('reno', 'C source: mine')
@@ -184,7 +189,7 @@ def source_name(text: str) -> str:
 
 
 def parsed_value(text: str) -> Any:
-    """Parses the right side of an override: a TOML value, or else text.
+    """Parses the right side of an override as a TOML value, or else as text.
 
     >>> parsed_value("12"), parsed_value("'reno'"), parsed_value("12 MB")
     (12, 'reno', '12 MB')
