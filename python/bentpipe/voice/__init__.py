@@ -1,1 +1,2 @@
-"""Telephone calls: their rating, their real exchange and telephone, and what is heard in them."""
+"""Telephone calls: rating, an exchange and a telephone for real networks, and the speech heard in
+calls."""

@@ -8,7 +8,8 @@
 | AMR-12.2, GSM-EFR (its 12.2 kbit/s mode), Opus, G.723.1 | FFmpeg, through PyAV |
 | iLBC, frames of 20 and 30 ms | libilbc, WebRTC's codec as a library |
 
-Debian has no libilbc, only the static library of libtgowt-dev: `scripts/ilbc` makes a libilbc of that.
+Debian has no libilbc, only the static library of libtgowt-dev, from which `scripts/ilbc` builds a
+libilbc.
 """
 
 from __future__ import annotations
@@ -32,38 +33,39 @@ if TYPE_CHECKING:
 
     Samples = NDArray[np.float64]
 
-#: Samples in a second.
+#: Number of samples per second.
 RATE: Final = 8000
 
 
 class Coded(Protocol):
-    """A recording in the frames of a codec, and its decoder, which hears of the frames in order."""
+    """A recording in the frames of a codec, and its decoder, which receives the frames in order."""
 
     def decode(self, first: int, count: int) -> Samples:
-        """Returns the samples of so many frames from ``first`` on."""
+        """Returns the samples of ``count`` frames from ``first`` on."""
 
     def lose(self, count: int) -> Samples | None:
-        """Returns what the codec's own concealment makes of so many lost frames; None if it has none."""
+        """Returns the output of the codec's own concealment for ``count`` lost frames; None if the
+        codec has none."""
 
 
 class MissingLibraryError(InputError):
-    """A library that codes speech is not installed."""
+    """A library of a speech codec is not installed."""
 
 
 def missing(error: ImportError) -> MissingLibraryError:
-    """The refusal if a library of the extra `voice` is not installed."""
+    """Returns the error for a missing library of the extra `voice`."""
     return MissingLibraryError(
         f"listening needs a library that is missing ({error}): pip install 'bentpipe[voice]'"
     )
 
 
 def whole(samples: Samples) -> NDArray[np.int16]:
-    """Samples of 16 bits from those between -1 and 1, which are clipped."""
+    """Returns samples between -1 and 1 as samples of 16 bits, with clipping."""
     return (np.clip(samples, -1, 1) * 32767).astype(np.int16)
 
 
 def blocks(speech: Samples, samples: int) -> NDArray[np.int16]:
-    """The whole frames of a recording, one in each row."""
+    """Returns the whole frames of a recording, one in each row."""
     count = len(speech) // samples
     return whole(speech[: count * samples]).reshape(count, samples)
 
@@ -82,7 +84,8 @@ class _G711:
 
 
 def _library(name: str, number: int, package: str, codec: str) -> ctypes.CDLL:
-    """The shared library ``name``, from the system or from the folder ``lib`` of Python's environment.
+    """Returns the shared library ``name``, from the system or from the folder ``lib`` of the Python
+    environment.
 
     Raises :class:`MissingLibraryError`.
     """
@@ -131,7 +134,8 @@ class _Gsm:
 
 
 class _G729:
-    """G.729A by bcg729: frames of 80 samples in 10 bytes, with the recommendation's own concealment."""
+    """G.729A by bcg729: frames of 80 samples in 10 bytes, with the recommendation's own
+    concealment."""
 
     def __init__(self, speech: Samples, samples: int) -> None:
         library = _library("bcg729", 0, "libbcg729-0", "G.729A")
@@ -177,7 +181,8 @@ class _G729:
 
 
 class _Ilbc:
-    """iLBC by libilbc: frames of 160 samples in 38 bytes or of 240 in 50, with the concealment of RFC 3951."""
+    """iLBC by libilbc: frames of 160 samples in 38 bytes or of 240 in 50, with the concealment of
+    RFC 3951."""
 
     def __init__(self, speech: Samples, samples: int) -> None:
         library = _library("ilbc", 3, "libtgowt-dev, then scripts/ilbc", "iLBC")
@@ -265,7 +270,7 @@ class _Ffmpeg:
 
 
 def av() -> Any:
-    """PyAV. Raises :class:`MissingLibraryError` if it is not installed."""
+    """Returns the module PyAV. Raises :class:`MissingLibraryError` if it is not installed."""
     try:
         import av
     except ImportError as error:
@@ -274,7 +279,7 @@ def av() -> Any:
 
 
 def resampled(av: Any, frames: Any, rate: int) -> Samples:
-    """The samples of PyAV's frames, with one channel and at another rate."""
+    """Returns the samples of PyAV frames with one channel, resampled to ``rate``."""
     resampler = av.AudioResampler(format="flt", layout="mono", rate=rate)
     parts = [part.to_ndarray()[0] for frame in (*frames, None) for part in resampler.resample(frame)]
     return np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
@@ -288,7 +293,8 @@ def _g711(encoding: str) -> Callable[[Samples, int], Coded]:
     return lambda speech, samples: _G711(encoding, speech, samples)
 
 
-#: The codecs that can be heard, by name: each codes a recording in frames of so many samples.
+#: The codecs with a library, by name. Each function encodes a recording in frames of the given
+#: number of samples.
 CODECS: Final[dict[str, Callable[[Samples, int], Coded]]] = {
     "G.711u": _g711("PCMU"),
     "G.711a": _g711("PCMA"),
@@ -307,7 +313,8 @@ CODECS: Final[dict[str, Callable[[Samples, int], Coded]]] = {
 
 
 def codec_named(name: str) -> Any:
-    """The codec of a name. Raises :class:`bentpipe.InputError` if no library codes speech in it."""
+    """Returns the codec with a name. Raises :class:`bentpipe.InputError` for a codec without a
+    library."""
     from bentpipe.voice import emodel
 
     codec = next(codec for codec in emodel.codecs().values() if codec.name.lower() == name.lower())

@@ -1,8 +1,10 @@
-"""What an ear hears of a stream of packets: speech through its codec, with losses, late packets and concealment.
+"""The speech that a listener hears of a stream of packets, through its codec, with losses, late
+packets and concealment.
 
-G.729A and iLBC conceal as their own standards have it. For the other codecs concealment repeats the last pitch period,
-from 10 ms on with its amplitude reduced by a fifth every 10 ms until nothing is left after 60 ms, as Appendix I of
-G.711 has it but without its overlap-add; G.711 without concealment plays silence.
+G.729A and iLBC conceal losses according to their standards. For the other codecs, concealment
+repeats the last pitch period. After 10 ms, its amplitude decreases by a fifth every 10 ms, to zero
+after 60 ms, as in Appendix I of G.711 but without overlap-add. G.711 without concealment plays
+silence.
 """
 
 from __future__ import annotations
@@ -22,25 +24,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Packets:
-    """The packets of a stream that have arrived, in the order of their sequence numbers, which tell what was lost."""
+    """The received packets of a stream, in the order of their sequence numbers. Gaps in the numbers
+    are losses."""
 
     sequence: Sequence[int]
-    #: Position of the first sample of each packet in what was spoken.
+    #: Position of the first sample of each packet in the spoken speech.
     position: Sequence[int]
-    #: Time in seconds at which that sample is played; None if the packet came too late or twice.
+    #: Time in seconds at which this sample is played; None if the packet was late or a duplicate.
     heard: Sequence[float | None]
-    #: Whether the packet holds comfort noise.
+    #: True if the packet contains comfort noise.
     noise: Sequence[bool]
 
     @property
     def end(self) -> int:
-        """Number of samples of speech that the packets can hold: what is spoken needs as many."""
+        """Number of samples that the packets cover, which is the required length of the spoken
+        speech."""
         return max(self.position, default=0)
 
 
 @dataclass(frozen=True)
 class Heard:
-    """What was spoken and what was heard of it, of equal length, aligned at the first packet that was played."""
+    """The spoken and the heard speech, with equal length, aligned at the first played packet."""
 
     #: Time in seconds at which position 0 of the speech is played.
     begin: float
@@ -49,9 +53,10 @@ class Heard:
 
 
 def play(packets: Packets, speech: Samples, clean: Samples, codec: Any, frames: int) -> Heard | None:
-    """Plays a stream: ``speech`` is what the speaker's codec codes, ``clean`` what the listener ought to hear of it.
+    """Plays a stream. ``speech`` is the input of the speaker's codec, and ``clean`` the speech that
+    the listener should hear.
 
-    A packet holds ``frames`` frames. Returns None if no packet was played.
+    A packet contains ``frames`` frames. Returns None if no packet was played.
     """
     import numpy as np
 
@@ -77,7 +82,7 @@ def play(packets: Packets, speech: Samples, clean: Samples, codec: Any, frames: 
             put(spoken, before, lengthened[1][before:position])
         expected, before = sequence + 1, position
         start = ends if at is None else round((at - begin) * RATE)
-        # Packets before this one that did not arrive; where the speaker was silent none are missing.
+        # The number of lost packets before this one. Silence of the speaker is not a loss.
         for index in range(max(missing, 0)):
             history = _concealed(speaks, history, (packet, frames), conceals)
             put(out, ends + index * packet, history[-packet:])
@@ -94,14 +99,15 @@ def play(packets: Packets, speech: Samples, clean: Samples, codec: Any, frames: 
 
 
 def put(out: Samples, at: int, samples: Samples) -> None:
-    """Writes samples into ``out`` from position ``at`` on, as far as there is room."""
+    """Writes samples into ``out`` from position ``at`` on, as far as they fit."""
     begin, end = max(at, 0), min(at + len(samples), len(out))
     if begin < end:
         out[begin:end] = samples[begin - at : end - at]
 
 
 def _concealed(speaks: Coded, history: Samples, size: tuple[int, int], conceals: bool) -> Samples:
-    """Appends a concealed packet of so many samples and frames to what was heard."""
+    """Appends a concealed packet to the heard speech. ``size`` is its number of samples and of
+    frames."""
     import numpy as np
 
     packet, frames = size
@@ -110,7 +116,7 @@ def _concealed(speaks: Coded, history: Samples, size: tuple[int, int], conceals:
 
 
 def _conceal(history: Samples, count: int, conceals: bool) -> Samples:
-    """Appends so many concealed samples to what was heard."""
+    """Appends ``count`` concealed samples to the heard speech."""
     import numpy as np
 
     if not conceals or len(history) < 240:

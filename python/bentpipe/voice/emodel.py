@@ -1,4 +1,5 @@
-"""The E-model (ITU-T G.107, 06/2015): the transmission rating of a telephone call, and the opinion that it stands for.
+"""The E-model (ITU-T G.107, 06/2015): the transmission rating of a telephone call, and the
+corresponding opinion score.
 
 >>> from bentpipe.voice import emodel
 >>> print(round(emodel.rate().R, 3))
@@ -26,9 +27,9 @@ class Symbol:
     name: str
     #: Unit of its value; "1" if it has none.
     unit: str
-    #: Value that the recommendation assumes if nothing else is known.
+    #: Default value of the recommendation.
     default: float
-    #: Least and greatest value that the recommendation permits.
+    #: Minimum and maximum value that the recommendation permits.
     permitted: tuple[float, float]
     #: Meaning of the parameter, in words.
     about: str
@@ -42,20 +43,21 @@ class Codec:
     name: str
     #: Duration in milliseconds of the speech in a frame.
     frame_ms: float
-    #: Bytes that a frame takes in an RTP payload.
+    #: Number of bytes of a frame in an RTP payload.
     frame_bytes: int
     #: Equipment impairment factor.
     Ie: float
     #: Packet-loss robustness factor in per cent.
     Bpl: float
-    #: What of Ie and Bpl is no value of a standard, or None.
+    #: Description of the values of Ie and Bpl that come from no standard, or None.
     assumed: str | None
-    #: The documents that the values are from.
+    #: The documents from which the values are taken.
     source: str
-    #: Duration in milliseconds of the speech in a usual packet, and the bytes of its RTP payload.
+    #: Duration of the speech in a usual packet in milliseconds, and the size of its RTP payload in
+    #: bytes.
     packet_ms: float
     packet_bytes: int
-    #: Duration in milliseconds of the speech after a packet that the coder must have heard.
+    #: Duration in milliseconds of the speech after a packet that the coder needs (lookahead).
     lookahead_ms: float
     #: Payload type of RTP.
     payload_type: int
@@ -80,7 +82,7 @@ class Rating:
     Idle: float
     #: Impairment by long absolute delay.
     Idd: float
-    #: Delay impairments together.
+    #: Sum of the delay impairments.
     Id: float
     #: Effective equipment impairment: the codec's under the loss of packets (Ie-eff).
     Ieeff: float
@@ -88,26 +90,29 @@ class Rating:
     A: float
     #: Transmission rating.
     R: float
-    #: Mean opinion score of a conversation, up to 4.5; the equation lies a little below 1 where R is below 6.5.
+    #: Mean opinion score of a conversation, up to 4.5. For R below 6.5, the equation is slightly
+    #: below 1.
     MOS: float
     #: R and MOS without the advantage factor.
     without_advantage: dict[str, float]
-    #: What users of such connections say of them (G.109).
+    #: Satisfaction of users with such connections (G.109).
     category: str
-    #: Values outside the range for which the recommendation permits them, and assumed values, as sentences.
+    #: Values outside the range for which the recommendation permits them, and assumed values, as
+    #: sentences.
     notes: tuple[str, ...]
 
 
 @functools.cache
 def symbols() -> dict[str, Symbol]:
-    """The parameters of the E-model by their symbols, in the order of table 2 of the recommendation."""
+    """Returns the parameters of the E-model by their symbols, in the order of table 2 of the
+    recommendation."""
     rows = _described()["symbols"]
     return {row["name"]: Symbol(**{**row, "permitted": tuple(row["permitted"])}) for row in rows}
 
 
 @functools.cache
 def codecs() -> dict[str, Codec]:
-    """The codecs that bentpipe knows, by name."""
+    """Returns all codecs by name."""
     return {row["name"]: Codec(**row) for row in _described()["codecs"]}
 
 
@@ -115,12 +120,12 @@ def rate(codec: str | None = None, /, **values: float) -> Rating:
     """Rates a call.
 
     Args:
-        codec: A codec of :func:`codecs`, which gives Ie and Bpl unless ``values`` do; upper and lower case are alike.
+        codec: A codec of :func:`codecs`, which sets Ie and Bpl unless ``values`` do; not case-sensitive.
         values: Parameters by their symbols, in the units of :func:`symbols`; the others have their default values. T,
             Ta and Tr are three delays: in a call without echo cancellers in between, Ta = T and Tr = 2 T.
 
     Raises:
-        InputError: The codec or a symbol is not known, or the equations are not defined for a value.
+        InputError: The codec or a symbol is unknown, or the equations are not defined for a value.
 
     """
     from bentpipe import _native

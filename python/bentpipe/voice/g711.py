@@ -15,14 +15,14 @@ Linear = NDArray[np.int32]
 
 
 def _mu_law() -> Linear:
-    """The samples of the 256 values of mu-law, on the scale of 16 bits."""
+    """Returns the samples of the 256 values of mu-law, on the scale of 16 bits."""
     value = ~np.arange(256) & 0xFF
     magnitude = (((value & 0x0F) << 3) + 0x84 << ((value & 0x70) >> 4)) - 0x84
     return np.where(value & 0x80, -magnitude, magnitude).astype(np.int32)
 
 
 def _a_law() -> Linear:
-    """The samples of the 256 values of A-law, on the scale of 16 bits."""
+    """Returns the samples of the 256 values of A-law, on the scale of 16 bits."""
     value = np.arange(256) ^ 0x55
     exponent = (value & 0x70) >> 4
     mantissa = ((value & 0x0F) << 4) + 8
@@ -31,7 +31,7 @@ def _a_law() -> Linear:
 
 
 def _nearest(table: Linear) -> NDArray[np.uint8]:
-    """For each of the 65536 samples of 16 bits, the value whose sample is nearest."""
+    """Returns the value with the nearest sample for each of the 65536 samples of 16 bits."""
     order = np.argsort(table, kind="stable")
     samples = np.arange(-32768, 32768)
     above = np.clip(np.searchsorted(table[order], samples), 1, 255)

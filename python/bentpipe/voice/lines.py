@@ -1,7 +1,8 @@
-"""Telephone lines over real sockets: SIP with RTP beside it, and IAX2. Speech is G.711 in packets of 20 ms.
+"""Telephone lines over real sockets: SIP with RTP, and IAX2. Speech is G.711 in packets of 20 ms.
 
-The protocols are the engine's (:class:`bentpipe._native.SipAgent`, :class:`bentpipe._native.IaxExchange`): the state
-machines that signal simulated calls. A line has the sockets, the time, and the speech of each call.
+The engine's state machines (:class:`bentpipe._native.SipAgent`,
+:class:`bentpipe._native.IaxExchange`) implement the protocols, as in simulated calls. A line adds
+the sockets, the time, and the speech of each call.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from .g711 import ENCODINGS
 
 #: Samples in a packet, at 8000 Hz.
 SAMPLES: Final = 160
-#: Samples of a call that wait for their playout at most. Older samples are discarded.
+#: Maximum number of samples of a call that wait for their playout. Older samples are discarded.
 HELD: Final = 5 * SAMPLES
-#: Periods of 20 ms for which speech is held after a pause, so that later packets may take longer: 40 ms.
+#: Number of periods of 20 ms by which speech is delayed after a pause, to absorb the jitter of
+#: later packets.
 HOLDING: Final = 2
 #: UDP ports of the two protocols.
 SIP_PORT: Final = 5060
@@ -40,17 +42,18 @@ class Speech:
     """The speech of one call in both directions."""
 
     encoding: str = "PCMU"
-    #: Bytes of G.711 that have arrived and were not played yet.
+    #: Received G.711 data that was not played yet.
     heard: bytearray = field(default_factory=bytearray)
     sent: int = 0
     received: int = 0
-    #: Packets that did not arrive; None with IAX2, whose frames have no numbers.
+    #: Number of lost packets; None with IAX2, whose frames have no numbers.
     lost: int | None = None
-    #: Periods for which the first speech after a pause has waited.
+    #: Number of periods that the first speech after a pause has waited.
     waited: int = 0
 
     def take(self) -> bytes:
-        """Returns the speech of the next 20 ms, or nothing. After a pause it is held for :data:`HOLDING` periods."""
+        """Returns the speech of the next 20 ms, or nothing. After a pause, speech is delayed by
+        :data:`HOLDING` periods."""
         if not self.heard:
             self.waited = 0
         elif self.waited < HOLDING:
@@ -61,14 +64,14 @@ class Speech:
         return taken
 
     def hear(self, payload: bytes) -> None:
-        """Appends the speech of a packet that has arrived."""
+        """Appends the speech of a received packet."""
         self.received += 1
         self.heard += payload
         del self.heard[: max(len(self.heard) - HELD, 0)]
 
 
 class Line(Protocol):
-    """Calls of one protocol. Calls are numbers of the line."""
+    """The calls of one protocol. A call is identified by its number on the line."""
 
     #: The protocol: "sip" or "iax2".
     name: str
@@ -76,7 +79,7 @@ class Line(Protocol):
     speech: dict[int, Speech]
 
     def read(self, now: int, ready: socket.socket) -> None:
-        """Handles what has arrived at a socket of the line."""
+        """Handles received data at a socket of the line."""
 
     def wake(self, now: int) -> None:
         """Acts on timers that have expired."""
@@ -85,7 +88,7 @@ class Line(Protocol):
         """Returns the time at which :meth:`wake` is to be called next, or None for never."""
 
     def take(self) -> list[dict[str, Any]]:
-        """Sends what the protocol asks for, and returns its events."""
+        """Sends pending messages of the protocol, and returns its events."""
 
     def call(self, now: int, user: str, to: str, address: str) -> int:
         """Places a call from ``user`` to the number or URI ``to`` at an address."""
@@ -103,13 +106,15 @@ class Line(Protocol):
         """Ends a call in any state."""
 
     def speak(self, now: int, call: int, payload: bytes, period: int) -> None:
-        """Sends 20 ms of speech. ``period`` counts these from the answer, pauses included."""
+        """Sends 20 ms of speech. ``period`` is the number of 20 ms periods since the answer,
+        including pauses."""
 
     def registered(self, now: int, user: str) -> tuple[str, str] | None:
-        """What to call, and the address, of a user who has registered."""
+        """Returns the number or URI to call, and the address, of a registered user; None for other
+        users."""
 
     def forget(self, call: int) -> None:
-        """Releases what a call that has ended still holds."""
+        """Releases the resources of a call that has ended."""
 
     def close(self) -> None:
         """Closes the sockets of the line."""
@@ -127,7 +132,7 @@ def _bound(address: str, port: int) -> socket.socket:
 
 
 def _arrived(ready: socket.socket) -> list[tuple[bytes, str]]:
-    """The datagrams that wait at a socket, and where they come from."""
+    """Returns the datagrams that wait at a socket, with their senders."""
     found: list[tuple[bytes, str]] = []
     while True:
         try:
@@ -147,21 +152,21 @@ def _send(through: socket.socket, to: str, data: bytes, tell: Tell) -> None:
 
 @dataclass
 class _Media:
-    """The RTP socket of a call, and the numbers of its packets."""
+    """The RTP socket of a call, and the sequence numbers of its packets."""
 
     socket: socket.socket
     peer: tuple[str, int] | None = None
     payload_type: int = 0
     first: int | None = None
     highest: int = 0
-    #: The period of the last packet that was sent.
+    #: The period of the last sent packet.
     period: int = -2
     #: Random identifier of the stream (RFC 3550, section 8).
     source: int = field(default_factory=lambda: secrets.randbits(32))
 
 
 class SipLine:
-    """Calls by SIP over UDP, with a port of their own for each call's RTP."""
+    """Calls by SIP over UDP, with a separate RTP port for each call."""
 
     name = "sip"
 
@@ -211,7 +216,8 @@ class SipLine:
         return self.agent.next_wake()
 
     def take(self) -> list[dict[str, Any]]:
-        """Sends messages, and returns events. ``encoding`` is None in those of sessions without G.711."""
+        """Sends messages, and returns events. The ``encoding`` of an event is None if the session
+        has no G.711."""
         send, texts = self.agent.take()
         for to, data in send:
             _send(self.signalling, to, data, self.tell)
@@ -253,7 +259,7 @@ class SipLine:
         self.agent.ring(now, call)
 
     def answer(self, now: int, call: int) -> None:
-        """Sends 200 with a session in the encoding that was chosen."""
+        """Sends the response 200, with a session in the selected encoding."""
         self.agent.answer(now, call, self._session(call, [self.speech[call].encoding]))
 
     def refuse(self, now: int, call: int, status: int) -> None:
@@ -280,7 +286,7 @@ class SipLine:
             return
 
     def registered(self, now: int, user: str) -> tuple[str, str] | None:
-        """Contact and address of a user who has registered."""
+        """Returns contact and address of a registered user."""
         return self.agent.registered(now, user)
 
     def register(self, now: int, address: str, seconds: int) -> None:
@@ -296,7 +302,7 @@ class SipLine:
             media.socket.close()
 
     def close(self) -> None:
-        """Closes the socket of the signalling and those of all calls."""
+        """Closes the signalling socket and the sockets of all calls."""
         for call in list(self.media):
             self.forget(call)
         self.selector.unregister(self.signalling)
@@ -318,12 +324,12 @@ class IaxLine:
         self.port: int = self.socket.getsockname()[1]
         self.exchange = IaxExchange()
         self.speech: dict[int, Speech] = {}
-        #: Address of each user who has registered, and until when.
+        #: Address of each registered user, and the expiry of the registration.
         self.users: dict[str, tuple[str, int]] = {}
         selector.register(self.socket, selectors.EVENT_READ, self)
 
     def read(self, now: int, ready: socket.socket) -> None:
-        """Handles the frames of signalling and speech that have arrived."""
+        """Handles received frames of signalling and speech."""
         for data, sender in _arrived(ready):
             self.exchange.receive(now, sender, data)
 
@@ -394,12 +400,12 @@ class IaxLine:
         self.exchange.voice(now, call, payload)
 
     def registered(self, now: int, user: str) -> tuple[str, str] | None:
-        """Number and address of a user who has registered."""
+        """Returns number and address of a registered user."""
         address, until = self.users.get(user, ("", 0))
         return (user, address) if until > now else None
 
     def forget(self, call: int) -> None:
-        """Forgets the speech of a call."""
+        """Discards the speech of a call."""
         self.speech.pop(call, None)
 
     def close(self) -> None:
@@ -409,6 +415,6 @@ class IaxLine:
 
 
 def _date(now: datetime.datetime) -> int:
-    """Date and time of day as IAX2 packs them (RFC 5456, section 8.6.28)."""
+    """Returns date and time of day in the format of IAX2 (RFC 5456, section 8.6.28)."""
     day = (now.year - 2000) << 25 | now.month << 21 | now.day << 16
     return day | now.hour << 11 | now.minute << 5 | now.second >> 1

@@ -1,7 +1,9 @@
-"""A small private branch exchange for real telephones: SIP and IAX2, speech in G.711, conferences that are mixed.
+"""A small private branch exchange for real telephones: SIP and IAX2, speech in G.711, and mixed
+conferences.
 
-Every call is in a room: the number that was called, or, for a registered user, a room with that user, who is called.
-``echo`` sends back what it hears. Each party of a room gets one stream, the sum of all others, in packets of 20 ms.
+Every call is in a room. The room is the called number or, for the number of a registered user, a
+room with this user, whom the exchange calls. ``echo`` returns the caller's own speech. Each party
+of a room receives one stream, the sum of all other parties, in packets of 20 ms.
 """
 
 from __future__ import annotations
@@ -35,13 +37,14 @@ class Party:
     speech: Speech
     connected: bool = False
     began_ns: int = 0
-    #: The call with which it shares its room alone, if it does, and whether the exchange has placed this one.
+    #: The other call of a room of two, if any, and true if the exchange has placed this call.
     other: Key | None = None
     made: bool = False
 
 
 class Pabx:
-    """The exchange: :meth:`run` serves until ``stop`` returns True. Without ``iax_port`` it answers SIP only."""
+    """The exchange. :meth:`run` serves until ``stop`` returns True. Without ``iax_port``, the
+    exchange answers SIP only."""
 
     def __init__(
         self,
@@ -68,7 +71,8 @@ class Pabx:
                 raise
             self.lines["iax2"], self.iax_port = iax, iax.port
         self.parties: dict[Key, Party] = {}
-        #: The registrar at which the exchange is registered, for how long, and when that is to be repeated.
+        #: The registrar of the exchange, the duration of the registration, and the time of its
+        #: renewal.
         self.registrar: tuple[str, int, int] | None = None
         self.tick_ns = 0
 
@@ -83,11 +87,13 @@ class Pabx:
         self.selector.close()
 
     def register(self, address: str, seconds: int = 3600) -> None:
-        """Registers at the registrar at an address, and again after half of the time."""
+        """Registers at the registrar at an address, and renews the registration after half of its
+        duration."""
         self.registrar = (address, seconds, 0)
 
     def run(self, stop: Callable[[], bool]) -> None:
-        """Serves calls until ``stop`` returns True, which is asked at least every tenth of a second."""
+        """Serves calls until ``stop`` returns True, which is asked at least every tenth of a
+        second."""
         self.tick_ns = time.monotonic_ns()
         while not stop():
             now = time.monotonic_ns()
@@ -108,15 +114,15 @@ class Pabx:
                 line.wake(now)
             self._flush()
             if now >= self.tick_ns:
-                # After a pause the missed periods are left out. The time stamps of speech are 20 ms apart, however late
-                # this is.
+                # After a delay, the missed periods are omitted. The time stamps of speech are
+                # always 20 ms apart.
                 scheduled = self.tick_ns
                 self.tick_ns = max(self.tick_ns + PERIOD_NS, now - PERIOD_NS)
                 self._mix(scheduled)
                 self._flush()
 
     def _mix(self, now: int) -> None:
-        """Sends each party the sum of what the others of its room said."""
+        """Sends each party the sum of the speech of the others in its room."""
         rooms: dict[str, list[Party]] = {}
         for party in self.parties.values():
             if party.connected:
@@ -176,7 +182,7 @@ class Pabx:
         ]
         if not found:
             return self._answer(now, party)
-        # The room of two: whoever called, and the user who is called.
+        # The room of two: the caller, and the called user.
         through, contact, address = found[0]
         party.room = f"{party.number}-{party.room}-{key[1]}"
         call = through.call(now, party.number, contact, address)
@@ -222,7 +228,7 @@ class Pabx:
         )
         other = None if party.other is None else self.parties.get(party.other)
         if other is not None:
-            # A room of two ends with either. A caller who was not answered is given the reason.
+            # A room of two ends with either party. An unanswered caller receives the reason.
             now, (through, number) = time.monotonic_ns(), other.key
             if other.connected or other.made:
                 self.lines[through].hang_up(now, number)

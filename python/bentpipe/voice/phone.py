@@ -1,6 +1,7 @@
-"""A telephone without an ear: it calls a number over SIP or IAX2, says a recording, and records what it hears.
+"""An automatic telephone. It calls a number over SIP or IAX2, plays a recording, and records the
+received speech.
 
-Between its talk spurts, where the recording is silent, it sends nothing, as telephones with silence suppression do.
+Silence in the recording is not sent, as in telephones with silence suppression.
 """
 
 from __future__ import annotations
@@ -18,25 +19,26 @@ from .g711 import ENCODINGS, Linear, decode, encode
 from .lines import SAMPLES, IaxLine, Line, SipLine
 
 PERIOD_NS: Final = 20_000_000
-#: Samples of 16 bits below this magnitude are silence.
+#: Magnitude below which samples of 16 bits count as silence.
 SILENT: Final = 32
 
 
 @dataclass
 class Said:
-    """The course of a call, and what was heard in it."""
+    """The outcome of a call, and the speech heard in it."""
 
-    #: Whether it was answered.
+    #: True if the call was answered.
     answered: bool
-    #: Status of SIP or cause of Q.931 if it failed.
+    #: SIP status or Q.931 cause of a failed call.
     status: int | None
     #: Time from the call to the answer in seconds.
     after_s: float | None
-    #: Packets of speech that were sent, that arrived, and that did not (None with IAX2, which does not number them).
+    #: Numbers of sent, received and lost speech packets (lost is None with IAX2, whose packets have
+    #: no numbers).
     sent: int
     received: int
     lost: int | None
-    #: What was heard, 8000 samples of 16 bits a second.
+    #: The heard speech, 8000 samples of 16 bits per second.
     heard: Linear
 
 
@@ -52,8 +54,9 @@ def call(
 ) -> Said:
     """Calls ``target`` from the address ``own``, and hangs up ``seconds`` after the answer.
 
-    ``target`` is sip:NUMBER@HOST[:PORT] or iax2:NUMBER@HOST[:PORT]. The recording is repeated if it ends first. Raises
-    :class:`ValueError` for another target and :class:`OSError` for addresses that cannot be used.
+    ``target`` is sip:NUMBER@HOST[:PORT] or iax2:NUMBER@HOST[:PORT]. The recording is repeated if it
+    ends first. Raises :class:`ValueError` for another target and :class:`OSError` for addresses
+    that cannot be used.
     """
     protocol, separator, rest = target.partition(":")
     number, at, host = rest.partition("@")
@@ -106,7 +109,7 @@ class _Phone:
                 self.line.hang_up(now, call)
                 self._flush()
             if left is not None and now - left > 1_000_000_000:
-                # A second for the end of the call to be sent, and sent again if it is lost.
+                # One second to send the end of the call, and to retransmit it if it is lost.
                 break
             due = [now + 100_000_000]
             if self.answered_ns is not None:
@@ -145,7 +148,7 @@ class _Phone:
                 case "answered":
                     self.answered_ns = time.monotonic_ns()
                 case "ended" if not event["by_other"]:
-                    # Its own: the other end is still to be informed.
+                    # The call ends by this side, so the other end must still be informed.
                     pass
                 case "failed" | "ended":
                     self.over, self.status = True, event.get("status")
