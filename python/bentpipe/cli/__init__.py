@@ -1,6 +1,8 @@
-"""The command line. One file per command; shared code is in ``common``, ``output`` and ``stopping``.
+"""The command line. One file per command; shared code is in ``common``, ``output`` and
+``stopping``.
 
-A command is imported when it is used, and heavy modules when a command needs them, so that all start quickly.
+Commands are imported when they are used, and heavy modules when a command needs them, so that all
+commands start quickly.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ with quietly():
     from .lazy import GroupedCommands
     from .streams import make_writable
 
-#: The commands in the order of --help, by what a user wants to do. Each is a file of this folder.
+#: The commands in the order of --help, by purpose. Each is a file of this folder.
 GROUPS: Final = {
     "Describe a network": ("new", "check", "show", "variants", "trace", "fit", "schema"),
     "Run it": ("predict", "simulate", "emulate", "measure", "reflect", "campaign", "reproduce"),
@@ -41,7 +43,7 @@ class _Commands(GroupedCommands):
     groups = GROUPS
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Accept ``--allow-code`` after the command, too."""
+        """Accepts ``--allow-code`` also after the command."""
         own = args.index("--") if "--" in args else len(args)
         if _ALLOW_CODE in args[1:own]:
             args = [_ALLOW_CODE, *(word for word in args[:own] if word != _ALLOW_CODE), *args[own:]]

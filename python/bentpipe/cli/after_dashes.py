@@ -1,4 +1,5 @@
-"""Commands that run another command, whose words follow ``--`` and are passed on exactly as typed."""
+"""Commands that run another command, whose words follow ``--`` and are passed on exactly as
+typed."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class CommandAfterDashes(PlainCommand):
     """A command with ``-- COMMAND...`` at its end."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Split off the words after ``--`` before options are parsed."""
+        """Splits off the words after ``--`` before options are parsed."""
         own = args.index("--") if "--" in args else len(args)
         asked = bool({"-h", "--help"} & set(args)) or ctx.resilient_parsing
         if args and own == len(args) and not asked:
@@ -30,12 +31,13 @@ class CommandAfterDashes(PlainCommand):
         return super().parse_args(ctx, args[:own])
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """The parts of the usage line."""
+        """Returns the parts of the usage line."""
         return [*super().collect_usage_pieces(ctx), "-- COMMAND..."]
 
 
 def _example(args: list[str]) -> str:
-    """Returns the probable intention: the first word is the network or host, the others are the command."""
+    """Returns the probable intention: the first word is the network or host, the others are the
+    command."""
     if len(args) > 1 and not args[0].startswith("-"):
         return shlex.join([args[0], "--", *args[1:]])
     return f"{args[0] if not args[0].startswith('-') else 'geo'} -- ping server"

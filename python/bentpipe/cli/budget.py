@@ -34,8 +34,8 @@ def budget(
 ) -> None:
     """Print link budgets line by line.
 
-    Link budgets are the key acm.budget of a link, and the keys forward.acm.budget and return.acm.budget of a
-    star network. A link budget without margin causes a warning.
+    Link budgets are the key acm.budget of a link, and the keys forward.acm.budget and
+    return.acm.budget of a star network. A link budget without margin causes a warning.
     """
     from bentpipe.scenario import budgets
 

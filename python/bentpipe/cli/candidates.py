@@ -53,19 +53,19 @@ Slots = Annotated[
         show_default="the measured slots",
     ),
 ]
-#: The least elevation of Starlink's terminals, in degrees.
+#: Minimum elevation of Starlink's terminals in degrees.
 MASK = 25.0
 
-#: Candidates of a slot that are printed, at most.
+#: Maximum number of printed candidates of a slot.
 SHOWN = 3
-#: Probability from which on a candidate is printed, and from which on a slot's satellite is told.
+#: Minimum probability of a printed candidate, and minimum probability of an identified satellite.
 LIKELY, TOLD = 0.05, 0.9
 
 
 def sky(
     elements: Path | None, terminal: str | None, gateway: str | None, mask: float, slots: str | None
 ) -> tuple[Sky, Grid | None] | None:
-    """Returns what the options say; ``None`` without element sets."""
+    """Returns the values of the options; ``None`` without element sets."""
     from bentpipe.measure.candidates import Grid, Place, Sky
 
     if elements is None:
@@ -82,7 +82,8 @@ def sky(
 
 
 def told(run: Run, seen: Sky, grid: Grid | None) -> tuple[list[Slot], list[str]]:
-    """Finds the satellites that may have served a run, and adds them to it as the table `candidates`."""
+    """Finds the satellites that may have served a run, and adds them to it as the table
+    `candidates`."""
     from bentpipe.measure import candidates
 
     found, notes = candidates.candidates(run, seen, grid)
@@ -91,7 +92,7 @@ def told(run: Run, seen: Sky, grid: Grid | None) -> tuple[list[Slot], list[str]]
 
 
 def show(found: list[Slot], notes: list[str]) -> None:
-    """Print the likeliest satellites of each slot."""
+    """Prints the likeliest satellites of each slot."""
     from .output import print_note, print_table
 
     rows = []

@@ -55,24 +55,26 @@ DrawReport = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
-#: Endings of the files into which figures are written.
+#: File name endings of figures.
 FIGURES = (".png", ".svg", ".pdf")
 
-#: Exit codes: an error that the caller can fix, as for a wrong option; an error of bentpipe or of the machine.
+#: Exit codes of errors that the caller can fix (such as a wrong option), and of errors of bentpipe
+#: or the machine.
 BAD_INPUT = 2
 TROUBLE = 1
 
 
 def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
-    """Print a message to stderr and exit."""
-    # Rust appends the system's error numbers to its texts; they do not help users.
+    """Prints a message to stderr and exits."""
+    # Rust appends system error numbers to its texts, which do not help users.
     message = re.sub(r" \(os error \d+\)", "", message)
     typer.echo(message if message.startswith("bentpipe:") else f"bentpipe: {message}", err=True)
     raise typer.Exit(code)
 
 
 def figures_folder(out: Path | None) -> Path | None:
-    """Returns the folder of ``--out``. Raises :class:`bentpipe.InputError` for what looks like the name of a figure."""
+    """Returns the folder of ``--out``. Raises :class:`bentpipe.InputError` for a name that looks
+    like a figure's."""
     if out is not None and out.suffix.lower() in FIGURES and not out.is_dir():
         raise InputError(
             f"--out {out}: figures are written into a folder, under their own names; allowed: a folder "
@@ -86,7 +88,8 @@ def figures_folder(out: Path | None) -> Path | None:
 
 
 def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Wraps a command so that errors which the caller can fix are printed as messages, without a traceback."""
+    """Wraps a command so that errors that the caller can fix are printed as messages without a
+    traceback."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -113,7 +116,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _noted(message: str, error: Exception) -> str:
-    """Returns a message with the notes of an exception below it."""
+    """Returns a message, followed by the notes of an exception."""
     return "\n".join([message, *getattr(error, "__notes__", ())])
 
 

@@ -80,10 +80,10 @@ def compare(
 ) -> None:
     """Show the differences between runs.
 
-    The runs may be of different instruments. If both runs captured packets at a node (record.capture),
-    packets are compared as well: the command prints the number of packets of each connection that agree, and
-    the packets around the first difference. 1461+1460 is a segment of 1460 bytes from sequence number 1461,
-    and > is the direction of the first packet.
+    The runs may be of different instruments. If both runs captured packets at a node
+    (record.capture), packets are compared as well: the command prints the number of packets of each
+    connection that agree, and the packets around the first difference. 1461+1460 is a segment of
+    1460 bytes from sequence number 1461, and > is the direction of the first packet.
     """
     from bentpipe.results import comparison
 
@@ -118,8 +118,8 @@ def compare(
 
 
 def _packets(pair: Comparison, how: Mapping[str, Any], *, wanted: bool) -> PacketComparison | None:
-    """Returns the comparison of the packets; None if they were not captured such that they can be compared, unless that
-    is ``wanted``."""
+    """Returns the comparison of the packets. If the captures cannot be compared, returns None, or
+    raises the error if ``wanted`` is true."""
     from bentpipe.results.packets import FILE, UncapturedError, compare_packets
 
     try:
@@ -168,7 +168,8 @@ def _short(value: object) -> str:
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """Returns names of the runs: their clocks if these differ, else the names of their folders, else their paths."""
+    """Returns names of the runs: their clocks if these differ, else the names of their folders,
+    else their paths."""
     choices = (
         [run.clock for run in runs],
         [run.path.resolve().name for run in runs],

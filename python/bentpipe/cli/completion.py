@@ -1,6 +1,6 @@
-"""What the shell completes: names of presets, and the keys of the scenario that stands before ``--set``.
+"""Shell completion of preset names, and of the keys of the scenario that precedes ``--set``.
 
-Files are completed by the shell itself, so these functions return nothing where only a file can stand.
+The shell itself completes files, so these functions return nothing where only a file is possible.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ def presets(incomplete: str) -> list[tuple[str, str]]:
 
 
 def overrides(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Returns the keys that begin with ``incomplete`` of the scenario among the words before, and a whole key with its
-    present value. Nothing if there is none that can be read: completion must not fail."""
+    """Returns the keys that begin with ``incomplete``, of the scenario among the previous words. A
+    complete key has its current value. Returns nothing without a readable scenario, since
+    completion must not fail."""
     from bentpipe import _native
     from bentpipe.scenario.scenarios import ScenarioText, load
     from bentpipe.scenario.starters import scenario_from
 
     known = {name: (about, text) for name, about, text in _native.presets()}
-    # An option without its value ends the parsing, so the words before it are still unparsed.
+    # An option without its value ends the parsing, so the words before it are not parsed yet.
     words = [*ctx.args, str(ctx.params.get("scenario"))]
     named = next((word for word in words if word in known or Path(word).is_file()), "")
     try:
@@ -42,7 +43,8 @@ def overrides(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _keys(table: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
-    """Yields the key paths of the values below a table. Entries of a list of tables are named by their ``name``."""
+    """Yields the key paths of the values below a table. Entries of a list of tables are named by
+    their ``name``."""
     for key, value in table.items():
         if isinstance(value, Mapping):
             yield from _keys(value, f"{above}{key}.")

@@ -11,7 +11,7 @@ import typer
 
 from bentpipe.errors import InputError
 
-#: Where `make docs` puts the site.
+#: Folder into which `make docs` writes the site.
 SITE: Final = Path(__file__).resolve().parents[1] / "site"
 
 
@@ -30,8 +30,8 @@ def docs(
 ) -> None:
     """Open the documentation in a browser.
 
-    The pages are files of the package and need no network. Without a graphical session, prints the address of
-    the page.
+    The pages are files of the package and need no network. Without a graphical session, prints the
+    address of the page.
     """
     import webbrowser
 

@@ -26,7 +26,8 @@ def doctor(
 ) -> None:
     """Check whether this machine can emulate.
 
-    Lists missing and limited features, with a remedy for each. The exit code is 0 if emulation is possible.
+    Lists missing and limited features, with a remedy for each. The exit code is 0 if emulation is
+    possible.
     """
     import json as codec
 
@@ -60,7 +61,8 @@ def doctor(
 
 
 def _kernel() -> dict[str, Any]:
-    """Whether a kernel for emulation in virtual time is installed. Real time does not need one."""
+    """Returns the finding about the kernel for emulation in virtual time. Real time does not need
+    this kernel."""
     from bentpipe.guest import store
 
     finding: dict[str, Any] = {"what": "virtual time", "needed": False}

@@ -34,7 +34,7 @@ def down(
         wanted = teardown.in_order(state.records())
     else:
         known = state.records()
-        # A single network needs no name, whether its process is alive or not.
+        # A single network needs no name, even if its process has ended.
         wanted = [known[0]] if run is None and len(known) == 1 else [state.find(run)]
     ended, troubles = [], []
     for record in wanted:

@@ -27,8 +27,8 @@ def emodel(
 ) -> None:
     """Rate a telephone call by the E-model (ITU-T G.107).
 
-    Without options, rates a call with all default values (R = 93.2). For a call without echo cancellation,
-    set the delays T and Ta to the one-way delay, and Tr to twice the one-way delay.
+    Without options, rates a call with all default values (R = 93.2). For a call without echo
+    cancellation, set the delays T and Ta to the one-way delay, and Tr to twice the one-way delay.
     """
     from bentpipe.errors import InputError
     from bentpipe.voice import emodel as model

@@ -16,7 +16,7 @@ from .stopping import stoppable
 
 
 class Clock(StrEnum):
-    """The clocks of an emulation, as :data:`bentpipe.emulation.Clock` has them."""
+    """The clocks of an emulation, as in :data:`bentpipe.emulation.Clock`."""
 
     real = "real"
     kernel = "kernel"
@@ -59,7 +59,8 @@ def emulate(
 ) -> None:
     """Run a scenario with real TCP stacks and applications.
 
-    Runs in real time on this machine, or in virtual time in a separate Linux kernel (--clock kernel).
+    Runs in real time on this machine, or in virtual time in a separate Linux kernel (--clock
+    kernel).
     """
     from bentpipe import _native
     from bentpipe.emulation import emulate as emulate_one
@@ -69,7 +70,8 @@ def emulate(
     from bentpipe.scenario.variation import combinations
     from bentpipe.simulation import run_folder
 
-    # Before a second thread starts: a process with several threads cannot change its user namespace.
+    # Call this before a second thread starts, since a process with several threads cannot change
+    # its user namespace.
     if clock is Clock.real:
         _native.enter_user_namespace()
     loaded = load(scenario, [*(overrides or []), *seeded(seed)])

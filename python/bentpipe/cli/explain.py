@@ -42,9 +42,10 @@ def explain(
 ) -> None:
     """Show why packets waited at a terminal, as text and as a figure.
 
-    With --at, lists the packets that waited at that time, with the times of their arrival, request, grant and
-    departure, and the parts of their wait. Without --at, shows the mean and the 95th percentile of each part
-    of the wait over all packets of the terminal. The parts add up to the whole wait.
+    With --at, lists the packets that waited at that time, with the times of their arrival, request,
+    grant and departure, and the parts of their wait. Without --at, shows the mean and the 95th
+    percentile of each part of the wait over all packets of the terminal. The parts add up to the
+    whole wait.
     """
     from bentpipe import plots
     from bentpipe.quantities import base_value
@@ -105,5 +106,5 @@ def explain(
     typer.echo(f"figure   {file}")
 
 
-#: Packets shown one by one; the figure and the JSON have more.
+#: Maximum number of packets shown individually. The figure and the JSON have more.
 _SHOWN = 3

@@ -29,8 +29,8 @@ def export(
 ) -> None:
     """Export a table of a run for other programs or papers.
 
-    The file is CSV, Parquet, a spreadsheet, JSON, or a table in Markdown or LaTeX. Values are in base units:
-    seconds, bytes and bit/s.
+    The file is CSV, Parquet, a spreadsheet, JSON, or a table in Markdown or LaTeX. Values are in
+    base units: seconds, bytes and bit/s.
     """
     from bentpipe.cli.output import of_format
     from bentpipe.results.export import ENDINGS, table_of_run, write
@@ -38,5 +38,5 @@ def export(
 
     of_format(file, list(ENDINGS))
     write(table_of_run(open_run(run), rows), file)
-    # On stderr, where it does not disturb a pipe.
+    # Print to stderr, to keep standard output clean for pipes.
     typer.echo(f"written  {file}", err=True)

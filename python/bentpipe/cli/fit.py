@@ -11,8 +11,8 @@ import typer
 from .candidates import MASK, Elements, Gateway, Mask, Slots, Terminal
 from .common import FIGURES, Json, Out
 
-# Threads of linear algebra spin while they wait for each other: for matrices as small as ours, that takes more time
-# than the work. NumPy reads this when it is imported.
+# Threads of linear algebra spin while they wait for each other, which takes more time than the work
+# for small matrices. NumPy reads this variable at import.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 if TYPE_CHECKING:
@@ -82,14 +82,15 @@ def fit(
 ) -> None:
     """Fit error processes to lost frames, or a scenario to a path.
 
-    Fits each process to the trace by maximum likelihood, and compares the loss, the bursts and the gaps of
-    the trace and of the processes. Writes the best process as error = { ... } for a scenario. With --json,
-    prints the keys of each process as in a scenario.
+    Fits each process to the trace by maximum likelihood, and compares the loss, the bursts and the
+    gaps of the trace and of the processes. Writes the best process as error = { ... } for a
+    scenario. With --json, prints the keys of each process as in a scenario.
 
-    For a run of `bentpipe measure`, writes a scenario to --out: a replay of the measured path, models fitted
-    to the path, or a path drawn from its statistics. For a series of rate, delay and loss, or a trace of
-    mahimahi or LeoReplayer (bw_1.txt, with delay_1.txt in the same folder), writes a scenario that replays
-    the series. With --elements, lists the satellites that may have served each slot of a measured run.
+    For a run of `bentpipe measure`, writes a scenario to --out: a replay of the measured path,
+    models fitted to the path, or a path drawn from its statistics. For a series of rate, delay and
+    loss, or a trace of mahimahi or LeoReplayer (bw_1.txt, with delay_1.txt in the same folder),
+    writes a scenario that replays the series. With --elements, lists the satellites that may have
+    served each slot of a measured run.
     """
     from bentpipe import frames, plots
     from bentpipe.errors import InputError, unknown
@@ -165,7 +166,7 @@ def fit(
 def _served(
     folder: Path, sky: Sky, grid: Grid | None, out: Path | None, figure: Path | None, json: bool
 ) -> None:
-    """Tells which satellites may have served a run."""
+    """Prints the satellites that may have served a run."""
     from bentpipe import plots
     from bentpipe.errors import InputError
     from bentpipe.plots.candidates import candidates as drawn
@@ -201,7 +202,7 @@ def _measured(
     predict: list[Path],
     emulate: bool,
 ) -> dict[str, Any]:
-    """Writes the scenario of a measured run. Returns which files were written, what is said of the fit, and its
+    """Writes the scenario of a measured run. Returns the written files, notes on the fit, and its
     residuals."""
     import tempfile
     from dataclasses import asdict
@@ -250,7 +251,7 @@ def _measured(
 
 
 def _predicted(run: Run, other: Run, again: list[Run], emulate: bool, work: Path) -> list[str]:
-    """Returns what is said of the prediction of another measurement."""
+    """Returns notes on the prediction of another measurement."""
     from bentpipe.measure import predicting
 
     document, _ = predicting.scenario(run, other)
@@ -271,12 +272,12 @@ def inline(table: dict[str, Any]) -> str:
     """
     from json import dumps
 
-    # Numbers, texts and lists of them are the same in JSON and in TOML.
+    # Numbers, texts and lists have the same notation in JSON and TOML.
     return "{ " + ", ".join(f"{key} = {dumps(value)}" for key, value in table.items()) + " }"
 
 
 def document(trace: Path, outcomes: Outcomes, fits: list[Fit], best: Fit) -> dict[str, Any]:
-    """Returns what ``--json`` prints."""
+    """Returns the output of ``--json``."""
     from bentpipe.frames.fitting import lags_of
     from bentpipe.frames.outcomes import survival
 

@@ -1,7 +1,7 @@
-"""Layout of tables for a width: a table that is wider folds, so that no column is lost.
+"""Layout of tables for a given width. Wider tables are folded, so that no column is lost.
 
-Long texts take several lines first. If that is not enough, the columns of numbers continue in further tables below the
-first, each with the columns that identify its rows.
+Long texts take several lines first. If that is not enough, the columns of numbers continue in
+further tables below the first, each with the columns that identify its rows.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: A column needs no more characters than this; its longer texts take several lines.
+#: Width of a column at which its longer texts are folded into several lines.
 ENOUGH: Final = 17
-#: What is left of columns on a terminal that is too narrow for :data:`ENOUGH`.
+#: Minimum width of columns on a terminal that is too narrow for :data:`ENOUGH`.
 LEAST: Final = 4
-#: A width that no table has.
+#: A width larger than that of any table.
 UNLIMITED: Final = 1_000_000
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table before it is laid out. The first ``text_columns`` columns are text and identify the rows, the others are
-    numbers; without text the first column does. The second line of a heading is its unit."""
+    """A table before it is laid out. The first ``text_columns`` columns are text and identify the
+    rows; the others are numbers. Without text columns, the first column identifies the rows. The
+    second line of a heading is its unit."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -41,11 +42,11 @@ class Sheet:
         return [max(cell_len(line) for text in column for line in text.split("\n")) for column in cells]
 
     def fits(self, width: int) -> bool:
-        """Whether the table is no wider than this when its texts, but no numbers, take several lines."""
+        """Returns true if the table fits into this width when only its texts take several lines."""
         return self._fits(range(len(self.columns)), width, ENOUGH, None)
 
     def without_empty(self) -> tuple[Sheet, list[str]]:
-        """Returns the table without columns of numbers that have none, and the headings of these columns."""
+        """Returns the table without empty columns of numbers, and the headings of these columns."""
         kept = [
             index
             for index in range(len(self.columns))
@@ -60,13 +61,14 @@ class Sheet:
         return self._part(range(len(self.columns)), ENOUGH, None, title=self.title)
 
     def folded(self, width: int) -> list[Table]:
-        """Returns the table, or the parts to print below each other if it is wider than ``width``."""
+        """Returns the table or, if it is wider than ``width``, the parts to print below each
+        other."""
         if self.fits(width):
             return [self.whole()]
         names = range(max(self.text_columns, 1))
         others = range(len(names), len(self.columns))
         widest = [max(others, key=self.sizes.__getitem__)] if others else []
-        # Names give way first, as a number in two lines is hard to read.
+        # Fold names first, because a number in two lines is hard to read.
         levels = range(ENOUGH, LEAST - 1, -1)
         tried = [*((level, ENOUGH) for level in levels), *((LEAST, level) for level in levels)]
         least = next((one for one in tried if self._fits([*names, *widest], width, *one)), tried[-1])
@@ -82,8 +84,8 @@ class Sheet:
         ]
 
     def _fits(self, indices: Iterable[int], width: int, names: int, others: int | None) -> bool:
-        """Whether a table of these columns is no wider than ``width``. Names need ``names`` characters at most, other
-        columns ``others``, or all of theirs."""
+        """Returns true if a table of these columns fits into ``width``. Names take at most
+        ``names`` characters, and other columns at most ``others`` (None: unlimited)."""
         limits = ((self.sizes[index], self._limit(index, names, others)) for index in indices)
         return _width(size if limit is None else min(size, limit) for size, limit in limits) <= width
 

@@ -1,4 +1,5 @@
-"""Shared by ``bentpipe run`` and ``bentpipe shell``: a network for one program in the foreground."""
+"""Shared by ``bentpipe run`` and ``bentpipe shell``: a network for one program in the
+foreground."""
 
 from __future__ import annotations
 
@@ -61,9 +62,10 @@ def run_inside(
     overrides: list[str],
     report: Path | None = None,
 ) -> int:
-    """Bring a network up, run a program in one of its hosts, and take the network down. Returns the exit code.
+    """Brings a network up, runs a program in one of its hosts, and takes the network down. Returns
+    the exit code.
 
-    ``report`` is the JSON file into which the network's tables are written when the program has ended.
+    ``report`` is a JSON file for the network's tables, written at the end of the program.
     """
     from bentpipe.errors import InputError
     from bentpipe.live import program
@@ -87,7 +89,8 @@ def run_inside(
 
 
 def _write_report(path: Path, status: str) -> None:
-    """Write the tables of a network's status: for each table its rows, in the form of `bentpipe report --json`."""
+    """Writes the tables of a network's status: for each table its rows, in the form of `bentpipe
+    report --json`."""
     import json
 
     from bentpipe.errors import InputError

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Context manager in which Ctrl-C ends the process at once and without a traceback, for imports. A caller that has
-    a handler of its own, or ignores the signal, keeps that."""
+    """Context manager in which Ctrl-C ends the process at once and without a traceback, for
+    imports. An existing handler of the caller, or an ignored signal, is kept."""
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if not usual or threading.current_thread() is not threading.main_thread():
         yield

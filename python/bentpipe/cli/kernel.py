@@ -1,4 +1,4 @@
-"""``bentpipe kernel``: builds and keeps the kernel of the clock `kernel`."""
+"""``bentpipe kernel``: builds and manages the kernels of the clock `kernel`."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def build(
 ) -> None:
     """Build the kernel from the distribution's source package.
 
-    Uses the installed source package, or downloads it with apt-get. As root, also installs missing build
-    tools. The build takes a few minutes. Repeat the command to resume an interrupted build.
+    Uses the installed source package, or downloads it with apt-get. As root, also installs missing
+    build tools. The build takes a few minutes. Repeat the command to resume an interrupted build.
     """
     from bentpipe.guest.build import Stopped
     from bentpipe.guest.build import build as build_one

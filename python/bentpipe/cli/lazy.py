@@ -1,6 +1,7 @@
 """Commands that are imported when they are used, in a list with headings.
 
-Building a command from its function takes typer some 4 ms, and the program has more than fifty.
+typer takes about 4 ms to build a command from its function, and the program has more than fifty
+commands.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ class GroupedCommands(TyperGroup):
         self.commands = _Files([name for names in self.groups.values() for name in names])  # type: ignore[assignment]
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
-        """The options before the command."""
+        """Returns the options before the command."""
         params: list[Any] = super().get_params(ctx)
         for param in params:
             param.process_value = partial(processed, param)
         return params
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ARG002
-        """Write the groups of commands."""
+        """Writes the groups of commands."""
         width = formatter.width - 4 - max(map(len, self.commands))
         for heading, names in self.groups.items():
             with formatter.section(heading):
@@ -47,7 +48,7 @@ class GroupedCommands(TyperGroup):
 
 
 class _Files(Mapping[str, Any]):
-    """Commands by their names, each built when it is asked for."""
+    """Commands by their names, each built at first use."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = dict.fromkeys(names)
@@ -69,9 +70,10 @@ class _Files(Mapping[str, Any]):
 
 @cache
 def _command(name: str) -> Any:
-    """Returns the command of a file: its ``app`` if it has subcommands, else the function of the file's name.
+    """Returns the command of a file: its ``app`` if it has subcommands, else the function of the
+    file's name.
 
-    Where Python itself has the name, the function's ends in an underscore.
+    If the name is reserved or built into Python, the function's name ends in an underscore.
     """
     with quietly():
         module = import_module(f".{name}", __package__)

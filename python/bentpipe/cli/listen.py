@@ -1,4 +1,4 @@
-"""``bentpipe listen``: what the callee of a call heard."""
+"""``bentpipe listen``: writes the speech that the callee of a call heard."""
 
 from __future__ import annotations
 
@@ -52,13 +52,14 @@ def listen(
 ) -> None:
     """Write the speech that the callee of a call heard as a WAV file.
 
-    Passes real speech through the codec of the call, with the losses and late packets of the run. If the call
-    is longer than the recording, the recording is repeated. In a conference, the callee is the bridge, and
-    NAME.reverse is the mix of all other parties that a party heard. With --score, PESQ, ViSQOL and the
-    E-model rate each run. The E-model gives two scores: one with the effect of delay on a conversation, and
-    one without. A call of more than 12 s is rated in equal pieces of at most 12 s; the table shows the mean
-    and, below it, the lowest score. ViSQOL takes about as long as the call. Codecs and scores need the extra
-    `voice`: pip install 'bentpipe[voice]'.
+    Passes real speech through the codec of the call, with the losses and late packets of the run.
+    If the call is longer than the recording, the recording is repeated. In a conference, the callee
+    is the bridge, and NAME.reverse is the mix of all other parties that a party heard. With
+    --score, PESQ, ViSQOL and the E-model rate each run. The E-model gives two scores: one with the
+    effect of delay on a conversation, and one without. A call of more than 12 s is rated in equal
+    pieces of at most 12 s; the table shows the mean and, below it, the lowest score. ViSQOL takes
+    about as long as the call. Codecs and scores need the extra `voice`: pip install
+    'bentpipe[voice]'.
     """
     from dataclasses import asdict
 
@@ -128,7 +129,7 @@ def listen(
 
 
 def _score(mean: float | None, least: float | None, pieces: int) -> str:
-    """The score of a call, and below it that of its worst piece if there are several."""
+    """Returns the score of a call, and below it that of its worst piece if there are several."""
     if mean is None or least is None:
         return "-"
     return f"{mean:.2f}" if pieces == 1 else f"{mean:.2f}\n({least:.2f})"

@@ -46,7 +46,7 @@ def chosen_look(
     y_scale: Scale | None,
     width: float,
 ) -> Iterator[None]:
-    """Context manager in which figures have what the options choose."""
+    """Context manager in which figures have the looks that the options choose."""
     from bentpipe import plots
 
     scales = {"x_scale": x_scale and x_scale.value, "y_scale": y_scale and y_scale.value}

@@ -57,9 +57,9 @@ def measure(
 
     The reflector is `bentpipe reflect` or another reflector of STAMP (RFC 8762).
 
-    Writes a run folder, like the other instruments. One-way delays are given as intervals, because the clocks
-    of two hosts cannot divide a round-trip time exactly. Ctrl-C interrupts the measurement and keeps its
-    results; repeat the command to continue.
+    Writes a run folder, like the other instruments. One-way delays are given as intervals, because
+    the clocks of two hosts cannot divide a round-trip time exactly. Ctrl-C interrupts the
+    measurement and keeps its results; repeat the command to continue.
     """
     from bentpipe import measure as instrument
     from bentpipe.errors import InputError
@@ -75,7 +75,7 @@ def measure(
 
     sky = candidates.sky(elements, terminal, gateway, mask, slots)
     if sky is not None:
-        # What is wrong with the file is said before the measurement, not after it.
+        # Report errors of the file before the measurement, not after it.
         sky[0].looks(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", [])
     try:
         least_s = (base_value(distance) if distance.endswith("m") else -1.0) / 299_792_458
@@ -147,7 +147,8 @@ def _unused(place: Path) -> Iterator[None]:
 
 
 def _silent(secret: bytes | None, port: int) -> str:
-    """Returns why no probe may have had a reply, since a handshake has found the reflector or there is none."""
+    """Returns possible reasons why no probe had a reply, although a handshake found the reflector
+    or was not needed."""
     if secret is not None:
         return f"the handshake at port {port} succeeded, but the path drops the probes or the replies"
     return f"no reflector runs at port {port}, the reflector cannot be reached, or it requires a key (--key)"
@@ -248,7 +249,7 @@ def _load_row(one: Loaded) -> list[str]:
 
 
 def _user(row: dict[str, Any]) -> str | None:
-    """Returns what the user of a call or of pages saw, if the row of a flow is of one."""
+    """Returns the results for the user of a call or of pages; None for other flows."""
     if (r := row.get("voice_r")) is not None:
         heard, jitter = (1e3 * row[f"voice_{name}"] for name in ("delay", "jitter"))
         return (

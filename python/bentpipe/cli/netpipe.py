@@ -1,4 +1,5 @@
-"""``bentpipe netpipe``: what NetPIPE measured in a run, as the real program writes it."""
+"""``bentpipe netpipe``: prints the results of NetPIPE in a run in the format of the real
+program."""
 
 from __future__ import annotations
 
@@ -30,8 +31,9 @@ def netpipe(
 ) -> None:
     """Print the results of NetPIPE in a run, as in its file np.out.
 
-    Each line has the size of the block in bytes, the throughput in units of 2^20 bit/s, and the time in
-    seconds. --json adds the throughput in bit/s. The exit code is 1 if the run ended before NetPIPE did.
+    Each line has the size of the block in bytes, the throughput in units of 2^20 bit/s, and the
+    time in seconds. --json adds the throughput in bit/s. The exit code is 1 if the run ended before
+    NetPIPE did.
     """
     from bentpipe.results.netpipe import MEGABIT, blocks, np_out, pending
     from bentpipe.results.runs import open_run

@@ -71,7 +71,7 @@ def new(
     else:
         write_text(file, scenario)
         typer.echo(f"next     bentpipe check {file} && bentpipe simulate {file}", err=True)
-        # In a script, its messages go into a log, too.
+        # In a script, messages also go into a log.
         if out is None and _redirected() and sys.stderr.isatty():
             typer.echo(
                 "note     standard output is empty; use --out - to write the scenario to standard output",
@@ -80,7 +80,7 @@ def new(
 
 
 def _is_standard_output(file: Path) -> bool:
-    """Whether a shell has already created the file, by ``bentpipe new geo > geo.toml``."""
+    """Returns true if a shell has already created the file, by ``bentpipe new geo > geo.toml``."""
     try:
         return os.path.samestat(file.stat(), os.fstat(sys.stdout.fileno()))
     except (OSError, ValueError):
@@ -88,7 +88,7 @@ def _is_standard_output(file: Path) -> bool:
 
 
 def _redirected() -> bool:
-    """Whether standard output goes into a file."""
+    """Returns true if standard output goes into a file."""
     try:
         return stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
     except (OSError, ValueError):

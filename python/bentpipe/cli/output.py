@@ -1,4 +1,5 @@
-"""Tables and JSON on standard output. Rich is imported by what needs it, since most commands print no table."""
+"""Tables and JSON on standard output. Rich is imported on demand, since most commands print no
+table."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def print_json(document: Any) -> None:
-    """Print a document as JSON, in ASCII if standard output cannot represent all characters."""
+    """Prints a document as JSON, in ASCII if standard output cannot represent all characters."""
     typer.echo(as_json(document, ascii_only=not holds_all_characters()))
 
 
@@ -52,11 +53,12 @@ def plain(value: Any) -> Any:
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, title: str | None = None
 ) -> None:
-    """Print a table of rows under headings to standard output. The first ``text_columns`` columns are text, the others
-    numbers. The second line of a heading is its unit.
+    """Prints a table of rows under headings to standard output. The first ``text_columns`` columns
+    are text, the others numbers. The second line of a heading is its unit.
 
-    In a terminal the table fits the terminal: it folds (:mod:`.folding`), and columns of numbers without any are named
-    below it. Elsewhere it is as wide as its content, unless the environment variable ``COLUMNS`` gives a width.
+    In a terminal, the table is folded to the width of the terminal (:mod:`.folding`), and empty
+    columns of numbers are named below it. Elsewhere, the table has the width of its contents,
+    unless the environment variable ``COLUMNS`` gives a width.
     """
     console = console_of_tables()
     sheet, omitted = Sheet(columns, list(rows), text_columns, title), list[str]()
@@ -69,8 +71,8 @@ def print_table(
 
 
 def console_of_tables() -> Console:
-    """Returns a console for standard output that is as wide as the terminal or as ``COLUMNS``; without either, in a
-    pipe or file, wider than any table."""
+    """Returns a console for standard output that is as wide as the terminal or as ``COLUMNS``;
+    without either, in a pipe or file, wider than any table."""
     from rich.console import Console
 
     limited = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
@@ -78,7 +80,7 @@ def console_of_tables() -> Console:
 
 
 def print_note(text: str, indent: int = 2) -> None:
-    """Print a sentence or two, wrapped to the terminal's width, with later lines indented."""
+    """Prints a sentence or two, wrapped to the terminal's width, with later lines indented."""
     from rich.console import Console
 
     width = Console().width
@@ -89,8 +91,8 @@ def print_note(text: str, indent: int = 2) -> None:
 
 
 def of_format(path: Path, endings: Sequence[str]) -> str:
-    """Returns the ending of a file's name, which selects the format; the first of ``endings`` for a name without one.
-    Raises :class:`bentpipe.InputError` for another ending."""
+    """Returns the ending of a file's name, which selects the format; the first of ``endings`` for a
+    name without one. Raises :class:`bentpipe.InputError` for another ending."""
     ending = path.suffix.lower() or endings[0]
     if ending not in endings:
         raise InputError(
@@ -100,7 +102,7 @@ def of_format(path: Path, endings: Sequence[str]) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, and report it on stderr, where it does not disturb a pipe. Raises
+    """Writes a text file, and reports it on stderr, where it does not disturb a pipe. Raises
     :class:`bentpipe.InputError` if its folder does not exist."""
     if not path.parent.exists():
         raise InputError(f"{path}: there is no folder {path.parent}; allowed: a file in an existing folder")

@@ -62,11 +62,11 @@ def pabx(
 ) -> None:
     """Answer the calls of real SIP and IAX2 telephones.
 
-    Supports SIP over UDP with G.711 in RTP, and with --iax-port also IAX2. Each number is a conference: every
-    caller hears the mix of all others. The number echo returns the caller's own speech. A telephone can
-    register without a password and is then called by its user name. Prints each call at its start and at its
-    end, with the number of packets sent, received and lost. (Packets of IAX2 have no sequence numbers, so
-    lost packets cannot be counted.)
+    Supports SIP over UDP with G.711 in RTP, and with --iax-port also IAX2. Each number is a
+    conference: every caller hears the mix of all others. The number echo returns the caller's own
+    speech. A telephone can register without a password and is then called by its user name. Prints
+    each call at its start and at its end, with the number of packets sent, received and lost.
+    (Packets of IAX2 have no sequence numbers, so lost packets cannot be counted.)
     """
     import json as text
     import time
@@ -103,7 +103,7 @@ def pabx(
 
 
 def _peer(text: str) -> str:
-    """The address and port of a registrar."""
+    """Returns the address and port of a registrar."""
     import socket
 
     from bentpipe.errors import InputError

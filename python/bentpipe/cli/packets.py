@@ -1,4 +1,4 @@
-"""Prints how far the captures of two runs agree, for ``bentpipe compare``."""
+"""Output of packet comparisons, for ``bentpipe compare``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .output import print_note, print_table
 
 #: Maximum number of connections in the table.
 _MOST: Final = 20
-#: What packets differ in, where another word is clearer.
+#: Clearer words for some names of differences.
 _WORDS: Final = {"sequence": "sequence number", "sack": "SACK blocks", "dscp": "DSCP", "ecn": "ECN"}
 #: Kinds of packets, in the order of the columns of totals.
 _KINDS: Final = (
@@ -26,8 +26,9 @@ _KINDS: Final = (
 
 
 def print_packets(both: PacketComparison, names: tuple[str, str], flow: str | None) -> None:
-    """Print how many packets of each connection agree, and the packets around the first difference at each node.
-    ``names`` are those of the runs; with ``flow`` only its packets count."""
+    """Prints the number of packets of each connection that agree, and the packets around the first
+    difference at each node. ``names`` are the names of the runs. With ``flow``, only its packets
+    count."""
 
     def wanted(name: Name) -> bool:
         return flow is None or name.flow.partition(" (")[0] == flow
@@ -106,7 +107,7 @@ def _sentence(one: Connection, names: tuple[str, str], tolerance_s: float) -> st
 
 
 def _side_by_side(one: Connection, names: Sequence[str]) -> Iterator[str]:
-    """Yields lines with the packets around the first difference, those of both runs beside each other."""
+    """Yields lines with the packets around the first difference, with both runs side by side."""
     pairs: list[Pair] = [*one.before, *([one.first] if one.first else []), *one.after]
     numbers = [str(max(packet.number for packet in pair if packet)) for pair in pairs]
     numbers[len(one.before)] = f"* {numbers[len(one.before)]}"
@@ -130,8 +131,9 @@ def _cut(text: str, width: int) -> str:
 
 
 def _lines(packet: Packet | None, width: int, differs: Collection[str]) -> list[str]:
-    """Returns a packet in words: its time, its direction, its sequence number and length or what it acknowledges, and
-    its flags; below them its SACK blocks, and what else differs."""
+    """Returns a packet in words: its time, its direction, its sequence number and length or its
+    acknowledgment number, and its flags. SACK blocks and other differences follow in further
+    lines."""
     if packet is None:
         return [""]
     flags = [flag for flag in packet.flags if flag != "ACK" or "SYN" in packet.flags]

@@ -10,7 +10,7 @@ import typer
 
 
 class Accept(enum.StrEnum):
-    """When the proxy completes the client's handshake."""
+    """The time at which the proxy completes the client's handshake."""
 
     LATE = "late"
     EARLY = "early"
@@ -154,8 +154,9 @@ def pep(
 ) -> None:
     """Split the TCP connections through this machine transparently.
 
-    Needs root. Runs until SIGTERM or Ctrl-C. Then new connections bypass the proxy, existing connections have
-    time to end, and the proxy removes its rules. Writes its log to standard error, one JSON object per line.
+    Needs root. Runs until SIGTERM or Ctrl-C. Then new connections bypass the proxy, existing
+    connections have time to end, and the proxy removes its rules. Writes its log to standard error,
+    one JSON object per line.
     """
     from bentpipe import _native
     from bentpipe.errors import InputError

@@ -1,4 +1,4 @@
-"""``bentpipe phone``: a telephone that says a recording and records what it hears."""
+"""``bentpipe phone``: a telephone that plays a recording and records the received speech."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def phone(
 ) -> None:
     """Call a number like a real telephone.
 
-    Uses SIP over UDP, or IAX2, with G.711. Silence in the recording is not sent. The exit code is 1 if the
-    call was not answered.
+    Uses SIP over UDP, or IAX2, with G.711. Silence in the recording is not sent. The exit code is 1
+    if the call was not answered.
     """
     import signal
     import wave

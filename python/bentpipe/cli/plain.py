@@ -1,4 +1,4 @@
-"""Help of commands without the Python types of their arguments, and refusals of their values in the same words."""
+"""Help texts and refusals of arguments in words, without Python types."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typer.core import TyperCommand
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help is in words: no Python types, ranges and defaults without symbols of programs. It refuses
-    empty names of files, which would stand for the current folder."""
+    """A command whose help describes types, ranges and defaults in words. It refuses empty file
+    names, which would mean the current folder."""
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
-        """The command's parameters, with their texts in words."""
+        """Returns the command's parameters, with their texts in words."""
         params: list[Any] = super().get_params(ctx)
         for param in params:
             param.process_value = partial(processed, param)
-            # Where a default is in words, Typer puts them in parentheses, and nothing else.
+            # Typer puts a default in words in parentheses.
             if isinstance(param.show_default, str):
                 param._get_default_string = partial(_same, param.show_default)
             param._get_number_range_help_str = partial(_range, param)
@@ -69,8 +69,8 @@ class _Unchecked:
 
 
 def _conversion(types: set[Any], value: Any) -> _Unchecked | None:
-    """Returns the conversion of a value that needs no check: a missing one, a text, a path, or a default that has the
-    parameter's type; None for others, which typer converts."""
+    """Returns the conversion of a value that needs no check: a missing value, a text, a path, or a
+    default of the parameter's type. Returns None for other values, which typer converts."""
     if value is None:
         return _Unchecked(str)
     if any(get_origin(one) in (tuple, Literal) for one in types):
@@ -109,7 +109,8 @@ def _range(param: Any) -> str | None:
 
 
 def _usage(param: Any, _ctx: typer.Context) -> list[str]:
-    """Returns an argument for the line of usage: in brackets if it may be left out, with dots if it repeats."""
+    """Returns an argument for the usage line, in brackets if it is optional, and with dots if it
+    can be repeated."""
     name = param.display_name_raw
     if not param.required and not name.startswith("["):
         name = f"[{name}]"

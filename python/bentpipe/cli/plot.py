@@ -28,7 +28,7 @@ _FIGURES = (
     "delays",
 )
 
-#: Figures that show one run only.
+#: Figures of a single run.
 _ALONE = ("overview", "delays")
 
 
@@ -107,7 +107,7 @@ def plot(
             with chosen_look(title, x_label, y_label, x_scale, y_scale, width):
                 drawn = getattr(plots, name)(what, **options)
         except InputError as error:
-            # The others can be drawn all the same.
+            # Continue with the other figures.
             refused.append(f"figure {name}: {error}")
             continue
         written.append(plots.save(drawn, folder / f"{name}.{suffix}"))
@@ -118,7 +118,7 @@ def plot(
 
 
 def tell(written: list[Path], json: bool) -> None:
-    """Print which files were written."""
+    """Prints the names of the written files."""
     from .output import print_json
 
     if json:
@@ -128,7 +128,7 @@ def tell(written: list[Path], json: bool) -> None:
     return None
 
 
-#: Frames of the globe's animation.
+#: Number of frames of the globe's animation.
 _FRAMES = 120
 
 

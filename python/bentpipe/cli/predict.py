@@ -60,7 +60,8 @@ def predict(
 
 
 def _numbers(members: Sequence[Prediction]) -> list[str]:
-    """Returns the numbers of a flow; of a group, means within the whole range of its flows."""
+    """Returns the predicted values of a flow or, for a group, means and the range over its
+    flows."""
 
     def mean(values: Sequence[float]) -> float:
         return sum(values) / len(values)

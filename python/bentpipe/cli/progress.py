@@ -1,4 +1,4 @@
-"""The progress of long commands, as a bar in a terminal and as lines elsewhere."""
+"""Progress of long commands, as a bar in a terminal and as lines elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
-#: Time between two lines of progress in seconds, at most.
+#: Maximum time between two lines of progress in seconds.
 INTERVAL_S: Final = 30.0
 
 
@@ -23,7 +23,7 @@ class Bar:
     def __init__(self, doing: str, stop: Stop) -> None:
         self._stop = stop
         self._progress: Progress | None = None
-        # Rich takes longer to import than a short run takes.
+        # Importing Rich takes longer than a short run.
         if not sys.stderr.isatty():
             return
         from rich.console import Console
@@ -49,21 +49,23 @@ class Bar:
             self._progress.stop()
 
     def describe(self, fraction: float, doing: str) -> bool:
-        """Show the fraction done and what is being done. Returns False if the user wants to stop."""
+        """Shows the fraction done and what is being done. Returns False if the user wants to
+        stop."""
         if self._progress is not None:
             self._progress.update(self._task, completed=fraction, description=doing)
         return not self._stop.wanted
 
     def advance(self, fraction: float) -> bool:
-        """Show the fraction done. Returns False if the user wants to stop."""
+        """Shows the fraction done. Returns False if the user wants to stop."""
         if self._progress is not None:
             self._progress.update(self._task, completed=fraction)
         return not self._stop.wanted
 
 
 class Lines:
-    """Progress as lines on stderr: one when a step begins, and one at least every :data:`INTERVAL_S`, also while a
-    step reports nothing. Each line has the time since the start, in minutes and seconds."""
+    """Progress as lines on stderr: one line when a step begins, and at least one line every
+    :data:`INTERVAL_S`, even if a step reports nothing. Each line has the time since the start, in
+    minutes and seconds."""
 
     def __init__(self, doing: str, stop: Stop) -> None:
         self._stop = stop
@@ -82,7 +84,8 @@ class Lines:
         self._thread.join()
 
     def describe(self, _fraction: float, doing: str) -> bool:
-        """Print a line if a step begins: the words before the comma differ. Returns False if the user wants to stop."""
+        """Prints a line if a step begins, which changes the words before the comma. Returns False
+        if the user wants to stop."""
         with self._lock:
             begins = doing.partition(",")[0] != self._doing.partition(",")[0]
             self._doing = doing
@@ -103,5 +106,6 @@ class Lines:
 
 
 def shown(doing: str, stop: Stop) -> Bar | Lines:
-    """Returns the progress of a command that takes minutes: a bar if stderr is a terminal, otherwise lines."""
+    """Returns the progress of a command that takes minutes: a bar if stderr is a terminal,
+    otherwise lines."""
     return Bar(doing, stop) if sys.stderr.isatty() else Lines(doing, stop)

@@ -73,8 +73,9 @@ def rain(
 ) -> None:
     """Calculate rain attenuation by ITU-R.
 
-    Prints the attenuation that is exceeded during given percentages of an average year. With --out, writes a
-    time series with one column per site, as .csv or .parquet, for the key fade of a scenario.
+    Prints the attenuation that is exceeded during given percentages of an average year. With --out,
+    writes a time series with one column per site, as .csv or .parquet, for the key fade of a
+    scenario.
     """
     from bentpipe.rain.command import excess, sites, write
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-#: The port of both commands, unless one is given: STAMP's own (RFC 8762) needs privileges.
+#: The default port of both commands. STAMP's own port (RFC 8762) needs privileges.
 PORT = 8620
 Port = Annotated[int, typer.Option(min=1, max=65535, metavar="PORT", help="UDP port of the reflector.")]
 Key = Annotated[
@@ -40,8 +40,9 @@ def reflect(
 ) -> None:
     """Answer the probes of a measurement from another host.
 
-    Probes and replies are STAMP packets (RFC 8762). The reflector answers only senders that have the key and
-    that have proved that they receive packets at their address. Needs no privileges. Runs until Ctrl-C.
+    Probes and replies are STAMP packets (RFC 8762). The reflector answers only senders that have
+    the key and that have proved that they receive packets at their address. Needs no privileges.
+    Runs until Ctrl-C.
     """
     from bentpipe import measure
     from bentpipe.errors import InputError, trouble

@@ -54,7 +54,8 @@ def report(
 
 
 def _folders(given: Path) -> list[Path]:
-    """Returns the run folders directly below a folder that is not itself a run's; otherwise the folder."""
+    """Returns the run folders directly below a folder, or the folder itself if it is a run
+    folder."""
     if (given / "provenance.json").exists():
         return [given]
     return sorted(file.parent for file in given.glob("*/provenance.json")) or [given]

@@ -70,9 +70,10 @@ def reproduce(
 ) -> None:
     """Reproduce a published study, with a verdict on each statement.
 
-    Prints each statement of the paper with the published value, the reproduced value, the difference and the
-    verdict, and a summary of the recorded verdicts of all studies. The exit code is 1 if a statement differs
-    and the study does not list it as known to differ. Repeat the command to resume an interrupted study.
+    Prints each statement of the paper with the published value, the reproduced value, the
+    difference and the verdict, and a summary of the recorded verdicts of all studies. The exit code
+    is 1 if a statement differs and the study does not list it as known to differ. Repeat the
+    command to resume an interrupted study.
     """
     from bentpipe import studies
 

@@ -28,7 +28,8 @@ _NUMBERS = (
 
 
 def _transfer(flow: FlowResult) -> list[str] | None:
-    """A bulk transfer of a given size, or one that is complete."""
+    """Returns the cells of a bulk transfer of a given size, or of a complete transfer; None for
+    other flows."""
     if flow.transfer is None and not (flow.app == "bulk" and flow.unfinished):
         return None
     return ["unfinished" if flow.transfer is None else number(flow.transfer), number(flow.predicted_transfer)]
@@ -50,13 +51,13 @@ def _quality(flow: FlowResult) -> list[str] | None:
 
 
 def _tasks(flow: FlowResult) -> list[str]:
-    """Numbers of pages, files, mails or calls that were started, finished and unfinished."""
+    """Returns the numbers of started, finished and unfinished pages, files, mails or calls."""
     return ["-" if count is None else str(count) for count in (flow.started, flow.finished, flow.unfinished)]
 
 
 def _datagrams(flow: FlowResult) -> list[str] | None:
-    """What the network lost of datagrams or bundles, and the delay of the others. A call has numbers of its own, and a
-    transport that retransmits has a round-trip time."""
+    """Returns loss and delay of datagrams or bundles. Calls have other quantities, and transports
+    that retransmit have a round-trip time."""
     of_other_kind = flow.transport == "tcp" or flow.rtt_mean is not None or flow.voice_mos is not None
     if flow.loss is None or of_other_kind or not (flow.loss or flow.delay_mean):
         return None
@@ -65,8 +66,9 @@ def _datagrams(flow: FlowResult) -> list[str] | None:
 
 _TASKS: Final = ("started", "finished", "unfinished")
 
-#: What matters to the users of flows: how long transfers, and pages, files or messages, took, what became of datagrams,
-#: and the quality of calls. The columns of each table, and their texts for a flow; None for a flow that is not in it.
+#: Tables of quality for users: times of transfers, pages, files or messages, loss and delay of
+#: datagrams, and the quality of calls. Each has columns, and a function for the texts of a flow,
+#: which returns None for a flow that is not in the table.
 _OF_USERS: Final[Sequence[tuple[Sequence[str], Callable[[FlowResult], list[str] | None]]]] = (
     (("transfer\ns", "predicted\ns"), _transfer),
     (("transaction\nmean, ms", "p95\nms", *_TASKS), _transactions),
@@ -82,8 +84,8 @@ _LEGS: Final = (
 
 
 def print_results(runs: Runs, *, all_flows: bool = False) -> None:
-    """Print the groups of runs with their statistics, and the flows that belong to none; every flow with
-    ``all_flows``."""
+    """Prints the groups of runs with their statistics, and the flows that belong to none; every
+    flow with ``all_flows``."""
     parted = [(own, *by_group([] if all_flows else flows)) for own, flows in runs]
     single = [
         (own, flows if all_flows else rest) for (own, flows), (_, _, rest) in zip(runs, parted, strict=True)
@@ -102,7 +104,7 @@ def print_results(runs: Runs, *, all_flows: bool = False) -> None:
 
 
 def _print_flows(runs: Runs) -> None:
-    """Print a table of flows, and tables of what matters to their users."""
+    """Prints a table of flows, and the tables of quality for users."""
     labels = list(runs[0][0]) if runs else []
     several = len({flow.flow for _, flows in runs for flow in flows}) > 1
     words = [*labels, *(["flow"] if several or not labels else [])]
@@ -122,7 +124,7 @@ def _print_flows(runs: Runs) -> None:
 
 
 def _print_groups(runs: Sequence[tuple[dict[str, str], Sequence[GroupResult]]]) -> None:
-    """Print a table per group, one row per quantity, with the number of flows that have it."""
+    """Prints a table per group, one row per quantity, with the number of flows that have it."""
     columns = ["quantity", "flows", "mean", "p5", "median", "p95", "best", "worst", "worst flow"]
     for own, groups in runs:
         for group in groups:

@@ -9,7 +9,8 @@ import typer
 
 
 def number_of(group: str) -> int:
-    """Returns the number of a group, given by name or number. Raises :class:`bentpipe.InputError`."""
+    """Returns the number of a group, given by name or number. Raises
+    :class:`bentpipe.InputError`."""
     import grp
 
     from bentpipe.errors import InputError

@@ -20,7 +20,8 @@ def shell(
 ) -> None:
     """Open a shell in a host of an emulated network.
 
-    Runs $SHELL with BENTPIPE_RUN, BENTPIPE_HOST and BENTPIPE_HOSTS in its environment, which a prompt can show.
+    Runs $SHELL with BENTPIPE_RUN, BENTPIPE_HOST and BENTPIPE_HOSTS in its environment, which a
+    prompt can show.
     """
     raise typer.Exit(run_inside(scenario, [_shell()], "shell", host, internet, mtu, overrides or []))
 

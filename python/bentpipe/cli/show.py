@@ -23,8 +23,8 @@ def show(
 ) -> None:
     """Print the resolved scenario.
 
-    The output includes the preset, the overrides and all defaults. --out writes TOML, or JSON if the file's
-    name ends in .json; all commands read both formats.
+    The output includes the preset, the overrides and all defaults. --out writes TOML, or JSON if
+    the file's name ends in .json; all commands read both formats.
     """
     from bentpipe.scenario.scenarios import load
 

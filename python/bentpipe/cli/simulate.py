@@ -49,8 +49,8 @@ def simulate(
 ) -> None:
     """Simulate a scenario, or variations of it, in virtual time.
 
-    With --vary, complete runs in the folder are reused if their scenario and engine have not changed, so the same
-    command resumes after an interruption.
+    With --vary, complete runs in the folder are reused if their scenario and engine have not
+    changed, so the same command resumes after an interruption.
     """
     from bentpipe.scenario.scenarios import load, seeded
     from bentpipe.scenario.variation import combinations
@@ -96,7 +96,7 @@ def simulate(
 
 
 def _folder_of_all(out: Path | None, name: str) -> Path:
-    """Returns the folder that contains the variations' folders, each of which is checked separately."""
+    """Returns the folder for the variations' folders, each of which is checked separately."""
     from bentpipe.errors import InputError
     from bentpipe.scenario.scenarios import slug
     from bentpipe.simulation import RUNS
@@ -116,9 +116,10 @@ def tell(
     json: bool,
     all_flows: bool = False,
 ) -> None:
-    """Print the table of flows and groups, and the folder of the results, or JSON. ``given`` has a run for each
-    variation, or None for one without results. With ``report``, then write the page about them, which may take longer
-    than a run; JSON names it before it is written. Without, name the command that writes it."""
+    """Prints the table of flows and groups, and the folder of the results, or JSON. ``given`` has a
+    run for each variation, or None for one without results. With ``report``, also writes the
+    report, which may take longer than a run; JSON output names the report before it is written.
+    Without ``report``, names the command that writes it."""
     from bentpipe.quantities import listed
     from bentpipe.results.flows import flow_results
     from bentpipe.results.groups import by_group, summarise
@@ -175,7 +176,8 @@ def tell(
 
 
 def _drops(run: Run) -> list[str]:
-    """Returns a sentence per reason for which the network dropped packets: how many, why and where, most first."""
+    """Returns a sentence per reason of dropped packets: number, reason and place, the largest
+    number first."""
     from bentpipe.quantities import listed
 
     packets: Counter[str] = Counter()
@@ -195,7 +197,7 @@ def _page(folder: Path) -> Path:
 
 
 def _report(runs: list[Run], variations: list[Variation], folder: Path) -> Path:
-    """Writes the page about runs that have ended. Says so where that is interrupted."""
+    """Writes the report on completed runs. Prints a message if writing is interrupted."""
     from bentpipe.report import write_report
 
     try:

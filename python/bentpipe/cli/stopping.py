@@ -11,13 +11,13 @@ from types import FrameType
 
 @dataclass
 class Stop:
-    """Whether the user has requested to stop, and by which signal."""
+    """A request of the user to stop, and its signal."""
 
     signal: int | None = None
 
     @property
     def wanted(self) -> bool:
-        """Whether the user has asked to stop."""
+        """True if the user has requested to stop."""
         return self.signal is not None
 
     @property
@@ -28,15 +28,16 @@ class Stop:
 
 @contextmanager
 def stoppable() -> Iterator[Stop]:
-    """Context manager in which the first signal only sets the flag; a second one has its usual effect."""
+    """Context manager in which the first signal only sets the flag; a second one has its usual
+    effect."""
     with _noted(lambda: None) as stop:
         yield stop
 
 
 @contextmanager
 def interruptible() -> Iterator[Stop]:
-    """Context manager in which the first signal, also SIGTERM, raises ``KeyboardInterrupt``; a second one has its usual
-    effect. For commands that cannot look at the flag everywhere."""
+    """Context manager in which the first signal, also SIGTERM, raises ``KeyboardInterrupt``; a
+    second one has its usual effect. For commands that cannot check the flag everywhere."""
 
     def interrupt() -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Standard output and standard error, whatever the caller has made of them."""
+"""Preparation of standard output and standard error for any text."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 
 def make_writable() -> None:
-    r"""Let every text be written. ASCII, the encoding without a locale, is replaced by UTF-8, as Click does; a
-    character that another encoding lacks becomes an escape such as ``\u536b``; a stream that the caller has closed
-    discards what it gets."""
+    r"""Makes the streams accept every text. ASCII, the encoding without a locale, is replaced by
+    UTF-8, as in Click. Characters missing in other encodings become escapes such as ``\u536b``. A
+    stream that the caller has closed discards its output."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -23,5 +23,5 @@ def make_writable() -> None:
 
 
 def holds_all_characters() -> bool:
-    """Whether standard output can represent every character."""
+    """Returns true if standard output can represent every character."""
     return codecs.lookup(sys.stdout.encoding or "ascii").name.startswith("utf-")

@@ -1,4 +1,5 @@
-"""``bentpipe trace``: converts time series of links, and traces of frame outcomes, between formats."""
+"""``bentpipe trace``: converts time series of links, and traces of frame outcomes, between
+formats."""
 
 from __future__ import annotations
 
@@ -62,11 +63,11 @@ def trace(
 ) -> None:
     """Convert time series and traces of lost frames.
 
-    A time series has the columns time (s), rate (bit/s), delay (s) and loss (probability), for trace = {
-    samples = { file = "lte.csv" } } in a scenario. A trace of frames has the column lost, 0 or 1 for each
-    frame, for error = { kind = "trace", outcomes = { file = "office.csv" } }. From the error process of a
-    .toml file, the command draws frames. With --fade, a series has the column time and, for each node, one
-    column in dB.
+    A time series has the columns time (s), rate (bit/s), delay (s) and loss (probability), for
+    trace = { samples = { file = "lte.csv" } } in a scenario. A trace of frames has the column lost,
+    0 or 1 for each frame, for error = { kind = "trace", outcomes = { file = "office.csv" } }. From
+    the error process of a .toml file, the command draws frames. With --fade, a series has the
+    column time and, for each node, one column in dB.
     """
     from bentpipe import frames as outcomes
     from bentpipe import series

@@ -38,9 +38,10 @@ def up(
 ) -> None:
     """Bring up an emulated network that stays until `bentpipe down`.
 
-    Flows with endpoints = "model" run in this network. Run the programs of other flows with `bentpipe exec`.
+    Flows with endpoints = "model" run in this network. Run the programs of other flows with
+    `bentpipe exec`.
     """
-    # --process is of pytest's plug-in: the network ends with that process.
+    # --process is for the pytest plug-in: the network ends with this process.
     from bentpipe.live import daemon
     from bentpipe.live.environment import in_host
     from bentpipe.live.target import elsewhere, target
@@ -88,5 +89,5 @@ def up(
     typer.echo(f"         bentpipe watch {record.id}; bentpipe down {record.id}", err=True)
 
 
-#: Most hosts in the table.
+#: Maximum number of hosts in the table.
 _SHOWN = 20

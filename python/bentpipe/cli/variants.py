@@ -19,10 +19,10 @@ def variants(
 ) -> None:
     """List the congestion controls, or show one in full.
 
-    With NAME, prints the equations, constants and deviations of this congestion control. Each congestion
-    control is one C file that runs in simulations and, as a BPF object, in the Linux kernel. A flow selects
-    it with congestion = "NAME". In emulations, "linux-NAME" selects the congestion control of the running
-    kernel.
+    With NAME, prints the equations, constants and deviations of this congestion control. Each
+    congestion control is one C file that runs in simulations and, as a BPF object, in the Linux
+    kernel. A flow selects it with congestion = "NAME". In emulations, "linux-NAME" selects the
+    congestion control of the running kernel.
     """
     import json as codec
 
@@ -58,8 +58,8 @@ def variants(
 
 
 def _paragraphs(head: str) -> Iterator[tuple[str, int]]:
-    r"""Yields the paragraphs of a file's head comment, with the indent of their later lines. An equation is a
-    paragraph.
+    r"""Yields the paragraphs of a file's head comment, with the indent of their later lines. An
+    equation is a paragraph.
 
     >>> list(_paragraphs("It is\nshort.\n\nSource:     A book,\n            1990.\n                w = 2"))
     [('It is short.', 0), ('', 0), ('Source:     A book, 1990.', 12), ('                w = 2', 16)]

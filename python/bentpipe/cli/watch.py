@@ -29,7 +29,8 @@ def watch(
 ) -> None:
     """Show rates, queues, drops and capacity of a network that is up.
 
-    Rates are averages since the last update. All other numbers are counted since the start of the network.
+    Rates are averages since the last update. All other numbers are counted since the start of the
+    network.
     """
     from bentpipe.live import state
     from bentpipe.live.control import ask
@@ -98,5 +99,5 @@ def _shown(now: Status, before: Status | None, width: int) -> Group:
     return Group(*parts, Text(tables.state(now)))
 
 
-#: Most rows of a table, so that it fits into a terminal.
+#: Maximum number of rows of a table, so that it fits into a terminal.
 _SHOWN = 20

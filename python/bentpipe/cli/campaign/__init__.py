@@ -1,4 +1,5 @@
-"""``bentpipe campaign``: runs many variants and replications of a scenario. One file per command."""
+"""``bentpipe campaign``: runs many variants and replications of a scenario. One file per
+command."""
 
 from __future__ import annotations
 

@@ -36,9 +36,9 @@ def batches(
 ) -> None:
     """Compute means of one long run by the method of batch means.
 
-    Each mean has a confidence interval. The method divides the run into batches of equal length and assumes
-    that the means of the batches are independent. The command tests this assumption. If the means are not
-    independent, the interval is too narrow: use fewer batches or a longer run.
+    Each mean has a confidence interval. The method divides the run into batches of equal length and
+    assumes that the means of the batches are independent. The command tests this assumption. If the
+    means are not independent, the interval is too narrow: use fewer batches or a longer run.
     """
     from bentpipe.cli.output import print_json, print_table
     from bentpipe.plots.data import trace_of

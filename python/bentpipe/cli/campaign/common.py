@@ -66,7 +66,8 @@ def planned(
     replications: int | None,
     label: list[str] | None = None,
 ) -> Plan:
-    """Returns the plan that a command's options describe. Raises what :func:`bentpipe.campaign.plan` raises."""
+    """Returns the plan that a command's options describe. Raises what
+    :func:`bentpipe.campaign.plan` raises."""
     from bentpipe.campaign import plan
     from bentpipe.scenario.scenarios import toml_value
     from bentpipe.scenario.variation import given_labels, given_lists, parsed_value
@@ -111,14 +112,15 @@ def failures(campaign: Campaign) -> list[str]:
 
 
 def imprecise(campaign: Campaign) -> list[str]:
-    """Returns a sentence if variants have had as many runs as allowed without reaching the wanted precision."""
+    """Returns a sentence if variants have reached the maximum number of runs without the requested
+    precision."""
     from bentpipe.scenario.variation import short_names
 
     wanted = campaign.settings.get("precision")
     if wanted is None or not campaign.index.filter(status="complete").height:
         return []
     means = campaign.means(wanted["metric"], wanted.get("of"))
-    # A mean of 0 is never known to a fraction of it.
+    # A mean of 0 never reaches a relative precision.
     short = [
         (row["half_width"] / abs(row["mean"]) if row["mean"] else float("inf"), row)
         for row in means.filter(count=wanted["at_most"]).iter_rows(named=True)

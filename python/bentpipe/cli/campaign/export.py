@@ -39,8 +39,8 @@ def export(
 ) -> None:
     """Export means for other programs or papers.
 
-    The file is CSV, Parquet, a spreadsheet, JSON, or a table in Markdown or LaTeX. It contains the mean over
-    the replications of each variant, with its confidence interval.
+    The file is CSV, Parquet, a spreadsheet, JSON, or a table in Markdown or LaTeX. It contains the
+    mean over the replications of each variant, with its confidence interval.
     """
     from bentpipe.campaign import Campaign
     from bentpipe.campaign.tabulate import exported, tabulate
@@ -59,5 +59,5 @@ def export(
         keys = [campaign.key(name) for name in by] if by else None
         table = exported(tabulate(campaign, metric or ["goodput"], of, keys, against))
     write(table, file)
-    # On stderr, where it does not disturb a pipe.
+    # Print to stderr, to keep standard output clean for pipes.
     typer.echo(f"written  {file}", err=True)

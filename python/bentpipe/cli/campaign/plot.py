@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """The kinds of figures that a campaign can be drawn as."""
+    """The kinds of figures of a campaign."""
 
     lines = "lines"
     multiples = "multiples"
@@ -90,7 +90,8 @@ def plot(
     for name in metric or ["goodput"]:
         with chosen_look(title, x_label, y_label, x_scale, y_scale, width):
             figure = _drawn(campaign, kind, name, x=x, y=y, each=each, by=by, of=of)
-        # Figures of several flows stand side by side. A sign of a pattern or share is an underscore there.
+        # Several flows have one file each. Special characters of patterns and shares become
+        # underscores in file names.
         parts = [re.sub(r"[^\w.-]+", "_", part) for part in (name, of or "", kind.value) if part]
         file = (figures_folder(out) or store / "figures") / f"{'-'.join(parts)}.{suffix}"
         written.append(plots.save(figure, file))

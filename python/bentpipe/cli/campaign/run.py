@@ -1,4 +1,4 @@
-"""``bentpipe campaign run``: runs a campaign, or the runs that are missing."""
+"""``bentpipe campaign run``: runs a campaign, or its missing runs."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def run(
 ) -> None:
     """Run the campaign that a scenario describes under [campaign].
 
-    The campaign reuses the runs in its folder, so repeat the command to resume after an interruption. The
-    exit code is 1 if a run has failed.
+    The campaign reuses the runs in its folder, so repeat the command to resume after an
+    interruption. The exit code is 1 if a run has failed.
     """
     from bentpipe import campaign
     from bentpipe.cli.output import print_json, print_note

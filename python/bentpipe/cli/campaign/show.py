@@ -1,4 +1,4 @@
-"""``bentpipe campaign show``: shows what a campaign consists of, and its progress."""
+"""``bentpipe campaign show``: shows the contents and the progress of a campaign."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``bentpipe contacts``: contact plans and the routes of bundles through them. One file per command."""
+"""``bentpipe contacts``: contact plans and the routes of bundles through them. One file per
+command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``bentpipe contacts geometry``: a contact plan by who sees whom."""
+"""``bentpipe contacts geometry``: computes a contact plan from positions and orbits."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def geometry(
 ) -> None:
     """Make a contact plan between the Earth and Mars or the Moon.
 
-    The plan has the contacts of ground stations on the Earth, sites on the other body and satellites around
-    it.
+    The plan has the contacts of ground stations on the Earth, sites on the other body and
+    satellites around it.
 
     Positions come from JPL's ephemeris DE421, which is part of the extra `space`: pip install
-    'bentpipe[space]'. A contact is open while a signal reaches the other end after its light time. Stations
-    and sites need the lowest elevation, and the body must not hide an orbiter. The plan is a CSV file that
-    the other commands read.
+    'bentpipe[space]'. A contact is open while a signal reaches the other end after its light time.
+    Stations and sites need the lowest elevation, and the body must not hide an orbiter. The plan is
+    a CSV file that the other commands read.
     """
     from bentpipe.dtn import ephemeris
     from bentpipe.errors import InputError

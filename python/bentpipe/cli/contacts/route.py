@@ -32,7 +32,7 @@ SkipImpossible = Annotated[
 
 
 def read(plan: Path, skip_impossible: bool) -> Plan:
-    """Reads a plan, and reports on standard error how many contacts were skipped."""
+    """Reads a plan, and reports the number of skipped contacts on standard error."""
     from bentpipe.dtn import contacts
 
     found = contacts.read_plan(plan, skip_impossible=skip_impossible)
@@ -73,11 +73,12 @@ def route(
 
     Routes are those of contact graph routing (CCSDS 734.3).
 
-    The arrival is the arrival of the last bit. A node starts to send the bundle when it has received the
-    whole bundle and the contact is open, and must finish before the contact ends. Each transmission takes the
-    size divided by the rate, plus the light time. Among routes with equal arrival, the route with fewer
-    contacts is better, then the route whose contacts end later. A bundle that is already at its destination
-    arrives at once. The exit code is 1 if no route exists.
+    The arrival is the arrival of the last bit. A node starts to send the bundle when it has
+    received the whole bundle and the contact is open, and must finish before the contact ends. Each
+    transmission takes the size divided by the rate, plus the light time. Among routes with equal
+    arrival, the route with fewer contacts is better, then the route whose contacts end later. A
+    bundle that is already at its destination arrives at once. The exit code is 1 if no route
+    exists.
     """
     from bentpipe.dtn import contacts
 

@@ -16,7 +16,7 @@ from .route import read as read_plan
 if TYPE_CHECKING:
     from bentpipe.dtn.contacts import Contact, Plan
 
-#: Characters of the time axis in a terminal of 80.
+#: Width of the time axis in a terminal of 80 characters.
 _WIDTH = 44
 
 
@@ -59,7 +59,7 @@ def _rows(plan: Plan, first: float, last: float) -> list[tuple[str, ...]]:
     pairs: dict[tuple[str, str], list[Contact]] = {}
     for contact in plan.contacts:
         pairs.setdefault((str(contact.src), str(contact.dst)), []).append(contact)
-    # What the terminal leaves beside the names and three columns of numbers, so that no bar is folded.
+    # The width that the names and the three columns of numbers leave, so that no bar is folded.
     longest = max(len(f"{source} to {destination}") for source, destination in pairs)
     width = max(10, min(_WIDTH, shutil.get_terminal_size().columns - longest - 34))
     rows: list[tuple[str, ...]] = []

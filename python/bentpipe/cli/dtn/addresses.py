@@ -11,12 +11,14 @@ from bentpipe.errors import InputError
 #: Layers between an application and its agent, and between agents.
 TO_AGENT: Final = ("tcpcl", "mtcp", "stcp", "udp")
 BETWEEN_AGENTS: Final = (*TO_AGENT, "ltp")
-#: Ports that RFC 9174 (TCPCL), RFC 7122 (UDP), the registry of IANA (LTP) and common use (MTCP and STCP) have.
+#: Default ports, from RFC 9174 (TCPCL), RFC 7122 (UDP), the IANA registry (LTP) and common use
+#: (MTCP and STCP).
 PORTS: Final = {"tcpcl": 4556, "mtcp": 16162, "stcp": 4556, "udp": 4556, "ltp": 1113}
 
 
 def address(text: str, option: str, layers: tuple[str, ...] = BETWEEN_AGENTS) -> tuple[str, str]:
-    """Return the convergence layer and the address with port. Raises InputError if it is none or has no such host."""
+    """Returns the convergence layer and the address with port. Raises InputError for an invalid
+    address or an unknown host."""
     found = re.fullmatch(r"(\w+)://(\[[^]]+]|[^:/\[\]]+)(?::(\d+))?/?", text)
     if found is None or found[1] not in layers:
         allowed = ", ".join(f"{layer}://HOST[:PORT]" for layer in layers)
@@ -34,7 +36,7 @@ def address(text: str, option: str, layers: tuple[str, ...] = BETWEEN_AGENTS) ->
 
 
 def place(text: str, option: str) -> tuple[str, int]:
-    """Return the host and the port of ``HOST:PORT``. Raises InputError if it is neither."""
+    """Returns the host and the port of ``HOST:PORT``. Raises InputError for another format."""
     found = re.fullmatch(r"(\[[^]]+]|[^:/\[\]]+):(\d+)", text)
     if found is None or int(found[2]) > 65535:
         raise InputError(f"{option} {text}: not an address; allowed: HOST:PORT")

@@ -138,17 +138,18 @@ def agent(
 ) -> None:
     """Run a bundle agent (BPv7, RFC 9171) until Ctrl-C or SIGTERM.
 
-    The agent stores each bundle on disk before it acknowledges the bundle, so acknowledged bundles survive a
-    crash. It forwards bundles over TCPCL version 4 (RFC 9174, without TLS), MTCP, STCP, UDP or LTP (RFC
-    5326), delivers payloads for its own node, and sends the requested status reports. Prints the addresses on
-    which it listens, and its counters at the end.
+    The agent stores each bundle on disk before it acknowledges the bundle, so acknowledged bundles
+    survive a crash. It forwards bundles over TCPCL version 4 (RFC 9174, without TLS), MTCP, STCP,
+    UDP or LTP (RFC 5326), delivers payloads for its own node, and sends the requested status
+    reports. Prints the addresses on which it listens, and its counters at the end.
 
-    With --plan, the agent uses contact graph routing for bundles to nodes of the plan, and sends these
-    bundles only during contacts. In the plan, a node has its identifier, the NAME of dtn://NAME/ or the
-    NUMBER of ipn:NUMBER.0. A bundle that fits no contact is divided into fragments.
+    With --plan, the agent uses contact graph routing for bundles to nodes of the plan, and sends
+    these bundles only during contacts. In the plan, a node has its identifier, the NAME of
+    dtn://NAME/ or the NUMBER of ipn:NUMBER.0. A bundle that fits no contact is divided into
+    fragments.
 
-    With a key, the agent delivers payloads for NODE only if they are signed or encrypted with this key
-    (BPSec, RFC 9172).
+    With a key, the agent delivers payloads for NODE only if they are signed or encrypted with this
+    key (BPSec, RFC 9172).
     """
     import json as text
 
@@ -221,6 +222,6 @@ def agent(
 
 
 def _plan(path: Path, skip_impossible: bool) -> str:
-    """The text of a contact plan that does not contradict itself."""
+    """Returns the text of a contact plan after checking it for contradictions."""
     read(path, skip_impossible)
     return path.read_text(encoding="utf-8")

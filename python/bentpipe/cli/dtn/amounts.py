@@ -10,28 +10,31 @@ from bentpipe.quantities import base_value
 
 
 def size_bytes(text: str, option: str) -> int:
-    """Return a size such as ``1 MB`` in bytes. Raises InputError if it is none, or not positive."""
+    """Returns a size such as ``1 MB`` in bytes. Raises InputError if it is invalid or not
+    positive."""
     return round(_positive(text, option, text.rstrip().endswith("B"), "1 MB"))
 
 
 def seconds(text: str, option: str) -> float:
-    """Return a time such as ``10 s`` in seconds. Raises InputError if it is none, or not positive."""
+    """Returns a time such as ``10 s`` in seconds. Raises InputError if it is invalid or not
+    positive."""
     return _positive(text, option, _is_time(text), "10 s")
 
 
 def seconds_or_none(text: str, option: str) -> float:
-    """Return a time such as ``0 s`` in seconds. Raises InputError if it is none, or negative."""
+    """Returns a time such as ``0 s`` in seconds. Raises InputError if it is invalid or negative."""
     return 0.0 if _value(text, _is_time(text)) == 0.0 else _positive(text, option, _is_time(text), "10 s")
 
 
 def bits_per_second(text: str, option: str) -> float:
-    """Return a rate such as ``1 Mbit/s`` in bit/s. Raises InputError if it is none, or below 1 bit/s."""
+    """Returns a rate such as ``1 Mbit/s`` in bit/s. Raises InputError if it is invalid or below 1
+    bit/s."""
     return _positive(text, option, text.rstrip().endswith("bit/s"), "1 Mbit/s", least=1.0)
 
 
 def lead(text: str | None, option: str) -> float:
-    """Return the time from now until a moment such as ``2024-01-01T00:00:00Z`` in seconds, 0 without one. Raises
-    InputError if it is none. A moment without a time zone is in UTC."""
+    """Returns the time from now until a moment such as ``2024-01-01T00:00:00Z`` in seconds, 0
+    without one. Raises InputError if it is invalid. A moment without a time zone is in UTC."""
     if text is None:
         return 0.0
     try:

@@ -1,4 +1,4 @@
-"""Keys of bundles in files, and the options that name them."""
+"""Keys for bundles in files, and the options for these files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ConfidentialityKey = Annotated[
 
 
 def keys(integrity: Path | None, confidentiality: Path | None) -> dict[str, str | None]:
-    """Return the keys that files hold. Raises InputError if one holds none."""
+    """Returns the keys in files. Raises InputError for a file without a key."""
     return {
         "integrity": _key(integrity, "--integrity-key", range(16, 1025)),
         "confidentiality": _key(confidentiality, "--confidentiality-key", (16, 32)),

@@ -63,11 +63,11 @@ def proxy(
 ) -> None:
     """Carry TCP connections as bundles, until Ctrl-C or SIGTERM.
 
-    The first proxy, for example at an orbiter, terminates the connections next to an agent (--listen, --to).
-    The second proxy opens the connections again next to the agent of the destination (--inbox, --connect).
-    The first proxy acknowledges all TCP segments, so TCP never waits for the space link; the agents store and
-    retransmit the bundles. The bytes of a connection arrive in order. No bytes travel in the opposite
-    direction.
+    The first proxy, for example at an orbiter, terminates the connections next to an agent
+    (--listen, --to). The second proxy opens the connections again next to the agent of the
+    destination (--inbox, --connect). The first proxy acknowledges all TCP segments, so TCP never
+    waits for the space link; the agents store and retransmit the bundles. The bytes of a connection
+    arrive in order. No bytes travel in the opposite direction.
     """
     import json as text
     import secrets
@@ -114,12 +114,12 @@ def proxy(
                 sending = threading.Lock()
 
                 def send(payload: bytes) -> bool:
-                    # Bundles of one source are told apart by the millisecond of their creation.
+                    # Bundles of one source are distinguished by the millisecond of their creation.
                     with sending:
                         time.sleep(0.002)
                         return accepted([payload]) == 1
 
-                # An endpoint that is none is refused before anything is accepted.
+                # Refuse an invalid endpoint before any connection is accepted.
                 accepted([])
 
                 working = Entrance(place(listen or "", "--listen"), send, largest, seconds(flush, "--flush"))

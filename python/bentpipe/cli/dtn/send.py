@@ -60,9 +60,9 @@ def send(
 ) -> None:
     """Send files as bundles to an agent, which stores and forwards them.
 
-    Over TCPCL, the command waits until the agent has stored all bundles. The exit code is 1 if the agent
-    refused a bundle. MTCP, STCP and UDP have no acknowledgments. With keys, payloads are signed and encrypted
-    (BPSec, RFC 9172).
+    Over TCPCL, the command waits until the agent has stored all bundles. The exit code is 1 if the
+    agent refused a bundle. MTCP, STCP and UDP have no acknowledgments. With keys, payloads are
+    signed and encrypted (BPSec, RFC 9172).
     """
     import json as json_text
     import time

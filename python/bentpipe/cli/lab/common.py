@@ -10,13 +10,13 @@ Server = Annotated[
     str,
     typer.Option(metavar="URL", envvar="BENTPIPE_SERVER", help="The test bed's address.", show_envvar=False),
 ]
-#: Where ``bentpipe serve`` listens by default.
+#: Default address of ``bentpipe serve``.
 HERE = "http://127.0.0.1:8470"
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The number or id of a run.", show_default=False)]
 
 
 def run_id(server: str, name: str) -> str:
-    """Returns the id of a run, which may be given by its number. Raises :class:`bentpipe.InputError`."""
+    """Returns the id of a run, given by its id or number. Raises :class:`bentpipe.InputError`."""
     from bentpipe.errors import InputError
     from bentpipe.testbed.client import laboratory
 

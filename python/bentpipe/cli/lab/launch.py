@@ -1,4 +1,4 @@
-"""``bentpipe lab launch``: puts runs into the queue, and waits for them if wanted."""
+"""``bentpipe lab launch``: puts runs into the queue, and optionally waits for them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def launch(
         body["configuration"] = named(lab.request("GET", "/configurations"), scenario, "configuration")["id"]
     made = lab.request("POST", "/runs", body)
     if wait:
-        # So that who ends the wait knows what is in the queue.
+        # Print the runs first, so that a user who interrupts the wait knows the queued runs.
         for one in made:
             typer.echo(line(one), err=True)
     ended = [lab.wait(one["id"], lambda _: None) for one in made] if wait else made

@@ -18,7 +18,7 @@ from ..common import FIGURES, Json, Overrides
 if TYPE_CHECKING:
     from bentpipe.sensors import Cost, Node, Plan
 
-#: Characters of an operator's detail in a terminal of 80.
+#: Width of an operator's detail in a terminal of 80 characters.
 _WIDTH = 38
 
 ScenarioFile = Annotated[
@@ -67,9 +67,9 @@ def explain(
 ) -> None:
     """Print the operators of a query on the nodes, and their cost.
 
-    Nodes with identical operators share a row. Costs are expected values without collisions and losses, under
-    the assumption that each condition holds for half of the measurements. For comparison, the last table also
-    has the cost of sending all measurements to the sink.
+    Nodes with identical operators share a row. Costs are expected values without collisions and
+    losses, under the assumption that each condition holds for half of the measurements. For
+    comparison, the last table also has the cost of sending all measurements to the sink.
     """
     from bentpipe import sensors
 
@@ -108,7 +108,8 @@ def explain(
 
 
 def _operators(plan: Plan) -> Iterator[tuple[str, ...]]:
-    """Returns rows of the table of operators; neighbours with identical operators share theirs."""
+    """Yields rows of the table of operators. Adjacent nodes with identical operators share a
+    row."""
 
     def of_node(node: Node) -> list[tuple[str, str, str]]:
         own = [one for one in plan.operators if one.node == node.name]

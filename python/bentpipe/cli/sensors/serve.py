@@ -26,9 +26,9 @@ def serve(
 
     Runs until Ctrl-C or SIGTERM.
 
-    The motes and their channel run in real time. A client sends a query as a line, or an empty line for the
-    scenario's query, and receives a line of comma-separated values for each row of the result. The line stop
-    ends the query, and the line quit ends the connection.
+    The motes and their channel run in real time. A client sends a query as a line, or an empty line
+    for the scenario's query, and receives a line of comma-separated values for each row of the
+    result. The line stop ends the query, and the line quit ends the connection.
     """
     import json as text
 
