@@ -118,16 +118,18 @@ class Verdict:
     @property
     def expected(self) -> bool:
         """True if the statement holds or the study lists it as known to differ."""
-        said = self.statement
-        return self.outcome == "holds" or (self.ours is not None and bool(said.deviation or said.suspected))
+        statement = self.statement
+        return self.outcome == "holds" or (
+            self.ours is not None and bool(statement.deviation or statement.suspected)
+        )
 
     def as_row(self) -> list[str]:
         """Returns statement and unit, the paper's value, ours, the difference and the outcome, all
         as text."""
-        said, difference = self.statement, self.difference
+        statement, difference = self.statement, self.difference
         return [
-            f"{said.text} ({said.unit})" if said.unit not in ("", "1") else said.text,
-            f"{_SIGNS[said.relation]}{number(said.value)} ± {number(said.tolerance)}",
+            f"{statement.text} ({statement.unit})" if statement.unit not in ("", "1") else statement.text,
+            f"{_SIGNS[statement.relation]}{number(statement.value)} ± {number(statement.tolerance)}",
             number(self.ours),
             "-" if difference is None else ("+" if difference > 0 else "") + number(difference),
             self.outcome,

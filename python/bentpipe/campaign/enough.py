@@ -88,10 +88,10 @@ class Enough:
         if self._precision is None:
             return None
         known = self._known[variant.id]
-        there = next(number for number in range(len(known) + 1) if number not in known)
+        first_missing = next(number for number in range(len(known) + 1) if number not in known)
         firsts = (
             number
-            for number in range(self._least, there + 1)
+            for number in range(self._least, first_missing + 1)
             if self._precise([known[replication] for replication in range(number)])
         )
         return next(firsts, None)

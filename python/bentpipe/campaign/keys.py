@@ -16,8 +16,8 @@ def run_key(resolved: str, *more: str | int) -> str:
     as TOML (including the seed), of all other inputs of the run, and of the engine. The programs
     that an emulation runs are not included."""
     classes = [token for name, token in registered.items() if f'"{name}"' in resolved]
-    said = [resolved, *map(str, more), engine(), *classes]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
+    parts = [resolved, *map(str, more), engine(), *classes]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 @cache

@@ -56,8 +56,8 @@ class Store:
         self._notes: dict[str, dict[str, Any]] = {}
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path} is a file; allowed: a folder")
-        there = {file.name for file in self.path.iterdir()} if self.path.is_dir() else set()
-        if there - {_LOCK} and not self._about.is_file():
+        names = {file.name for file in self.path.iterdir()} if self.path.is_dir() else set()
+        if names - {_LOCK} and not self._about.is_file():
             raise InputError(
                 f"{self.path} is not empty and is not a campaign's folder; it was not changed. Choose "
                 "another folder"
@@ -208,14 +208,14 @@ class Store:
             place / f"variant={variant}" / f"{run}.parquet"
             for run, variant in index["run", "variant"].iter_rows()
         ]
-        there = []
+        existing = []
         for file in files:
             if file.is_file():
                 with reading(file):
-                    there.append(pl.read_parquet(file, glob=False, hive_partitioning=False))
-        if not there:
+                    existing.append(pl.read_parquet(file, glob=False, hive_partitioning=False))
+        if not existing:
             return pl.DataFrame(schema={"run": pl.String, "replication": pl.Int64})
-        return pl.concat(there, how="diagonal_relaxed")
+        return pl.concat(existing, how="diagonal_relaxed")
 
     def write_index(self, plan: Plan, runs: Iterable[PlannedRun]) -> None:
         """Writes the index of these runs, which must be all runs of the campaign."""
@@ -269,9 +269,9 @@ def units_of(file: Path) -> dict[str, str]:
 
 def _column(values: list[Any]) -> list[Any]:
     """Returns the values as numbers if all are numbers, else as texts."""
-    there = [value for value in values if value is not None]
-    if all(isinstance(value, int | float) for value in there) or all(
-        isinstance(value, str) for value in there
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, int | float) for value in present) or all(
+        isinstance(value, str) for value in present
     ):
         return values
     return [value if value is None or isinstance(value, str) else toml_value(value) for value in values]
@@ -280,12 +280,12 @@ def _column(values: list[Any]) -> list[Any]:
 def _type(values: list[Any]) -> Any:
     import polars as pl
 
-    there = {type(value) for value in values if value is not None}
-    if there <= {bool}:
+    types = {type(value) for value in values if value is not None}
+    if types <= {bool}:
         return pl.Boolean
-    if there <= {int}:
+    if types <= {int}:
         return pl.Int64
-    return pl.Float64 if there <= {int, float} else pl.String
+    return pl.Float64 if types <= {int, float} else pl.String
 
 
 def _write(file: Path, content: bytes) -> None:

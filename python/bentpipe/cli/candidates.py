@@ -59,7 +59,7 @@ MASK = 25.0
 #: Maximum number of printed candidates of a slot.
 SHOWN = 3
 #: Minimum probability of a printed candidate, and minimum probability of an identified satellite.
-LIKELY, TOLD = 0.05, 0.9
+LIKELY, IDENTIFIED = 0.05, 0.9
 
 
 def sky(
@@ -81,7 +81,7 @@ def sky(
     return Sky.read(elements, near, far, mask), None if slots is None else Grid.read(slots)
 
 
-def told(run: Run, seen: Sky, grid: Grid | None) -> tuple[list[Slot], list[str]]:
+def find_candidates(run: Run, seen: Sky, grid: Grid | None) -> tuple[list[Slot], list[str]]:
     """Finds the satellites that may have served a run, and adds them to it as the table
     `candidates`."""
     from bentpipe.measure import candidates
@@ -122,10 +122,10 @@ def show(found: list[Slot], notes: list[str]) -> None:
         "probability\n%",
     )
     print_table(columns, rows, text_columns=2, title="Satellites that may have served each slot")
-    sure = sum(bool(slot.candidates) and slot.candidates[0].probability >= TOLD for slot in found)
+    sure = sum(bool(slot.candidates) and slot.candidates[0].probability >= IDENTIFIED for slot in found)
     seen = sum(len(slot.candidates) for slot in found) / max(1, len(found))
     print_note(
-        f"{sure} of {len(found)} slots have a satellite that is at least {100 * TOLD:.0f} % likely; "
+        f"{sure} of {len(found)} slots have a satellite that is at least {100 * IDENTIFIED:.0f} % likely; "
         f"{seen:.0f} satellites per slot are possible on average."
     )
     for note in notes:

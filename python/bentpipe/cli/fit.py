@@ -182,7 +182,7 @@ def _served(
     if figure is not None:
         of_format(figure, FIGURES)
     run = open_run(folder)
-    found, notes = candidates.told(run, sky, grid)
+    found, notes = candidates.find_candidates(run, sky, grid)
     if json:
         rows = open_run(folder).table("candidates").to_dicts() if any(one.candidates for one in found) else []
         print_json({"run": str(folder), "candidates": rows, "notes": notes})

@@ -113,7 +113,7 @@ def measure(
         if not seen.complete:
             resuming.keep(place, host, seed, seen)
         known = sky is not None and (said.slots is not None or sky[1] is not None) and bool(said.directions)
-        served = candidates.told(run, *sky) if sky is not None and known else None
+        served = candidates.find_candidates(run, *sky) if sky is not None and known else None
         if json:
             print_json({"run": str(place), **_document(run)})
         else:

@@ -100,8 +100,8 @@ def _sentence(one: Connection, names: tuple[str, str], tolerance_s: float) -> st
         case ["order"]:
             what = f"packets {place} and {place + 1} are in a different order"
         case words:
-            told = [_WORDS.get(word, word) for word in words if word != "time" or one.in_time == one.agree]
-            what = f"packet {place} differs in {', '.join(told[:-1])}{' and ' * (len(told) > 1)}{told[-1]}"
+            named = [_WORDS.get(word, word) for word in words if word != "time" or one.in_time == one.agree]
+            what = f"packet {place} differs in {', '.join(named[:-1])}{' and ' * (len(named) > 1)}{named[-1]}"
     count = f"{one.agree} packets agree" if one.agree != 1 else "1 packet agrees"
     return f"{count}, {what}" + (f"; {late}" if one.in_time < one.agree else "")
 

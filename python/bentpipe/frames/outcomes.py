@@ -95,7 +95,7 @@ class Outcomes:
         """Returns the autocorrelation of the losses at lags in frames, each below the number of
         frames."""
         products = np.zeros(len(lags))
-        most = max(lags, default=0)
+        max_lag = max(lags, default=0)
         held = np.zeros(0, dtype=np.uint8)
         for block in self.blocks():
             joined = np.concatenate((held, block))
@@ -105,7 +105,7 @@ class Outcomes:
                 earlier = joined[begin : max(begin, len(joined) - lag)]
                 later = joined[begin + lag : begin + lag + len(earlier)]
                 products[place] += np.count_nonzero(earlier & later)
-            held = joined[-most:] if most else held
+            held = joined[-max_lag:] if max_lag else held
         mean = self.loss
         pairs = self.frames - np.array(lags, dtype=float)
         correlation: NDArray[np.float64] = (products / pairs - mean**2) / (mean - mean**2)

@@ -189,7 +189,7 @@ def scores(
             progress(done / len(spoken))
     still = emodel.rate(str(app["codec"]), Ppl=loss, BurstR=burst_ratio)
     means = [sum(found) / len(found) if found else None for found in rated]
-    least = [min(found, default=None) for found in rated]
+    lowest = [min(found, default=None) for found in rated]
     return Scores(
         name,
         str(app["codec"]),
@@ -197,9 +197,9 @@ def scores(
         conversation,
         max(1.0, still.MOS),
         means[0],
-        least[0],
+        lowest[0],
         means[1],
-        least[1],
+        lowest[1],
         len(spoken),
     )
 

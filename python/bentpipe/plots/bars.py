@@ -99,9 +99,9 @@ def _bars(axes: Axes, values: Sequence[float | None], colour: str, label: str | 
 
 
 def _marks(axes: Axes, values: Sequence[float | None]) -> None:
-    there = [(value, place) for place, value in enumerate(values) if value is not None]
-    if there:
-        across, down = zip(*there, strict=True)
+    present = [(value, place) for place, value in enumerate(values) if value is not None]
+    if present:
+        across, down = zip(*present, strict=True)
         style = {
             "facecolors": "white",
             "edgecolors": INK,

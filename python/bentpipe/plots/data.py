@@ -50,8 +50,8 @@ def thin(time_s: FloatArray, values: FloatArray, points: int = POINTS) -> tuple[
     >>> len(time) <= 102, float(values.max())
     (True, 9.0)
     """
-    there = ~np.isnan(values)
-    time_s, values = time_s[there], values[there]
+    valid = ~np.isnan(values)
+    time_s, values = time_s[valid], values[valid]
     if len(time_s) <= points:
         return time_s, values
     span = time_s[-1] - time_s[0]
@@ -131,9 +131,9 @@ def on_grid(
     >>> on_grid(np.array([1.0, 1.5, 3.0]), np.array([2.0, 4.0, 7.0]), bin_s=1.0, end_s=5.0).tolist()
     [nan, 3.0, 4.0, 7.0, 7.0]
     """
-    there = ~np.isnan(values)
-    weights = np.ones(int(there.sum())) if weights is None else weights[there]
-    time_s, values = time_s[there], values[there]
+    valid = ~np.isnan(values)
+    weights = np.ones(int(valid.sum())) if weights is None else weights[valid]
+    time_s, values = time_s[valid], values[valid]
     edges = np.arange(round(max(end_s, bin_s) / bin_s) + 1) * bin_s
     # Samples at the very end belong to the last bin.
     edges[-1] = np.inf

@@ -371,10 +371,10 @@ def draw_dama(axes: Axes, run: Run, name: str = "") -> None:
             _steps_or_spread(axes, slots["time"], slots[what], bin_for(duration_s(run)), what, index)
         # Requests for volume may exceed the capacity many times. Above the capacity, the axis is
         # then logarithmic.
-        most = max(float(slots["assigned"].max(initial=1.0)), 1.0)
+        highest = max(float(slots["assigned"].max(initial=1.0)), 1.0)
         asked = float(slots["requested"].max(initial=0.0))
-        if asked > 4 * most:
-            linear = 10 ** math.ceil(math.log10(most))
+        if asked > 4 * highest:
+            linear = 10 ** math.ceil(math.log10(highest))
             axes.set_yscale("symlog", linthresh=linear, linscale=2)
             ticks = [
                 0,

@@ -281,8 +281,12 @@ def _width(label: str) -> float:
 
 def _shortened(label: str) -> str:
     """Returns a label that fits into one row, by omitting the middle of a longer label."""
-    most = max(12, int((_LOOK.get().width - 1.8) / 0.066))
-    return label if len(label) <= most else f"{label[: most // 2]} ... {label[-(most // 2 - 5) :]}"
+    max_characters = max(12, int((_LOOK.get().width - 1.8) / 0.066))
+    return (
+        label
+        if len(label) <= max_characters
+        else f"{label[: max_characters // 2]} ... {label[-(max_characters // 2 - 5) :]}"
+    )
 
 
 def legend_of_all(figure: Figure, axes: Sequence[Axes]) -> None:

@@ -128,8 +128,8 @@ class Pabx:
             if party.connected:
                 rooms.setdefault(party.room, []).append(party)
         for room, parties in rooms.items():
-            said = [decode(one.speech.encoding, one.speech.take()) for one in parties]
-            padded = [np.pad(samples, (0, SAMPLES - len(samples))) for samples in said]
+            spoken = [decode(one.speech.encoding, one.speech.take()) for one in parties]
+            padded = [np.pad(samples, (0, SAMPLES - len(samples))) for samples in spoken]
             total = np.sum(padded, axis=0, dtype=np.int32)
             for party, own in zip(parties, padded, strict=True):
                 self._speak(now, party, own if room == "echo" else total - own)
@@ -202,8 +202,8 @@ class Pabx:
         name, call = party.key
         self.lines[name].answer(now, call)
         party.connected, party.began_ns = True, now
-        said = {"event": "answered", "line": name, "call": call}
-        self.tell({**said, "from": party.number, "to": party.room})
+        event = {"event": "answered", "line": name, "call": call}
+        self.tell({**event, "from": party.number, "to": party.room})
 
     def _leave(self, key: Key, why: str, status: int | None = None) -> None:
         party = self.parties.pop(key, None)
