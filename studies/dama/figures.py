@@ -1,4 +1,5 @@
-"""Figures 6 to 11: simulation as lines, the prediction of equations 1 to 11 dotted, the paper's values as circles."""
+"""Figures 6 to 11: the simulation as lines, the prediction of equations 1 to 11 dotted, the paper's
+values as circles."""
 
 from __future__ import annotations
 
@@ -18,24 +19,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: The order in which the noisy lines do not hide the quiet ones.
+#: Drawing order that keeps noisy lines behind quiet ones.
 BACK_TO_FRONT: Final[tuple[Scheme, ...]] = ("rbdc", "vbdc", "cra")
 
-#: Curves to which the equations apply: they take one access delay into every round trip, none with CRA and that
-#: of a burst with VBDC on the return link.
+#: Curves to which the equations apply. The equations include one access delay per round trip: none
+#: with CRA, and the delay of a burst with VBDC on the return link.
 EQUATIONS: Final = {("forward", "reno", "cra"), ("return", "reno", "cra"), ("return", "reno", "vbdc")}
 
-#: One colour per scheme; Reno with solid lines and filled marks, Vegas with dashes and hollow ones.
+#: One colour per scheme. Reno has solid lines and filled markers, Vegas dashed lines and hollow
+#: markers.
 MARKS: Final[dict[Scheme, str]] = {"cra": "o", "rbdc": "s", "vbdc": "^"}
 
-#: Where the axes of round-trip times begin; none is shorter than the paper's RTT_0 of some 500 ms.
+#: Lower limit of the axes of round-trip times; the paper's RTT_0 is about 500 ms, and no round trip
+#: is shorter.
 _SHORTEST_MS: Final = 450.0
 
 Drawing = Callable[["Axes", Series, dict[str, Any]], None]
 
 
 def draw_all(series: Mapping[Curve, Series], statements: Sequence[Statement]) -> dict[str, Figure]:
-    """The six figures by name."""
+    """Returns the six figures by name."""
     paper = {statement.id: statement.value for statement in statements}
     return {
         "figure-06-rtt-forward": rtt(series, "forward"),
@@ -49,7 +52,7 @@ def draw_all(series: Mapping[Curve, Series], statements: Sequence[Statement]) ->
 
 @figure_function
 def rtt(series: Mapping[Curve, Series], direction: Direction) -> Figure:
-    """Round-trip times over the first 100 s; the predicted mean dashed."""
+    """Draws round-trip times over the first 100 s, with the predicted mean dashed."""
 
     def draw(axes: Axes, one: Series, style: dict[str, Any]) -> None:
         course = one.rtt_ms
@@ -64,7 +67,8 @@ def rtt(series: Mapping[Curve, Series], direction: Direction) -> Figure:
 
 @figure_function
 def throughput(series: Mapping[Curve, Series], direction: Direction, paper: Mapping[str, float]) -> Figure:
-    """Goodput over 400 s; the predicted growth dotted, the paper's values as large circles."""
+    """Draws goodput over 400 s, with the predicted growth dotted and the paper's values as large
+    circles."""
     size, unit = (1e3, "Mbit/s") if direction == "forward" else (1.0, "kbit/s")
 
     def draw(axes: Axes, one: Series, style: dict[str, Any]) -> None:
@@ -82,7 +86,7 @@ def throughput(series: Mapping[Curve, Series], direction: Direction, paper: Mapp
 
 @figure_function
 def efficiency(series: Mapping[Curve, Series]) -> Figure:
-    """Efficiency of the return link over 400 s, data on the return link."""
+    """Draws the efficiency of the return link over 400 s, with data on the return link."""
 
     def draw(axes: Axes, one: Series, style: dict[str, Any]) -> None:
         axes.plot(one.efficiency.time_s, one.efficiency.value, **style, markevery=(20, 70))
@@ -92,7 +96,8 @@ def efficiency(series: Mapping[Curve, Series]) -> Figure:
 
 @figure_function
 def instants(one: Series) -> Figure:
-    """When packets are acknowledged, once the RTT shows the DAMA delay: acknowledgments arrive in bursts."""
+    """Draws the times of acknowledgments once the RTT shows the DAMA delay: acknowledgments arrive
+    in bursts."""
     figure, (axes,) = panels([3.2])
     begin = onset_s(one) or 0.0
     time, acknowledged = trace_of(one.run, "tcp.acknowledged")[FLOW]
@@ -123,7 +128,7 @@ def _six_curves(
     bottom: float = 0.0,
     top: float | None = None,
 ) -> Figure:
-    """Reno and Vegas with each scheme, in one panel as in the paper."""
+    """Draws Reno and Vegas with each scheme in one panel, as the paper does."""
     from matplotlib.lines import Line2D
 
     figure, (axes,) = panels([4.2])
@@ -142,7 +147,7 @@ def _six_curves(
             draw(axes, series[Curve(direction, congestion, scheme)], style)
             name = f"{congestion.capitalize()}/{scheme.upper()}"
             handles[congestion, scheme] = Line2D([], [], **style, label=name)
-    # A legend is filled by columns: one per scheme, Reno above Vegas.
+    # Legends are filled by columns: one column per scheme, Reno above Vegas.
     named = [handles[congestion, scheme] for scheme in SCHEMES for congestion in CONGESTIONS]
     if direction == "forward" or top is None:
         named.append(Line2D([], [], color=INK, linestyle=":", label="equations 1 to 11"))
@@ -176,13 +181,13 @@ def _prediction(one: Series) -> Prediction | None:
 
 
 def _stated(one: Series, paper: Mapping[str, float]) -> tuple[float, float] | None:
-    """Time and goodput (kbit/s) that the paper states for a curve."""
+    """Returns the time and the goodput (kbit/s) that the paper states for a curve."""
     direction, congestion, scheme = one.curve.direction, one.curve.congestion, one.curve.scheme
     short = {"forward": "fwd", "return": "ret"}[direction]
     if (full_s := paper.get(f"{short}-full-{congestion}-{scheme}")) is not None:
         return full_s, FULL * one.ceiling_kbit_s
     if (percent := paper.get(f"{short}-share-{congestion}-{scheme}")) is not None:
-        # At the edge a mark would be cut in half.
+        # A marker at the edge of the axes would be clipped.
         return one.duration_s - WINDOW_S, percent / 100 * one.ceiling_kbit_s
     if (rate := paper.get(f"{short}-rate-{congestion}-{scheme}")) is not None:
         return one.duration_s - WINDOW_S, rate

@@ -1,4 +1,5 @@
-"""Our value of every statement of published.csv, by its id: of the paper's T_I as simulated and with one change."""
+"""The study's values for the statements of published.csv on T_I, by id: as simulated, and with one
+change."""
 
 from __future__ import annotations
 
@@ -27,17 +28,19 @@ from .curves import (
     Series,
 )
 
-#: RTT_0 and the superframe D_SF of the paper; the RTT can be known no better than to a superframe.
+#: RTT_0 and the superframe D_SF of the paper. The RTT has a resolution of one superframe.
 RTT0_MS: Final = 500.0
 SUPERFRAME_MS: Final = 94.0
 
-#: The schemes in which slots are asked for.
+#: The schemes with slots on request.
 ON_DEMAND: Final = SCHEMES[1:]
 
-#: "Full rate" is reached when the goodput of a window first comes to this part of the link's payload rate.
+#: "Full rate" is reached in the first window whose goodput is this fraction of the link's payload
+#: rate.
 FULL: Final = 0.95
 
-#: The stretches of time, in seconds, that stand for the paper's words; figures of the RTT end at 100 s.
+#: The intervals, in seconds, that the study takes for the paper's words; figures of the RTT end at
+#: 100 s.
 START_S: Final = (0.0, 10.0)
 AFTER_START_S: Final = (10.0, 20.0)
 FIT_S: Final = (0.0, 20.0)
@@ -52,7 +55,8 @@ Chosen = Callable[[Congestion, Scheme], Series]
 
 
 def measure(series: Mapping[Curve, Series]) -> dict[str, float | None]:
-    """Our values for T_I in the units of published.csv; ``None`` for what never happened."""
+    """Returns the values for T_I in the units of published.csv; ``None`` for an event that did not
+    occur."""
 
     def of(direction: Direction, congestion: Congestion, scheme: Scheme) -> Series:
         return series[Curve(direction, congestion, scheme)]
@@ -65,7 +69,7 @@ def measure(series: Mapping[Curve, Series]) -> dict[str, float | None]:
 
 
 def measure_causes(series: Mapping[Curve, Series]) -> dict[str, float | None]:
-    """Our values with one thing changed, for the test T_I-causes."""
+    """Returns the values under one change each, for the test T_I-causes."""
     ours: dict[str, float | None] = {}
     vegas_rbdc, reno_rbdc = (
         series[Curve("forward", one, "rbdc", SECTIONS)].rtt_ms for one in reversed(CONGESTIONS)
@@ -119,7 +123,8 @@ def measure_causes(series: Mapping[Curve, Series]) -> dict[str, float | None]:
 
 
 def _rounded(ours: Mapping[str, float | None]) -> dict[str, float | None]:
-    """Of two ways to the same value one may miss it by a rounding of the last digit; and no zero is negative."""
+    """Rounds off the last digits, so that a rounding error does not decide a statement, and turns
+    negative zeros into zero."""
     return {name: None if value is None else round(value, 6) + 0.0 for name, value in ours.items()}
 
 
@@ -182,22 +187,24 @@ def _efficiency(of: Chosen, ours: dict[str, float | None]) -> None:
 
 
 def deviations(one: Course, other: Course) -> float:
-    """Ratio of two standard deviations over the time in which the figure shows DAMA delay."""
+    """Returns the ratio of two standard deviations over the interval in which the figure shows DAMA
+    delay."""
     return float(one.between(*AFTER_FIT_S).std() / other.between(*AFTER_FIT_S).std())
 
 
 def lead(one: Series, others: Sequence[Series]) -> float:
-    """The mean efficiency of a curve less the best of others, in percent."""
+    """Returns the mean efficiency of a curve minus the best mean of the others, in percent."""
     return float(one.efficiency.value.mean()) - max(float(other.efficiency.value.mean()) for other in others)
 
 
 def more_swings(one: Course, other: Course) -> float:
-    """How many more swings one course has than another over the time in which the figure shows DAMA delay."""
+    """Returns the number of swings of one course beyond those of another, over the interval in
+    which the figure shows DAMA delay."""
     return float(swings(one.between(*AFTER_FIT_S)) - swings(other.between(*AFTER_FIT_S)))
 
 
 def swings(values: FloatArray) -> int:
-    """How often a course turns after it has risen or fallen by more than a superframe.
+    """Returns the number of turns of a course after a rise or fall by more than a superframe.
 
     >>> swings(np.array([500.0, 700.0, 650.0, 500.0, 520.0, 700.0]))
     2
@@ -215,27 +222,29 @@ def swings(values: FloatArray) -> int:
 
 
 def time_to_full_s(series: Series) -> float | None:
-    """The middle of the first window that comes to ``FULL`` of the ceiling."""
+    """Returns the middle of the first window that reaches ``FULL`` of the ceiling."""
     goodput = series.goodput_kbit_s
     there = np.flatnonzero(goodput.value >= FULL * series.ceiling_kbit_s)
     return float(goodput.time_s[there[0]]) if len(there) else None
 
 
 def share(series: Series, stretch_s: tuple[float, float]) -> float:
-    """Mean goodput in percent of the ceiling."""
+    """Returns the mean goodput in percent of the ceiling."""
     return 100 * mean(series.goodput_kbit_s, stretch_s) / series.ceiling_kbit_s
 
 
 def onset_s(series: Series) -> float | None:
-    """When the RTT first exceeds what the wait for a constant slot explains, RTT_0 + D_SF."""
+    """Returns the first time at which the RTT exceeds RTT_0 + D_SF, the most that the wait for a
+    constant slot explains."""
     rtt = series.rtt_ms
     there = np.flatnonzero(rtt.value > RTT0_MS + SUPERFRAME_MS)
     return float(rtt.time_s[there[0]]) if len(there) else None
 
 
 def compressed_acks_percent(series: Series) -> float:
-    """Part of the acknowledgements, once the RTT shows the DAMA delay, that come closer to the one before than the
-    data packets that they acknowledge can have arrived."""
+    """Returns the share of compressed acknowledgments, in percent, once the RTT shows the DAMA
+    delay. An acknowledgment is compressed if it follows the previous one more closely than the data
+    packets that it acknowledges can have arrived."""
     times = series.rtt_ms.time_s
     late = times[times > (onset_s(series) or math.inf)]
     segment = series.run.scenario["flow"][0]["transport"]["segment_size"]
@@ -244,18 +253,19 @@ def compressed_acks_percent(series: Series) -> float:
 
 
 def mean(course: Course, stretch_s: tuple[float, float]) -> float:
-    """Mean over a stretch of time."""
+    """Returns the mean over an interval."""
     return float(course.between(*stretch_s).mean())
 
 
 def spread(course: Course, stretch_s: tuple[float, float]) -> float:
-    """From the 5th to the 95th percentile over a stretch of time."""
+    """Returns the distance from the 5th to the 95th percentile over an interval."""
     values = course.between(*stretch_s)
     return percentile(values, 95) - percentile(values, 5)
 
 
 def middle(course: Course, stretch_s: tuple[float, float]) -> float:
-    """The middle between the 1st and the 99th percentile: where an oscillating curve seems to be in a figure."""
+    """Returns the middle between the 1st and the 99th percentile, at which an oscillating curve
+    seems to lie in a figure."""
     values = course.between(*stretch_s)
     return (percentile(values, 1) + percentile(values, 99)) / 2
 
@@ -266,13 +276,13 @@ def percentile(values: FloatArray, percent: float) -> float:
 
 
 def windows(course: Course, stretch_s: tuple[float, float], length_s: float) -> FloatArray:
-    """Means over consecutive windows of a stretch of time."""
+    """Returns the means over consecutive windows of an interval."""
     starts = np.arange(stretch_s[0], stretch_s[1], length_s)
     return np.array([mean(course, (start, start + length_s)) for start in starts])
 
 
 def rank_correlation(values: FloatArray) -> float:
-    """Spearman's rank correlation with time: 1 where the values only rise.
+    """Returns Spearman's rank correlation with time: 1 if the values only rise.
 
     >>> rank_correlation(np.array([1.0, 2.0, 5.0])), rank_correlation(np.array([3.0, 2.0, 1.0]))
     (1.0, -1.0)

@@ -1,4 +1,5 @@
-"""T_II and T_III: several flows through one terminal, their runs, and the courses that are drawn and measured."""
+"""T_II and T_III, several flows through one terminal: their runs, and the courses that the figures
+and measures use."""
 
 from __future__ import annotations
 
@@ -21,41 +22,42 @@ from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, Congestion, Course, Sch
 
 HERE: Final = Path(__file__).parent
 
-#: Payload of a return link full of full segments, in bit/s.
+#: Payload rate of a return link that is filled with full segments, in bit/s.
 CEILING_BIT_S: Final = 2048e3 * 1460 / 1500
 
-#: Rates of flows are taken over windows of this length, as in T_I.
+#: Window for the rates of flows, as in T_I.
 WINDOW_S: Final = 5.0
 STEP_S: Final = 0.5
 
-#: Flows of the second half of T_II, and how often their starts and lifetimes are drawn.
+#: Number of flows in the second half of T_II, and number of random draws of their starts and
+#: lifetimes.
 TEN: Final = 10
 SEEDS: Final = tuple(range(1, 11))
 
-#: The moments within a superframe at which five flows may start.
+#: Start times of five flows within a superframe.
 MOMENTS: Final = 12
 SUPERFRAME_S: Final = 0.094
 
-#: From when on which flows are there in T_III.
+#: Time from which the flows of T_III are active.
 JOIN_S, LEAVE_S, RETURN_S, END_S = 100.0, 150.0, 250.0, 400.0
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run of five flows, or of ten with starts and lifetimes drawn by ``seed``."""
+    """A run of five flows, or of ten flows with random starts and lifetimes from ``seed``."""
 
     congestion: Congestion
     scheme: Scheme
     flows: int = 5
     seed: int = 1
-    #: What is different from the paper's test, to see what that explains: one of :data:`CHANGES`.
+    #: Change of the paper's test that isolates a cause: one of :data:`CHANGES`.
     change: str = ""
-    #: How much later five flows start, in twelfths of a superframe.
+    #: Delay of the start of five flows, in twelfths of a superframe.
     moment: int = 0
 
     @property
     def job(self) -> Job:
-        """The run that gives the values of this case."""
+        """Returns the job whose run gives this case's values."""
         names = [f"f{number}" for number in range(1, self.flows + 1)]
         changes = [f"flow.{name}.transport.congestion={CONTROLS[self.congestion]}" for name in names]
         changes += _scheme(self.scheme, CRA[self.scheme])
@@ -86,19 +88,20 @@ class Case:
 
     @property
     def times_s(self) -> list[tuple[float, float]]:
-        """Start and lifetime of each of ten flows: gaps uniform in 1 to 10 s, lifetimes in 50 to 100 s."""
+        """Returns start and lifetime of each of ten flows: gaps are uniform in 1 to 10 s, lifetimes
+        in 50 to 100 s."""
         draw = random.Random(self.seed)
         starts = itertools.accumulate((draw.uniform(1, 10) for _ in range(TEN - 1)), initial=0.0)
         return [(round(start, 3), round(draw.uniform(50, 100), 3)) for start in starts]
 
 
-#: Each flow from a terminal of its own, the link's constant slots divided among them.
+#: Each flow from its own terminal; the terminals share the link's constant slots.
 APART: Final = "apart"
-#: The terminal's queue bounded to the bandwidth-delay product of 2048 kbit/s and 500 ms.
+#: The terminal's queue is limited to the bandwidth-delay product of 2048 kbit/s and 500 ms.
 QUEUE: Final = "bounded-queue"
-#: No constant slot besides the requested ones.
+#: Slots on request only, without a constant slot.
 NO_SLOT: Final = "no-slot"
-#: What is set at each flow.
+#: Keys that are set at each flow.
 CHANGES: Final = {
     "window-2": "transport.initial_window=2",
     "alpha-beta-1": "transport.parameters={alpha=1,beta=1}",
@@ -124,7 +127,7 @@ TENS: Final = [
 
 
 class Sharing:
-    """How the flows of one run shared the link."""
+    """The division of the link among the flows of one run."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -132,7 +135,7 @@ class Sharing:
 
     @cached_property
     def rates_bit_s(self) -> dict[str, Course]:
-        """Payload delivered of each flow, over the window around each moment."""
+        """Payload rate of each flow over the window around each moment."""
         steps = round(WINDOW_S / STEP_S)
         middles, courses = None, {}
         for name, (time, volume) in trace_of(self.run, "delivery.delivered").items():
@@ -148,16 +151,16 @@ class Sharing:
 
     @cached_property
     def utilisation(self) -> Course:
-        """Equation 18: payload of all flows over what the link can carry."""
+        """Equation 18: payload rate of all flows over the link's payload rate."""
         courses = list(self.rates_bit_s.values())
         total: FloatArray = np.sum([course.value for course in courses], axis=0) / CEILING_BIT_S
         return Course(courses[0].time_s, total)
 
     @cached_property
     def fairness(self) -> Course:
-        """Equation 16 over the flows that are there at each moment, from the second on.
+        """Equation 16 over the flows that are active at each moment, once two flows have started.
 
-        A flow is there from its start to the end of its life, of which the scenario speaks.
+        A flow is active from its start to the end of the lifetime that the scenario gives.
         """
         courses = self.rates_bit_s
         time = next(iter(courses.values())).time_s
@@ -174,7 +177,8 @@ class Sharing:
         return Course(time[known], index[known])
 
     def share(self, prefix: str, stretch_s: tuple[float, float]) -> float:
-        """Mean rate of the flows whose names begin so over that of all, in percent."""
+        """Returns the mean rate of the flows with this prefix over the rate of all flows, in
+        percent."""
         means = {name: float(one.between(*stretch_s).mean()) for name, one in self.rates_bit_s.items()}
         return (
             100 * sum(value for name, value in means.items() if name.startswith(prefix)) / sum(means.values())
@@ -192,13 +196,13 @@ def _life_s(flow: Mapping[str, object]) -> tuple[float, float]:
 
 
 def simulate_sharing(cases: list[Case], out: Path, progress: Progress) -> dict[Case, Sharing]:
-    """The runs of T_II."""
+    """Returns the runs of T_II."""
     jobs = {case: case.job for case in cases}
     runs = run_all(list(jobs.values()), out, progress)
     return {case: Sharing(runs[job]) for case, job in jobs.items()}
 
 
-#: What is changed in T_III, to see what that explains: the slow start of Vegas ends at once; Vegas never joins.
+#: Changes of T_III that isolate a cause: the slow start of Vegas ends at once; Vegas never joins.
 AT_ONCE: Final = "vegas-threshold-2"
 WITHOUT: Final = "without-vegas"
 _OF_VEGAS: Final = {
@@ -209,7 +213,7 @@ _OF_VEGAS: Final = {
 
 
 def simulate_friendliness(out: Path, progress: Progress, change: str = "") -> dict[Scheme, Sharing]:
-    """The three runs of T_III, with a change if one is named."""
+    """Returns the three runs of T_III, with a change if one is named."""
     changes = [f"flow.vegas{number}.{key}" for number in (1, 2, 3) for key in _OF_VEGAS[change]]
     jobs = {
         scheme: Job(

@@ -18,21 +18,22 @@ _COLOUR: Final = dict(zip(CONGESTIONS, COLOURS, strict=False))
 
 
 def draw_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, Figure]:
-    """Figures 12 to 14, five flows, 15, the traffic pattern, and 16 and 17, ten flows over the seeds."""
+    """Draws figures 12 to 14 (five flows), 15 (the traffic pattern), and 16 and 17 (ten flows over
+    the seeds)."""
     figures = {}
     for number, scheme in enumerate(SCHEMES, start=12):
         figures[f"figure-{number}-five-flows-{scheme}"] = five(sharing, scheme)
     figures["figure-15-active-connections"] = active()
     figures["figure-16-ten-flows-cra"] = ten(sharing, "cra")
     figures["figure-17-ten-flows-vbdc"] = ten(sharing, "vbdc")
-    # The paper has no figure of it.
+    # The paper has no figure for this scheme.
     figures["ten-flows-rbdc"] = ten(sharing, "rbdc")
     return figures
 
 
 @figure_function
 def five(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
-    """Jain's index of the flows that are there, and the utilisation, against time."""
+    """Draws Jain's index of the active flows, and the utilisation, against time."""
     figure, (above, below) = panels([2.3, 2.3])
     for congestion in CONGESTIONS:
         one = sharing[Case(congestion, scheme)]
@@ -47,7 +48,8 @@ def five(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
 
 @figure_function
 def ten(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
-    """The same over the seeds: means, and the 95 % confidence intervals as bands; one draw as a thin line."""
+    """Draws the index and the utilisation over the seeds: means, 95 % confidence intervals as
+    bands, and one draw as a thin line."""
     figure, (above, below) = panels([2.3, 2.3])
     for congestion in CONGESTIONS:
         runs = [sharing[Case(congestion, scheme, TEN, seed)] for seed in SEEDS]
@@ -65,7 +67,8 @@ def ten(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
 
 @figure_function
 def active() -> Figure:
-    """The number of connections that are there against time: one draw as a line, all draws as a band."""
+    """Draws the number of active connections against time: one draw as a line, all draws as a
+    band."""
     figure, (axes,) = panels([2.6])
     time = np.arange(0.0, 200.0, 0.5)
     counts = np.array(
@@ -121,7 +124,7 @@ def _finish(above, below) -> None:  # type: ignore[no-untyped-def]
 
 
 def draw_friendliness(sharing: Mapping[Scheme, Sharing]) -> dict[str, Figure]:
-    """Figures 18 to 20."""
+    """Draws figures 18 to 20."""
     return {
         f"figure-{number}-friendliness-{scheme}": friendliness(one, scheme)
         for number, (scheme, one) in enumerate(sharing.items(), start=18)
@@ -130,7 +133,7 @@ def draw_friendliness(sharing: Mapping[Scheme, Sharing]) -> dict[str, Figure]:
 
 @figure_function
 def friendliness(one: Sharing, scheme: Scheme) -> Figure:
-    """Rates of the flows together, by congestion control."""
+    """Draws the total rate of the flows of each congestion control."""
     figure, (axes,) = panels([3.0])
     for prefixes, congestion in ((("reno", "again"), "reno"), (("vegas",), "vegas")):
         rates = [course for name, course in one.rates_bit_s.items() if name.startswith(prefixes)]

@@ -1,4 +1,4 @@
-"""Our values for T_II and T_III, by the ids of published.csv."""
+"""The study's values for T_II and T_III, by the ids of published.csv."""
 
 from __future__ import annotations
 
@@ -26,29 +26,31 @@ from .sharing import (
     Sharing,
 )
 
-#: From when on a link counts as full, and as fairly shared.
+#: Thresholds for a full link and for a fairly shared one.
 FULL: Final = 0.95
 FAIR: Final = 0.95
 
-#: The stretches of time, in seconds, that stand for the paper's words. The second flow starts at 5 s, the last at 20 s.
+#: The intervals, in seconds, that the study takes for the paper's words. The second flow starts at
+#: 5 s, the last at 20 s.
 TRANSIENT_S: Final = (5.0, 40.0)
 AFTERWARDS_S: Final = (40.0, 200.0)
-#: The part of the transient in which all five flows are there.
+#: The part of the transient in which all five flows are active.
 ALL_THERE_S: Final = (20.0, 40.0)
 
-#: Of ten flows: where utilisations are compared, and where the index swings and is damped.
+#: Intervals for ten flows: comparison of utilisations; the index while it swings, and once it is
+#: damped.
 SHOWN_S: Final = (10.0, 100.0)
 SWINGING_S: Final = ((5.0, 40.0), (40.0, 80.0))
-#: An index has converged while it is this near to its mean from that moment on.
+#: An index has converged once it stays this close to its mean.
 NEAR: Final = 0.05
 LEVEL_FROM_S: Final = 60.0
 
-#: Vegas has had this long to yield, or Reno to come back, where shares are measured.
+#: Shares are measured after this time, in which Vegas can yield or Reno can recover.
 SETTLE_S: Final = 10.0
 
 
 def measure_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]:
-    """Values for T_II, means over the seeds where starts and lifetimes are drawn."""
+    """Returns the values for T_II: means over the seeds if starts and lifetimes are random."""
 
     def of(congestion: Congestion, scheme: Scheme) -> Sharing:
         return sharing[Case(congestion, scheme)]
@@ -84,7 +86,7 @@ def measure_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]
 
 
 def measure_causes(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]:
-    """Values for T_II-causes: one thing different, or measured differently."""
+    """Returns the values for T_II-causes: one change of the test or of the measure each."""
 
     def of(congestion: Congestion, scheme: Scheme, change: str) -> Sharing:
         return sharing[Case(congestion, scheme, change=change)]
@@ -127,13 +129,14 @@ def _moments(scheme: Scheme) -> list[Case]:
 
 
 def _damped(runs: Sequence[Sharing]) -> float:
-    """How much the index of fairness swings in the second stretch over the first, means over the draws."""
+    """Returns the swing of the fairness index in the second interval over the first, mean over the
+    draws."""
     early, late = (np.mean([one.fairness.between(*part).std() for one in runs]) for part in SWINGING_S)
     return float(late / early)
 
 
 def table_of_moments(sharing: Mapping[Case, Sharing]) -> Table:
-    """Five Vegas flows that start at other moments within a superframe."""
+    """Returns the table of five Vegas flows with other start times within a superframe."""
     rows = []
     for scheme in SCHEMES[1:]:
         runs = [sharing[case] for case in _moments(scheme)]
@@ -148,7 +151,7 @@ def table_of_moments(sharing: Mapping[Case, Sharing]) -> Table:
 
 
 def joining(sharing: Mapping[Case, Sharing], congestion: Congestion, scheme: Scheme) -> tuple[Mean, Mean]:
-    """Least and greatest fairness of ten flows while they are joining, over the seeds."""
+    """Returns the lowest and highest fairness of ten flows during their starts, over the seeds."""
     lows, highs = [], []
     for seed in SEEDS:
         case = Case(congestion, scheme, TEN, seed)
@@ -160,7 +163,7 @@ def joining(sharing: Mapping[Case, Sharing], congestion: Congestion, scheme: Sch
 
 
 def table_of_joining(sharing: Mapping[Case, Sharing]) -> Table:
-    """Fairness of ten flows while they join, over the seeds."""
+    """Returns the table of the fairness of ten flows during their starts, over the seeds."""
     rows = []
     for congestion in CONGESTIONS:
         for scheme in SCHEMES:
@@ -191,7 +194,8 @@ def measure_friendliness(sharing: Mapping[Scheme, Sharing]) -> dict[str, float |
 def measure_friendliness_causes(
     unchanged: Mapping[Scheme, Sharing], at_once: Mapping[Scheme, Sharing], without: Mapping[Scheme, Sharing]
 ) -> dict[str, float | None]:
-    """Values for T_III-causes: the slow start of Vegas ends at once; Reno beside what it has without Vegas."""
+    """Returns the values for T_III-causes: the slow start of Vegas ends at once; Reno against its
+    rate without Vegas."""
     ours: dict[str, float | None] = {}
     after = (JOIN_S + SETTLE_S, LEAVE_S)
     for scheme in SCHEMES:
@@ -212,24 +216,26 @@ def _rate_of_reno(one: Sharing, stretch_s: tuple[float, float]) -> float:
 
 
 def mean(course: Course, stretch_s: tuple[float, float]) -> float:
-    """Mean over a stretch of time."""
+    """Returns the mean over an interval."""
     return float(course.between(*stretch_s).mean())
 
 
 def reached_s(course: Course, level: float) -> float | None:
-    """When a course first comes to a level."""
+    """Returns the first time at which a course reaches a level."""
     there = np.flatnonzero(course.value >= level)
     return float(course.time_s[there[0]]) if len(there) else None
 
 
 def settled_s(course: Course, level: float) -> float | None:
-    """From when on the flows are all there (20 s) and a course is at a level for the first time."""
+    """Returns the first time at which all flows are active (from 20 s) and a course reaches a
+    level."""
     there = np.flatnonzero((course.value >= level) & (course.time_s >= 20.0))
     return float(course.time_s[there[0]]) if len(there) else None
 
 
 def converged_s(runs: Sequence[Sharing]) -> float:
-    """From when on the index of fairness, a mean over the draws, stays near the level that it has at the end."""
+    """Returns the time from which the fairness index, a mean over the draws, stays close to its
+    final level."""
     time = runs[0].fairness.time_s
     shown = (time >= SWINGING_S[0][0]) & (time <= SHOWN_S[1])
     time = time[shown]
@@ -240,5 +246,5 @@ def converged_s(runs: Sequence[Sharing]) -> float:
 
 
 def rounded(ours: dict[str, float | None]) -> dict[str, float | None]:
-    """Without the last digits, by which two ways to one value may differ."""
+    """Rounds off the last digits, in which two computations of one value may differ."""
     return {name: None if value is None else round(value, 6) + 0.0 for name, value in ours.items()}

@@ -1,4 +1,5 @@
-"""TCP-based applications over DVB-RCS DAMA (Luglio, Roseti, Zampognaro 2009), reproduced: see README.md."""
+"""TCP-based applications over DVB-RCS DAMA (Luglio, Roseti, Zampognaro 2009), reproduced; see
+README.md."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ class Came:
 
 
 def reproduce(test: str | None, out: Path, json: bool) -> Reproduction:
-    """Simulate a test, or all, and judge every statement of it."""
+    """Simulates a test, or all tests, and judges every statement."""
     statements = read_published(HERE / "published.csv", test)
     runs, came = out / "runs", Came()
     for name in dict.fromkeys(statement.test for statement in statements):
@@ -138,7 +139,8 @@ def _pages_causes(out: Path, progress: Progress, came: Came, _: Sequence[Stateme
     came.ours |= measure_pages(simulate_even_pages(out, progress), "even-")
 
 
-#: The function of each test: it writes runs, reports its progress, and adds its results to the study's.
+#: The function of each test. It writes runs, reports its progress, and adds its results to the
+#: study's.
 TESTS: Final[dict[str, Callable[[Path, Progress, Came, Sequence[Statement]], None]]] = {
     "T_I": _steady,
     "T_I-causes": _steady_causes,

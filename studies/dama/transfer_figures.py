@@ -1,4 +1,4 @@
-"""Figures 21 and 22: files beside equation 9, pages as bars."""
+"""Figures 21 and 22: files compared with equation 9, and pages as bars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 @figure_function
 def files(transfers: Mapping[File, Transfer]) -> Figure:
-    """Time against size: simulated as marks, equation 9 with the simulated mean RTT dashed, without it dotted."""
+    """Draws time against size: the simulation as markers, equation 9 with the simulated mean RTT
+    dashed, and without it dotted."""
     from matplotlib.lines import Line2D
 
     figure, (axes,) = panels([3.2])
@@ -45,14 +46,15 @@ def files(transfers: Mapping[File, Transfer]) -> Figure:
     return figure
 
 
-#: Classes of pages as the ids of statements have them, and what the paper's bounds are marked by.
+#: Classes of pages as in the statements' ids, and the markers of the paper's bounds.
 _SIZES: Final = ("small", "middle", "large")
 _WORDS: Final = {"^": "the paper: more than", "v": "the paper: less than"}
 
 
 @figure_function
 def pages(times: Mapping[Bar, Mean], paper: Mapping[str, float]) -> Figure:
-    """Mean times of pages, with their confidence intervals, and the bounds that the paper states, by their ids."""
+    """Draws mean times of pages with their confidence intervals, and the bounds that the paper
+    states, by their ids."""
     figure, (axes,) = panels([3.2])
     width = 0.8 / len(PAGES)
     labels = []

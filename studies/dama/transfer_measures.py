@@ -1,4 +1,4 @@
-"""Our values for T_IV and T_V, by the ids of published.csv, and their tables."""
+"""The study's values for T_IV and T_V, by the ids of published.csv, and their tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def measure_files(transfers: Mapping[File, Transfer]) -> dict[str, float | None]
 
 
 def measure_files_without_slot(transfers: Mapping[File, Transfer]) -> dict[str, float | None]:
-    """Values for T_IV-causes; ``transfers`` has the files over CRA too, for comparison."""
+    """Returns the values for T_IV-causes; ``transfers`` includes the files over CRA, for
+    comparison."""
     ours: dict[str, float | None] = {}
     for scheme in SCHEMES[1:]:
         ours[f"no-slot-file-longer-{scheme}"] = _longer_percent(transfers, scheme, slot=False)
@@ -42,7 +43,7 @@ def measure_files_without_slot(transfers: Mapping[File, Transfer]) -> dict[str, 
 
 
 def _longer_percent(transfers: Mapping[File, Transfer], scheme: Scheme, *, slot: bool) -> float:
-    """How much longer files take than over CRA, mean of all sizes."""
+    """Returns the extra time of files compared with CRA, in percent, mean over all sizes."""
     ratios = [
         transfers[File(scheme, size, slot)].simulated_s / transfers[File("cra", size)].simulated_s
         for size in SIZES_MB
@@ -51,7 +52,8 @@ def _longer_percent(transfers: Mapping[File, Transfer], scheme: Scheme, *, slot:
 
 
 def measure_pages(pages: Mapping[Bar, Mean], prefix: str = "") -> dict[str, float | None]:
-    """Values for T_V: the smallest page, and what the other schemes and Vegas cost the largest one."""
+    """Returns the values for T_V: the smallest page, and the cost of the other schemes and of Vegas
+    for the largest page."""
     ours: dict[str, float | None] = {}
     for congestion in CONGESTIONS:
         for scheme in SCHEMES:
@@ -64,7 +66,7 @@ def measure_pages(pages: Mapping[Bar, Mean], prefix: str = "") -> dict[str, floa
 
 
 def table_of_files(transfers: Mapping[File, Transfer]) -> Table:
-    """Equation 9 beside the simulation, for every file."""
+    """Returns the table of equation 9 and the simulation for every file."""
     rows = [
         [
             file.scheme.upper(),
@@ -87,7 +89,7 @@ def table_of_files(transfers: Mapping[File, Transfer]) -> Table:
 
 
 def table_of_pages(pages: Mapping[Bar, Mean]) -> Table:
-    """The bars of figure 22."""
+    """Returns the table of the bars of figure 22."""
     rows = [
         [
             congestion.capitalize(),

@@ -1,4 +1,4 @@
-"""T_IV and T_V: files and web pages. What is simulated, and how long it takes."""
+"""T_IV and T_V, files and web pages: their simulations and transfer times."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ HERE: Final = Path(__file__).parent
 
 SIZES_MB: Final = tuple(range(1, 13))
 
-#: Classes of pages by their mean size, with the mean size of their eight objects, in bytes. 34.5 kB are 4.3 kB
-#: each, not the 4.4 kB of the text.
+#: Classes of pages by their mean size, with the mean size of their eight objects, in bytes. 34.5 kB
+#: are 4.3 kB per object, not the 4.4 kB of the text.
 PAGES: Final = {"34.5 kB": 4312, "144 kB": 18_000, "440 kB": 55_000}
 Page = Literal["34.5 kB", "144 kB", "440 kB"]
 
-#: Pages of a class that are fetched, each in a run of its own.
+#: Number of fetched pages per class, each in its own run.
 SEEDS: Final = tuple(range(1, 41))
 
-#: The other reading of the paper's "eight objects per connection": sixteen per page on its two connections.
+#: The other reading of the paper's "eight objects per connection": sixteen objects per page on its
+#: two connections.
 SIXTEEN: Final = 16
-#: Even pages are all alike, so that only the moment within a superframe is varied at which they are asked for.
+#: Even pages are identical; only the request time within a superframe varies.
 MOMENTS: Final = tuple(range(12))
 SUPERFRAME_MS: Final = 94.0
 
-#: RTT_0 and ssthresh of the paper, payload of a segment.
+#: RTT_0 and ssthresh of the paper, and the payload of a segment.
 RTT0_S: Final = 0.5
 SSTHRESH: Final = 20
 SEGMENT: Final = 1460
@@ -43,16 +44,16 @@ SEGMENT: Final = 1460
 
 @dataclass(frozen=True)
 class File:
-    """A file of so many megabytes."""
+    """A file of a size in megabytes."""
 
     scheme: Scheme
     size_mb: float
-    #: Whether the terminal has its constant slot besides those that it requests.
+    #: True if the terminal has its constant slot in addition to requested slots.
     slot: bool = True
 
     @property
     def job(self) -> Job:
-        """The run that gives the values of this case."""
+        """Returns the job whose run gives this case's values."""
         changes: tuple[str, ...] = (*_scheme(self.scheme), f'flow.file.app.size="{self.size_mb} MB"')
         if not self.slot:
             changes = (*changes, 'network.sat.return.dama.cra="0 kbit/s"')
@@ -62,8 +63,9 @@ class File:
 
 @dataclass(frozen=True)
 class Transfer:
-    """The transfer of a file: seconds as simulated, by equation 9 with the mean RTT as simulated, as printed and with
-    the round trips counted, and by equations 9 to 11 alone; and the efficiency of the terminal's slots."""
+    """The transfer of a file. Times in seconds: simulated; by equation 9 with the simulated mean
+    RTT, as printed and with counted round trips; and by equations 9 to 11 alone. Also the
+    efficiency of the terminal's slots."""
 
     simulated_s: float
     rtt_s: float
@@ -74,14 +76,14 @@ class Transfer:
 
     @property
     def deviation_percent(self) -> float:
-        """How far equation 9 is from the simulation, in percent of it."""
+        """The distance of equation 9 from the simulation, in percent of the simulation."""
         return 100 * (self.equation_s / self.simulated_s - 1)
 
 
 @dataclass(frozen=True)
 class EvenDownload:
-    """A page of a class that has sixteen objects of one size, whose acknowledgments have 64 bytes as in T_I-causes
-    (``SECTIONS``). ``moment`` is one of :data:`MOMENTS`."""
+    """A page of a class with sixteen objects of one size. Acknowledgments have 64 bytes as in
+    T_I-causes (``SECTIONS``). ``moment`` is one of :data:`MOMENTS`."""
 
     congestion: Congestion
     scheme: Scheme
@@ -90,7 +92,7 @@ class EvenDownload:
 
     @property
     def job(self) -> Job:
-        """The run that gives the values of this case."""
+        """Returns the job whose run gives this case's values."""
         name = f"even-page-{self.congestion}-{self.scheme}-{self.page.replace(' ', '')}-{self.moment}"
         size = round(1000 * float(self.page.split()[0]) / SIXTEEN)
         changes = (
@@ -99,7 +101,7 @@ class EvenDownload:
             f"flow.page.transport.congestion={CONTROLS[self.congestion]}",
             f'flow.page.start="{SUPERFRAME_MS * self.moment / len(MOMENTS):.3f} ms"',
             f'flow.page.app.object="{size} B"',
-            # Bounds must differ.
+            # The bounds of the distribution must differ.
             f'flow.page.app.object_min="{size - 1} B"',
             f'flow.page.app.object_max="{size + 1} B"',
             *(f"flow.page.app.{key}={SIXTEEN}" for key in ("objects", "objects_min", "objects_max")),
@@ -109,7 +111,8 @@ class EvenDownload:
 
 @dataclass(frozen=True)
 class Download:
-    """A page of a class with a congestion control and a scheme. ``objects`` is how many it has on average."""
+    """A page of a class with a congestion control and a scheme. ``objects`` is their mean
+    number."""
 
     congestion: Congestion
     scheme: Scheme
@@ -119,7 +122,7 @@ class Download:
 
     @property
     def job(self) -> Job:
-        """The run that gives the values of this case."""
+        """Returns the job whose run gives this case's values."""
         name = f"page-{self.congestion}-{self.scheme}-{self.page.replace(' ', '')}-{self.objects}-{self.seed}"
         changes = (
             *_scheme(self.scheme),
@@ -135,18 +138,18 @@ def _scheme(scheme: Scheme) -> tuple[str, str]:
 
 
 FILES: Final = [File(*parts) for parts in itertools.product(SCHEMES, SIZES_MB)]
-#: A file as short as a page.
+#: A file as short as a page, in megabytes.
 SHORT: Final = File("cra", 0.1)
-#: The files of the schemes on demand without the constant slot.
+#: The files of the on-demand schemes without the constant slot.
 NO_SLOT: Final = [File(scheme, size, slot=False) for scheme in SCHEMES[1:] for size in SIZES_MB]
 
-#: One bar of figure 22.
+#: A bar of figure 22.
 Bar = tuple[Congestion, Scheme, Page]
 BARS: Final[list[Bar]] = list(itertools.product(CONGESTIONS, SCHEMES, PAGES))  # type: ignore[arg-type]
 
 
 def simulate_files(files: Sequence[File], out: Path, progress: Progress) -> dict[File, Transfer]:
-    """The runs of T_IV."""
+    """Returns the runs of T_IV."""
     jobs = {file: file.job for file in files}
     runs = run_all(list(jobs.values()), out, progress)
     return {file: _transfer(file, runs[job]) for file, job in jobs.items()}
@@ -171,9 +174,10 @@ def _transfer(file: File, run: Run) -> Transfer:
 
 
 def simulate_pages(out: Path, progress: Progress, objects: int = 8) -> Mapping[Bar, Mean]:
-    """The runs of T_V: mean time of a page in seconds for each bar, with its confidence interval.
+    """Returns the runs of T_V: mean time of a page in seconds for each bar, with its confidence
+    interval.
 
-    The pages of a seed are the same with every scheme and congestion control.
+    A seed has the same pages with every scheme and congestion control.
     """
     return _mean_times(
         {bar: [Download(*bar, seed, objects).job for seed in SEEDS] for bar in BARS}, out, progress
@@ -181,7 +185,7 @@ def simulate_pages(out: Path, progress: Progress, objects: int = 8) -> Mapping[B
 
 
 def simulate_even_pages(out: Path, progress: Progress) -> Mapping[Bar, Mean]:
-    """The same of pages of sixteen objects of one size."""
+    """Returns the same for pages of sixteen objects of one size."""
     return _mean_times(
         {bar: [EvenDownload(*bar, moment).job for moment in MOMENTS] for bar in BARS}, out, progress
     )

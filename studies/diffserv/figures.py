@@ -1,4 +1,5 @@
-"""Figures 2 to 5: delay, jitter, loss and throughput against arrivals; 6: throughput against loss, with models."""
+"""Figures 2 to 5: delay, jitter, loss and throughput against the arrival rate. Figure 6: throughput
+against loss, with models."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from .points import Points
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Figure by figure: measure, label, factor to the label's unit, and the scale: "range" shows the range of the curves
-#: only, so that those of GEO, which all lie above a quarter of a second, are apart.
+#: Per figure: measure, label, factor to the label's unit, and scale. The scale "range" shows only
+#: the range of the curves, which separates the curves of GEO, all above a quarter of a second.
 _CURVES: Final = {
     "figure-2-delay": ("delay_s", "mean delay (ms)", 1e3, "range"),
     "figure-3-jitter": ("jitter_absolute_s", "mean absolute jitter (ms)", 1e3, "zero"),
@@ -22,18 +23,19 @@ _CURVES: Final = {
     "figure-5-throughput": ("throughput_bit_s", "throughput of completed files (kbit/s)", 1e-3, "range"),
 }
 
-#: What the paper states of a curve: figure, constellation, connections per minute, value in the figure's unit.
+#: Values that the paper states: figure, constellation, connections per minute, value in the
+#: figure's unit.
 _STATED: Final = {
     "figure-2-delay": {"LEO": [(10, 272.4)], "GEO": [(10, 365.1)]},
     "figure-4-loss": {"LEO": [(1, 0.000326), (10, 0.05885)], "GEO": [(1, 0.000332), (10, 0.060652)]},
 }
 
-#: One mark per file size; colours are bit error rates.
+#: One marker per file size; colours are bit error rates.
 _MARKS: Final = ("o", "s", "^", "D")
 
 
 def draw(points: Points) -> dict[str, Figure]:
-    """All figures by their names."""
+    """Returns all figures by name."""
     figures = {name: curves(points, name, *what) for name, what in _CURVES.items()}
     figures["figure-6-models"] = models(points)
     return figures
@@ -41,7 +43,8 @@ def draw(points: Points) -> dict[str, Figure]:
 
 @figure_function
 def curves(points: Points, name: str, measure: str, label: str, factor: float, scale: str) -> Figure:
-    """A measure against the arrival rate: colours are bit error rates, marks file sizes, bands 95 %."""
+    """Draws a measure against the arrival rate: colours are bit error rates, markers file sizes,
+    bands 95 %."""
     figure, both = panels([3.2, 3.2])
     sizes = sorted({place.size_kb for place in points})
     rates = sorted({place.ber for place in points})
@@ -92,7 +95,8 @@ def curves(points: Points, name: str, measure: str, label: str, factor: float, s
 
 @figure_function
 def models(points: Points) -> Figure:
-    """Throughput against the loss ratio, a point for each run, with both models of Padhye dashed."""
+    """Draws throughput against the loss ratio, one point per run, with both models of Padhye
+    dashed."""
     figure, both = panels([2.9, 2.9])
     rates = sorted({place.ber for place in points})
     for axes, constellation in zip(both, ("LEO", "GEO"), strict=True):

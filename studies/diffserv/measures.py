@@ -1,4 +1,4 @@
-"""Our values of the paper's statements, by their ids, and table 3."""
+"""The study's values for the paper's statements, by their ids, and table 3."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from bentpipe.studies import Table
 
 from .points import SEGMENT_BITS, WINDOW, Place, Points, mean_over, of_constellation, timers
 
-#: Segments for each acknowledgment.
+#: Segments per acknowledgment.
 PER_ACK: Final = 1
-#: How near a point has to come to count as fitted by a model, as a part of the model's value.
+#: A model fits a point within this distance, as a fraction of the model's value.
 NEAR: Final = 0.25
 
-#: Least and greatest value of what is varied.
+#: Lowest and highest values of the varied parameters.
 _ENDS: Final = {
     "rate": ("per_minute", 1.0, 10.0),
     "size": ("size_kb", 500.0, 2000.0),
     "ber": ("ber", 1e-7, 1e-5),
 }
-#: The paper's measures by ours.
+#: The paper's measures by the study's.
 _GROWING: Final = {"delay": "delay_s", "jitter": "jitter_absolute_s", "loss": "loss"}
 
 
 def measure(points: Points) -> dict[str, float | None]:
-    """Everything that ``published.csv`` asks for of the test ``campaign``."""
+    """Returns every value of ``published.csv`` for the test ``campaign``."""
     ours: dict[str, float | None] = {}
     for constellation in ("LEO", "GEO"):
         own = of_constellation(points, constellation)
@@ -41,7 +41,8 @@ def measure(points: Points) -> dict[str, float | None]:
 
 
 def _growth(own: Points, _: str) -> dict[str, float]:
-    """Figures 2 to 4: ratios of means over all points at the ends of what is varied."""
+    """Returns the growth in figures 2 to 4: ratios of means over all points at the ends of the
+    varied parameters."""
     ours = {}
     for name, of in _GROWING.items():
         for end, (key, least, most) in _ENDS.items():
@@ -74,14 +75,14 @@ def _throughput(own: Points, _: str) -> dict[str, float]:
             for rate in (1.0, 2.0)
         ),
         "throughput-falls": rates[10.0] / rates[2.0],
-        # Each over four more connections a minute.
+        # Each increment is over four more connections a minute.
         "throughput-rapidly": (rates[6.0] - rates[10.0]) / (rates[2.0] - rates[6.0]),
         "throughput-ber": mean_over(own, of, ber=1e-5) / mean_over(own, of, ber=1e-7),
     }
 
 
 def _models(own: Points, constellation: str) -> dict[str, float]:
-    """Table 3 and figure 6."""
+    """Returns the values of table 3 and figure 6."""
     of = timers(own, constellation)
     near = [abs(distance) <= NEAR for distance in _distances(own)]
     return {
@@ -99,7 +100,7 @@ def _models(own: Points, constellation: str) -> dict[str, float]:
 
 
 def _both(points: Points) -> dict[str, float]:
-    """What compares the constellations."""
+    """Returns the values that compare the constellations."""
     leo, geo = (timers(points, name) for name in ("LEO", "GEO"))
     loss = {name: points[Place(name, 2000.0, 10.0, 1e-5)]["loss"].value for name in ("LEO", "GEO")}
     errors = {
@@ -128,14 +129,15 @@ def _both(points: Points) -> dict[str, float]:
 
 
 def _spread(own: Points, measure: str, per_minute: float) -> float:
-    """Standard deviation of a measure over the curves at an arrival rate."""
+    """Returns the standard deviation of a measure over the curves at an arrival rate."""
     values = [of[measure].value for place, of in own.items() if place.per_minute == per_minute]
     mean = fmean(values)
     return math.sqrt(fmean((value - mean) ** 2 for value in values))
 
 
 def approximate(points: Points, constellation: str, loss: float) -> float:
-    """The approximate model in bit/s at a loss ratio, with the round-trip time and time-out of table 3."""
+    """Returns the approximate model in bit/s at a loss ratio, with the round-trip time and time-out
+    of table 3."""
     of = timers(points, constellation)
     segments = padhye_approximate_segments_s(
         loss, of.rtt_s, of.timeout_s, segments_per_ack=PER_ACK, window_maximum_segments=WINDOW
@@ -144,7 +146,8 @@ def approximate(points: Points, constellation: str, loss: float) -> float:
 
 
 def measure_own_round_trips(points: Points) -> dict[str, float | None]:
-    """Figure 6 over LEO with the round-trip time and time-out that TCP measured in each hour, instead of table 3's."""
+    """Returns figure 6 over LEO with the round-trip time and time-out that TCP measured in each
+    hour, instead of table 3's."""
     own = of_constellation(points, "LEO")
     over = {
         place: of["throughput_bit_s"].value
@@ -166,13 +169,15 @@ def measure_own_round_trips(points: Points) -> dict[str, float | None]:
 
 
 def triple_duplicate(points: Points, constellation: str, loss: float) -> float:
-    """The model without time-outs in bit/s, likewise."""
+    """Returns the model without time-outs in bit/s at a loss ratio, with the round-trip time of
+    table 3."""
     rtt_s = timers(points, constellation).rtt_s
     return padhye_triple_duplicate_segments_s(loss, rtt_s, segments_per_ack=PER_ACK) * SEGMENT_BITS
 
 
 def _distances(points: Points) -> Iterator[float]:
-    """Distance of each point from the approximate model, as a part of it."""
+    """Yields the distance of each point from the approximate model, as a fraction of the model's
+    value."""
     for place, of in points.items():
         yield of["throughput_bit_s"].value / approximate(points, place.constellation, of["loss"].value) - 1
 
@@ -185,7 +190,7 @@ PAPER: Final = {
 
 
 def table_3(points: Points) -> Table:
-    """Table 3 of the points, beside the paper's."""
+    """Returns table 3 of the points, next to the paper's."""
     rows = []
     for constellation, paper in PAPER.items():
         of = timers(points, constellation)
@@ -198,7 +203,7 @@ def table_3(points: Points) -> Table:
 
 
 def row_of(points: Points, constellation: str) -> list[str]:
-    """What the table of assumptions shows of a constellation."""
+    """Returns a constellation's row in the table of assumptions."""
     own = of_constellation(points, constellation)
     of, worst = timers(own, constellation), max(one["delay_s"].value for one in own.values())
     high = own[Place(constellation, 2000.0, 10.0, 1e-5)]["loss"].value

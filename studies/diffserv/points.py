@@ -1,4 +1,5 @@
-"""The result of each hour: one point per constellation, file size, arrival rate and bit error rate."""
+"""The result of each hour: one point per constellation, file size, arrival rate and bit error
+rate."""
 
 from __future__ import annotations
 
@@ -15,16 +16,18 @@ from bentpipe.studies import bar
 #: Presets by the paper's names.
 CONSTELLATIONS: Final = {"big-leo": "LEO", "geo-five": "GEO"}
 
-#: The keys of the bit error rate: of the link before the satellites, and of the links to and from the ground.
+#: The keys of the bit error rate: for the link before the satellites, and for the links to and from
+#: the ground.
 BER: Final = "link.backhaul.error.rate"
 BER_TWICE: Final = "network.sky.gsl.error.rate"
 
-#: The paper's segment on the wire: 536 bytes of payload, of which the window is at most 30, and 40 of header.
+#: The paper's segment on the wire: 536 bytes of payload, at most 30 of them per window, and a
+#: 40-byte header.
 PAYLOAD: Final = 536
 SEGMENT_BITS: Final = 576 * 8
 WINDOW: Final = 30
 
-#: Measures of an hour that are columns of the flow.
+#: Measures of an hour that are columns of the flow table.
 _COLUMNS: Final = {
     "delay_s": "delay_mean",
     "path_s": "path_delay",
@@ -46,7 +49,7 @@ class Place(NamedTuple):
     ber: float
 
 
-#: Measures of all places, over replications.
+#: Measures of all points, over replications.
 Points = Mapping[Place, Mapping[str, Mean]]
 
 
@@ -59,9 +62,9 @@ def points_of(
     vary: Mapping[str, Any] | None = None,
     quiet: bool = False,
 ) -> Points:
-    """Run the campaign of the scenario, or what is missing of it, and collect its points.
+    """Runs the scenario's campaign, or its missing runs, and collects its points.
 
-    ``vary`` replaces some of the values that it varies; ``None`` removes a key."""
+    ``vary`` replaces varied values; ``None`` removes a key."""
     base = bp.campaign.plan(scenario).settings["vary"]
     varied = {key: values for key, values in {**base, **(vary or {})}.items() if values is not None}
     plan = bp.campaign.plan(scenario, overrides, vary=varied, replications=replications)
@@ -101,12 +104,12 @@ def _measures(row: Mapping[str, Any], run: Run) -> dict[str, float]:
 
 
 def throughput_bit_s(run: Run, delay_s: float, path_s: float) -> float:
-    """Equation 4, the mean over the completed files of the bits of received packets, headers included, over the time
-    from the first packet sent to the last one received.
+    """Returns equation 4: the mean over the completed files of the bits of received packets,
+    headers included, over the time from the first packet sent to the last one received.
 
-    The trace has the time from the user's request to the last acknowledgment. What that has more is the handshake, a
-    one-way delay and a path back, and the way of the last acknowledgment, another path back. The means of the run
-    stand for these: see README, "Equation 4"."""
+    The trace gives the time from the user's request to the last acknowledgment. Compared with
+    equation 4, this adds the handshake (a one-way delay and a path back) and the path of the last
+    acknowledgment back. The run's means stand for these; see README, "Equation 4"."""
     trace = run.trace("transaction").to_dict()
     rates = [
         -(-size // PAYLOAD) * SEGMENT_BITS / (took - delay_s - 2 * path_s)
@@ -130,20 +133,21 @@ class Timers(NamedTuple):
 
 
 def timers(points: Points, constellation: str) -> Timers:
-    """RTT_i of a run is twice its mean one-way delay; RTT is their mean, the deviation their standard deviation over
-    the runs, and the time-out RTT + 4 deviations."""
+    """Returns the timers of table 3. RTT_i of a run is twice its mean one-way delay. RTT is the
+    mean over the runs, the deviation is the standard deviation over the runs, and the time-out is
+    RTT + 4 deviations."""
     trips = [2 * of["delay_s"].value for place, of in points.items() if place.constellation == constellation]
     rtt, deviation = fmean(trips), stdev(trips)
     return Timers(rtt, deviation, rtt + 4 * deviation)
 
 
 def of_constellation(points: Points, constellation: str) -> Points:
-    """The points of one constellation."""
+    """Returns the points of one constellation."""
     return {place: of for place, of in points.items() if place.constellation == constellation}
 
 
 def mean_over(points: Points, measure: str, **where: object) -> float:
-    """Mean of a measure over all places that have these values."""
+    """Returns the mean of a measure over all points with these values."""
     chosen = [
         of[measure].value
         for place, of in points.items()

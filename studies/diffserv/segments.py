@@ -1,5 +1,5 @@
-"""Segments of all connections from a capture at both ends: the delay from a segment's first transmission, and equation
-4 without approximation."""
+"""Segments of all connections from a capture at both ends: the delay from a segment's first
+transmission, and equation 4 without approximation."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _SILENT_S: Final = 10.0
 
 RATES: Final = (1e-7, 1e-6, 1e-5)
 
-#: Errors of both satellite links.
+#: Error keys of both satellite links.
 _OF_LINKS: Final = "network.sky.gsl.error"
 
 
 @dataclass
 class _Connection:
-    """Of one connection: when each segment was first sent, and what arrived."""
+    """A connection's segments: times of their first transmission, and arrivals."""
 
     first_sent: dict[int, float] = field(default_factory=dict)
     last_sent: dict[int, float] = field(default_factory=dict)
@@ -37,8 +37,9 @@ class _Connection:
 
 @dataclass(frozen=True)
 class Delays:
-    """Delays of the packets that arrived, in order of arrival, in seconds: from their own transmission, and from the
-    first of their segment; and the throughput of equation 4 in bit/s of the connections that were idle at the end."""
+    """Delays in seconds of the packets that arrived, in order of arrival: from their own
+    transmission, and from the first transmission of their segment. Also the throughput of equation
+    4 in bit/s of the connections that were idle at the end."""
 
     own: list[float]
     first: list[float]
@@ -46,7 +47,8 @@ class Delays:
 
 
 def delays(file: Path) -> Delays:
-    """Read a capture at the source (interface 0) and the destination (interface 1) of data packets."""
+    """Reads a capture at the source (interface 0) and the destination (interface 1) of data
+    packets."""
     connections: dict[int, _Connection] = {}
     own, first = [], []
     now = 0.0
@@ -63,20 +65,20 @@ def delays(file: Path) -> Delays:
             first.append(now - of.first_sent[one.sequence])
             of.bits += 8 * one.size
             of.last_received = now
-    # A connection that has been silent for longer than most time-outs is over.
+    # A connection is over after a silence longer than most time-outs.
     over = [of for of in connections.values() if of.bits and of.last_received < now - _SILENT_S]
     rates = [of.bits / (of.last_received - min(of.first_sent.values())) for of in over]
     return Delays(own, first, fmean(rates))
 
 
 def jitter_s(values: list[float]) -> float:
-    """Mean absolute difference between consecutive delays."""
+    """Returns the mean absolute difference between consecutive delays."""
     return fmean(abs(after - before) for before, after in pairwise(values))
 
 
 def captures(out: Path, *, quiet: bool) -> tuple[dict[str, float | None], Table]:
-    """Twelve runs of 12 minutes, 1 MB and 6 connections a minute, with errors on one link and on both (x2): our values
-    of the statements on them."""
+    """Returns the values of the statements on twelve runs of 12 minutes with 1 MB and 6 connections
+    a minute, with errors on one link and on both (x2)."""
     jobs = {
         (name, rate, twice): Job(
             f"first-{name.lower()}-{rate:.0e}{'-twice' if twice else ''}",

@@ -1,4 +1,5 @@
-"""What each assumption that the paper leaves open does, on the corners of the campaign, and what the hour does."""
+"""The effect of each assumption that the paper leaves open, on the corners of the campaign, and the
+effect of the hour."""
 
 from __future__ import annotations
 
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: Two sizes, two rates, two bit error rates.
+#: Corners: two sizes, two rates and two bit error rates.
 CORNERS: Final[dict[str, Any]] = {
     "flow.files.app.size": ["500 kB", "2 MB"],
     "flow.files.app.every": ["60 s", "6 s"],
     BER: [1e-7, 1e-5],
 }
-#: Whether RED spaces its drops evenly.
+#: The key for evenly spaced drops of RED.
 SPACING: Final = "network.sky.gsl.queue.spacing"
 _ERRORS: Final = ("network.sky.gsl.error={kind = 'bit', rate = 1e-7}", f"{BER}=0.0")
 
-#: The set-up of the study, then with one assumption changed each.
+#: The study's set-up, then set-ups with one changed assumption each.
 SETUPS: Final[dict[str, tuple[Sequence[str], dict[str, Any]]]] = {
     "as in the study": ((), {}),
     "errors on both satellite links": (_ERRORS, {BER: None, BER_TWICE: [1e-7, 1e-5]}),
@@ -42,16 +43,17 @@ SETUPS: Final[dict[str, tuple[Sequence[str], dict[str, Any]]]] = {
     "at 18:00 UTC": (('network.sky.epoch="2000-01-01T18:00:00Z"',), {}),
 }
 
-#: Length of these runs, a third of the study's.
+#: Duration of these runs, a third of the study's.
 MINUTES: Final = 20
 
-#: Starts of the runs of the day, in hours.
+#: Start times of the runs over a day, in hours.
 STARTS: Final = tuple(half / 2 for half in range(48))
 CHOICES: Final = ("longest-visibility", "highest-elevation")
 
 
 def setups(scenario: Path, out: Path, *, quiet: bool) -> Table:
-    """Table 3, worst delay, loss and jitter of each set-up, on eight points of each constellation."""
+    """Returns table 3, worst delay, loss and jitter of each set-up, on eight points of each
+    constellation."""
     rows = []
     for number, (name, (overrides, vary)) in enumerate(SETUPS.items()):
         points = points_of(
@@ -63,7 +65,7 @@ def setups(scenario: Path, out: Path, *, quiet: bool) -> Table:
             quiet=quiet,
         )
         rows += [[name, constellation, *row_of(points, constellation)] for constellation in ("LEO", "GEO")]
-    # As the paper has them: over all its points, so that only levels compare.
+    # The paper's values cover all its points, so only the levels are comparable.
     rows.append(["the paper, all points", "LEO", "", "0.192", "0.049", "0.389", "0.272", "0.0588", "rises"])
     rows.append(["the paper, all points", "GEO", "", "0.586", "0.018", "0.658", "0.365", "0.0607", "rises"])
     header = ["set-up", "", "path ms", "RTT s", "sigma s", "TO s", "worst D s", "loss", "jitter ms 1e-7 1e-5"]
@@ -74,10 +76,10 @@ def setups(scenario: Path, out: Path, *, quiet: bool) -> Table:
     )
 
 
-#: The point that is the worst of the campaign.
+#: The campaign's worst point.
 WORST: Final[dict[str, Any]] = {"flow.files.app.size": ["2 MB"], "flow.files.app.every": ["6 s"]}
 
-#: The point that loses least, and the one of the worst that the paper names.
+#: The point with the least loss, and the point of highest loss that the paper names.
 LEAST: Final[dict[str, Any]] = {
     "flow.files.app.size": ["500 kB"],
     "flow.files.app.every": ["60 s"],
@@ -85,14 +87,16 @@ LEAST: Final[dict[str, Any]] = {
 }
 MOST: Final[dict[str, Any]] = {**WORST, BER: [1e-5]}
 
-#: Seed of another draw of arrivals and files than the study's, and draws of single points.
+#: Seed for another draw of arrivals and files than the study's, and seeds for draws of single
+#: points.
 DRAW: Final = 3
 DRAWS: Final = 10
 
 
 def causes(scenario: Path, out: Path, *, quiet: bool) -> dict[str, float | None]:
-    """Worst delay and loss where RED drops each packet by the average alone; all hours with another draw of arrivals
-    and files; the points of least and most loss with ten draws; the models with each hour's own round trip."""
+    """Returns values under changed assumptions: worst delay and loss if RED drops each packet by
+    the average alone; all hours with another draw of arrivals and files; the points of lowest and
+    highest loss with ten draws; the models with each hour's own round-trip time."""
     alone = points_of(
         scenario, out / "causes", 1, overrides=(f"{SPACING}=geometric",), vary=WORST, quiet=quiet
     )
@@ -118,7 +122,8 @@ def causes(scenario: Path, out: Path, *, quiet: bool) -> dict[str, float | None]
 
 
 def day(scenario: Path, out: Path, *, quiet: bool) -> tuple[Table, Figure]:
-    """Mean path and delay over the Big LEO for ten minutes from each half hour of a day on."""
+    """Returns the mean path and delay over the Big LEO, for ten minutes from each half hour of a
+    day."""
     jobs = {
         (choice, start): Job(
             f"day-{choice}-{start:g}",

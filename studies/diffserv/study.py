@@ -1,4 +1,5 @@
-"""FTP over LEO and GEO satellite networks with DiffServ (Audah, Sun, Cruickshank 2012), reproduced: see README.md."""
+"""FTP over LEO and GEO satellite networks with DiffServ (Audah, Sun, Cruickshank 2012), reproduced;
+see README.md."""
 
 from __future__ import annotations
 
@@ -20,16 +21,18 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: Twelve short runs: the values that the test `small` varies.
+#: Values for the twelve short runs of the test `small`.
 SMALL: Final = {"flow.files.app.size": ["500 kB"], "flow.files.app.every": ["60 s", "6 s"]}
 
-#: The 240 hours; hours with RED's drops or arrivals and files drawn otherwise; delay from a segment's first
-#: transmission; tables of the assumptions and of the day. Only the first three judge statements.
+#: The 240 hours; hours with other drops of RED or other draws of arrivals and files; delay from a
+#: segment's first transmission; tables of the assumptions and of the day. Only the first three
+#: judge statements.
 TESTS: Final = ("campaign", "causes", "first", "set-up", "day", "small")
 
 
 def reproduce(test: str | None, out: Path, json: bool, replications: int = 1) -> Reproduction:
-    """Simulate a test, or all but ``small``, ``replications`` times, and judge every statement of it."""
+    """Simulates a test, or all except ``small``, ``replications`` times, and judges every
+    statement."""
     if test not in (None, *TESTS):
         raise unknown("test", test or "", TESTS, str(HERE))
     asked = TESTS[:-1] if test is None else (test,)

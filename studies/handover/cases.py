@@ -1,4 +1,4 @@
-"""The study's experiments, its TCP versions, its set-up with the assumptions, and the runs that they are."""
+"""The study's experiments, TCP versions and set-ups, and the runs that they need."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from bentpipe.campaign.jobs import Job
 
 HERE: Final = Path(__file__).parent
 
-#: On which clock: models in virtual time, or the kernel's stacks in real time.
+#: The clock of a run: models in virtual time, or the kernel's stacks in real time.
 Clock = Literal["virtual", "real"]
 
-#: The stacks of the study by their congestion control. All but Compound, which is that of Windows 7, are Linux'.
-#: Compound has the profile of the others, as no source gives the values of Windows 7.
+#: The stacks of the study by their congestion control. All are Linux stacks except Compound, which
+#: is that of Windows 7. Compound has the profile of the others, because no source gives the values
+#: of Windows 7.
 VERSIONS: Final = ("reno", "westwood", "cubic", "hybla", "compound")
 
-#: Beginnings of the second and of the third phase.
+#: Start times of the second and of the third phase.
 HANDOVERS_S: Final = (20.0, 40.0)
 DURATION_S: Final = 60.0
 
-#: How the links follow each other: one emulated link whose parameters change, or two links of a ``[[multilink]]``.
+#: Kinds of link change: one emulated link whose parameters change, or two links of a
+#: ``[[multilink]]``.
 Model = Literal["emulated-link", "access"]
 
 
-#: What Linux' modules do otherwise than the papers on which they rest (docs/reference/congestion).
+#: Differences of Linux' modules from the papers that they implement (docs/reference/congestion).
 MODULES: Final = {
     "hybla": "{ hoe = 0, spacing = 0, coarse = 1, per_ack = 1, from_rho = 1 }",
     "westwood": "{ filter = 875, order = 2, late = 1 }",
@@ -34,11 +36,12 @@ MODULES: Final = {
 
 @dataclass(frozen=True)
 class Setup:
-    """What the paper leaves open.
+    """The assumptions that the paper leaves open.
 
-    ``profile`` is the stack, with ``changed`` keys; ``modules``: Hybla and Westwood are Linux' modules. ``window``
-    bounds Compound's window (in KiB), ``ssthresh`` is that of the Linux stacks from their metrics cache, in segments;
-    ``None`` for neither. ``everyone`` bounds the Linux stacks too."""
+    ``profile`` is the stack, with ``changed`` keys. ``modules`` selects Linux' modules for Hybla
+    and Westwood. ``window`` limits Compound's window (in KiB), and ``everyone`` applies this limit
+    to the Linux stacks too. ``ssthresh`` is the threshold that the Linux stacks take from their
+    metrics cache, in segments. ``None`` means no limit and no cached threshold."""
 
     name: str = "as in the study"
     model: Model = "emulated-link"
@@ -52,7 +55,7 @@ class Setup:
     loss_rtt_ms: int = 50
 
     def transport(self, version: str) -> str:
-        """What a flow of the version has besides its kind."""
+        """The keys of a flow of this version besides its kind."""
         words = [self.stack(version)]
         if self.modules and version in MODULES:
             words.append(f"parameters = {MODULES[version]}")
@@ -70,15 +73,16 @@ class Setup:
 
 STUDY: Final = Setup()
 
-#: The kernel of the real clock.
+#: The kernel of the real clock, by its profile.
 TODAY: Final = replace(STUDY, name="Linux 6.18", profile="linux")
 
 ACCESS: Final = replace(STUDY, name="access model", model="access")
 
-#: Set-ups under which all statements are judged as a test of their own.
+#: Set-ups whose statements are judged in full, each as a test.
 VARIANTS: Final = {"today": TODAY, "access": ACCESS}
 
-#: One assumption changed each, some by more than one value; the last is the set-up of the study's first edition.
+#: Set-ups with one changed assumption each, some with several values. The last is the set-up of the
+#: study's first edition.
 SENSITIVITY: Final = (
     STUDY,
     TODAY,
@@ -128,7 +132,8 @@ class Phase:
     loss: float = 0.0
 
     def keys(self, *, broken: bool = False) -> str:
-        """An inline table of the keys of a link, alike in both directions; loses everything while ``broken``."""
+        """Returns an inline table of the keys of a link, the same in both directions. A ``broken``
+        link loses every packet."""
         probability = 1.0 if broken else self.loss
         error = f'{{ kind = "packet", probability = {probability} }}' if probability else '"none"'
         each = f'delay = "{self.rtt_ms / 2} ms", rate = "{self.rate_bit_s} bit/s", error = {error}'
@@ -141,7 +146,8 @@ _SATELLITE: Final = Phase(_SLOW, 500, 1e-5)
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a figure shows: three phases of 20 s, and how long the link is broken between them."""
+    """The experiment of a figure: three phases of 20 s, and the duration of the break between
+    them."""
 
     name: str
     title: str
@@ -155,7 +161,7 @@ class Experiment:
 
     @property
     def handovers_s(self) -> tuple[float, ...]:
-        """Times in seconds at which the connection changes links; none if all links are alike."""
+        """Times in seconds at which the connection changes links; empty if all links are equal."""
         return HANDOVERS_S if len(set(self.phases)) > 1 else ()
 
 
@@ -171,11 +177,12 @@ _SLOW_FIRST: Final = (
     Phase(_FAST, 50),
 )
 
-#: The experiment in which the sender stops at :data:`DURATION_S` and what it has sent still arrives, until this time.
+#: The experiment whose sender stops at :data:`DURATION_S`. Its last packets still arrive, until
+#: this time.
 TAIL: Final = "satellite-tail"
 TAIL_UNTIL_S: Final = 100.0
 
-#: By name. ``loss`` has the round-trip time of :attr:`Setup.loss_rtt_ms`.
+#: Experiments by name. ``loss`` has the round-trip time of :attr:`Setup.loss_rtt_ms`.
 EXPERIMENTS: Final[dict[str, Experiment]] = {
     one.name: one
     for one in (
@@ -196,7 +203,8 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
 
 
 def overrides(experiment: Experiment, setup: Setup, later_s: float = 0.0) -> tuple[str, ...]:
-    """An experiment as overrides of path.toml or access.toml, the changes of the emulated link ``later_s`` later."""
+    """Returns an experiment as overrides of path.toml or access.toml. The emulated link changes
+    ``later_s`` later."""
     phases = experiment.phases
     if experiment.name == "loss":
         phases = tuple(replace(phase, rtt_ms=setup.loss_rtt_ms) for phase in phases)  # type: ignore[assignment]
@@ -247,7 +255,7 @@ def _scenario(experiment: Experiment, setup: Setup) -> str:
 
 
 def job(experiment: Experiment, version: str, clock: Clock, setup: Setup = STUDY) -> Job:
-    """A version in an experiment, end to end."""
+    """Returns the job of a version in an experiment, end to end."""
     transport = f'flow.transfer.transport={{ kind = "tcp", {setup.transport(version)} }}'
     name = f"{experiment.name}-{version}-{clock}"
     return Job(
@@ -256,7 +264,8 @@ def job(experiment: Experiment, version: str, clock: Clock, setup: Setup = STUDY
 
 
 def split_job(experiment: Experiment, version: str, setup: Setup = STUDY) -> Job:
-    """A version towards the client from a simulated proxy at the gateway; the server has Linux' default, CUBIC."""
+    """Returns the job of a version from a simulated proxy at the gateway to the client. The server
+    has Linux' default, CUBIC."""
     mechanism = f'{{ kind = "split", sides.path = {{ {setup.transport(version)} }} }}'
     proxy = f'proxy=[{{ name = "pep", node = "gateway", mechanism = {mechanism} }}]'
     server = f'flow.transfer.transport={{ kind = "tcp", {setup.stack("cubic")} }}'

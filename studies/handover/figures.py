@@ -1,4 +1,5 @@
-"""Figures 2 to 6: sequence numbers, throughput and windows of all versions, end to end and through the proxy."""
+"""Figures 2 to 6: sequence numbers, throughput and windows of all versions, end to end and through
+the proxy."""
 
 from __future__ import annotations
 
@@ -14,17 +15,19 @@ from .measures import Course
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: One mark per version, every few seconds, so that curves can be told apart where they lie on each other.
+#: One marker per version, every few seconds, so that overlapping curves can be distinguished.
 _MARKS: Final = dict(zip(VERSIONS, "osD^v", strict=True))
 _COLOURS: Final = dict(zip(VERSIONS, COLOURS, strict=False))
 _EVERY_S: Final = 4.0
-#: Of the proxy's curve: gaps that show the one of Hybla end to end, on which it often lies.
+#: Dashes of the proxy's curve, which often overlaps that of Hybla end to end: its gaps leave the
+#: other curve visible.
 _DASHES: Final = (0, (3, 5))
 
 
 @figure_function
 def draw(experiment: Experiment, courses: Mapping[str, Course], proxied: Course | None = None) -> Figure:
-    """Sequence numbers of arriving packets, their bytes per second, and windows, by version; the proxy dashed."""
+    """Draws sequence numbers of arriving packets, their bytes per second, and windows, by version;
+    the proxy dashed."""
     figure, (sequence, throughput, window) = panels([3.2, 2.2, 2.0])
     seconds = np.arange(1.0, DURATION_S + 0.25, 0.5)
     lines: list[tuple[str, Course, float, dict[str, Any]]] = []
@@ -40,7 +43,7 @@ def draw(experiment: Experiment, courses: Mapping[str, Course], proxied: Course 
         line: dict[str, Any] = {**style, "linewidth": 1.0, "markersize": 4}
         time, numbers = _arrivals(course)
         at = np.searchsorted(time, np.arange(begin, DURATION_S, _EVERY_S))
-        # New data as a line, retransmissions as points below it.
+        # New data is a line; retransmissions are points below the line.
         newest = np.maximum.accumulate(numbers) if len(numbers) else numbers
         sequence.plot(time, newest / 1e6, label=label, markevery=list(np.unique(at[at < len(time)])), **line)
         old = numbers < newest

@@ -8,7 +8,7 @@ from typing import Final
 from .cases import TAIL, VERSIONS
 from .measures import Outcome
 
-#: Outcomes by experiment and version; those with the proxy by "EXPERIMENT-pep".
+#: Outcomes by experiment and version. Outcomes with the proxy have the key "EXPERIMENT-pep".
 Outcomes = Mapping[tuple[str, str], Outcome]
 
 _QUICK: Final = ("hybla", "cubic", "compound")
@@ -20,7 +20,7 @@ def _except(*left_out: str) -> list[str]:
 
 
 def values(of: Outcomes, test: str) -> dict[str, float | None]:
-    """Our values of a test's statements, by their ids."""
+    """Returns the study's values of a test's statements, by id."""
     ours = {
         "fig2": _fig2,
         "fig3a": _fig3a,
@@ -85,7 +85,7 @@ def _loss(of: Outcomes) -> dict[str, float | None]:
 
 
 def _fig4(of: Outcomes) -> dict[str, float | None]:
-    """The study's proxy has Hybla towards the satellite."""
+    """The study's proxy uses Hybla towards the satellite."""
     if ("satellite-pep", "hybla") not in of:
         return {}
     proxy = {name: of[f"{name}-pep", "hybla"].delivered for name in ("satellite", "delay", "wired")}

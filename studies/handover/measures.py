@@ -1,4 +1,4 @@
-"""What is measured of a transfer: bytes, the longest pause, and the time to restart after a handover."""
+"""Measures of a transfer: bytes, the longest pause, and the time to restart after a handover."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bentpipe.results.runs import Run
 
 from .cases import DURATION_S, Experiment
 
-#: A flow has started again when as much as this part of what the link carries has arrived within a second.
+#: A flow has restarted once this fraction of the link's capacity arrives within a second.
 SHARE: Final = 0.5
 WINDOW_S: Final = 1.0
 
@@ -22,16 +22,18 @@ _NONE: Final = np.empty(0)
 
 @dataclass(frozen=True)
 class Course:
-    """Bytes that the client's application has, and the sender's window in segments, against time in seconds.
+    """Bytes received by the client's application, and the sender's window in segments, against time
+    in seconds.
 
-    ``arrival_*`` are the data packets that arrive at the client: when, their sequence numbers in bytes from 0, and the
-    bytes of all packets so far. Real runs through the proxy have none."""
+    ``arrival_*`` are the data packets that arrive at the client: their times, their sequence
+    numbers in bytes from 0, and the total bytes of all packets up to each. Real runs through the
+    proxy have no arrivals."""
 
     time_s: FloatArray
     delivered: FloatArray
     window_time_s: FloatArray
     window: FloatArray
-    #: Segments retransmitted so far.
+    #: Total of retransmitted segments.
     retransmission_time_s: FloatArray = field(default_factory=lambda: _NONE)
     retransmitted: FloatArray = field(default_factory=lambda: _NONE)
     arrival_time_s: FloatArray = field(default_factory=lambda: _NONE)
@@ -39,33 +41,33 @@ class Course:
     arrival_bytes: FloatArray = field(default_factory=lambda: _NONE)
 
     def bytes_at(self, moment_s: float) -> float:
-        """Bytes by a moment."""
+        """Returns the bytes received up to a moment."""
         return _at(self.time_s, self.delivered, moment_s)
 
     def bytes_between(self, begin_s: float, end_s: float) -> float:
-        """Bytes in a phase."""
+        """Returns the bytes received in a phase."""
         return self.bytes_at(end_s) - self.bytes_at(begin_s)
 
     def arrived_between(self, begin_s: float, end_s: float) -> float:
-        """Bytes of the packets that arrived in a stretch of time, as the link carried them."""
+        """Returns the bytes of the packets that arrived in an interval, headers included."""
         return _at(self.arrival_time_s, self.arrival_bytes, end_s) - _at(
             self.arrival_time_s, self.arrival_bytes, begin_s
         )
 
     def retransmissions_between(self, begin_s: float, end_s: float) -> float:
-        """Segments that the sender retransmitted in a stretch of time."""
+        """Returns the number of segments that the sender retransmitted in an interval."""
         return _at(self.retransmission_time_s, self.retransmitted, end_s) - _at(
             self.retransmission_time_s, self.retransmitted, begin_s
         )
 
     def pause_s(self, begin_s: float, end_s: float) -> float:
-        """The longest time without a new byte."""
+        """Returns the longest time without a new byte."""
         inside = self.time_s[(self.time_s > begin_s) & (self.time_s < end_s)]
         return float(np.diff(np.concatenate(([begin_s], inside, [end_s]))).max())
 
     def restart_s(self, handover_s: float, rate_bit_s: float, end_s: float) -> float:
-        """Time from the beginning of a handover until a second begins in which the flow has :data:`SHARE` of the link's
-        rate; the whole phase if none does."""
+        """Returns the time from the start of a handover to the first second in which the flow has
+        :data:`SHARE` of the link's rate; the whole phase if there is none."""
         needed = SHARE * rate_bit_s / 8 * WINDOW_S
         for moment in np.arange(handover_s + WINDOW_S, end_s, 0.05):
             if self.bytes_between(moment - WINDOW_S, moment) >= needed:
@@ -80,21 +82,22 @@ def _at(time_s: FloatArray, total: FloatArray, moment_s: float) -> float:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The numbers of a transfer."""
+    """The measures of a transfer."""
 
     delivered: float
-    #: By phase of 20 s.
+    #: Bytes by phase of 20 s.
     phases: tuple[float, ...]
     retransmissions: tuple[float, ...]
-    #: After each handover, with the longest pause in the 20 s after it.
+    #: Restart time after each handover, and the longest pause in the 20 s after it.
     restarts_s: tuple[float, ...]
     pauses_s: tuple[float, ...]
-    #: From the end of the 60 s to the last new byte of a sender that stops then.
+    #: Time from the end of the 60 s to the last new byte of a sender that stops then.
     tail_s: float
 
 
 def course_of(run: Run) -> Course:
-    """A run's transfer: what the client has, and what the sender before the client's link does, server or proxy."""
+    """Returns the course of a run's transfer: the client's bytes, and the window of the sender
+    before the client's link, the server or the proxy."""
     sender = run.flows.row(-1, named=True)
     time, delivered = trace_of(run, "delivery.delivered")["transfer"]
     window_time, window = trace_of(run, "tcp.cwnd")[sender["flow"]]
@@ -102,7 +105,8 @@ def course_of(run: Run) -> Course:
     file = run.path / "packets.pcapng"
     data = [one for one in segments(file) if one.payload > 0] if file.is_file() else []
     first = data[0].sequence if data else 0
-    # Captures of the real clock have the time of day: the first packet arrives when the application has its bytes.
+    # Captures of the real clock use the time of day. The first packet arrives when the application
+    # has its bytes.
     start_s = data[0].time_s - float(time[0]) if data else 0.0
     return Course(
         time,

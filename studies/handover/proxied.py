@@ -1,8 +1,9 @@
-"""The experiments through a real proxy at the gateway that splits connections, as PEPsal does: its TCP towards the
-client is Hybla, its TCP towards the server the server's own.
+"""The experiments through a real proxy at the gateway. Like PEPsal, it splits connections: its TCP
+towards the client is Hybla, and towards the server it uses the server's TCP.
 
-It is ``bentpipe pep`` in the gateway's namespace. The server stands behind the gateway: it has the gateway's address in
-the emulated network, and the gateway forwards. In virtual time it is a ``[[proxy]]`` (:func:`~.cases.split_job`).
+The proxy is ``bentpipe pep`` in the gateway's namespace. The server is behind the gateway: it has
+the gateway's address in the emulated network, and the gateway forwards. In virtual time, the proxy
+is a ``[[proxy]]`` (:func:`~.cases.split_job`).
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from bentpipe import _native
 from .cases import DURATION_S, HERE, STUDY, Experiment, overrides
 from .measures import Course
 
-#: From the network's start to the transfer's: the proxy needs its time.
+#: Time from the start of the network to that of the transfer, in which the proxy starts.
 SETTLE_S: Final = 6
 PORT: Final = 5001
-#: Experiments at a time.
+#: Number of concurrent experiments.
 AT_A_TIME: Final = 7
 
 _RECEIVE: Final = """
@@ -62,7 +63,7 @@ end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\\1\\0\\0\\0\\0\\0\\0\\0")
 
 
 def run(experiments: Sequence[Experiment], out: Path, notes: list[str]) -> dict[tuple[str, str], Course]:
-    """The courses of the experiments with Hybla, under their names and "-pep"."""
+    """Returns the courses of the experiments with Hybla, under their names and "-pep"."""
     if why := missing():
         notes.append(f"not run through the proxy: {why}")
         return {}
@@ -73,7 +74,7 @@ def run(experiments: Sequence[Experiment], out: Path, notes: list[str]) -> dict[
 
 
 def missing() -> str | None:
-    """What this machine lacks for it."""
+    """Returns the requirement that this machine does not meet, if any."""
     if os.geteuid() != 0:
         return "not root"
     needed = [
@@ -83,7 +84,8 @@ def missing() -> str | None:
 
 
 def transfer(experiment: Experiment, version: str, out: Path) -> Course:
-    """One transfer of 60 s, with its samples in a folder that is read when it is there already."""
+    """Runs one transfer of 60 s and writes its samples to a folder. Reads an existing folder
+    instead."""
     folder = out / f"{experiment.name}-pep-{version}-real"
     if not (folder / "window").is_file():
         folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +106,8 @@ def _course(folder: Path) -> Course:
 
 
 def _emulate(experiment: Experiment, version: str, folder: Path) -> None:
-    # Changes count from the network's start, the transfer's phases from its own.
+    # Changes of the link count from the network's start, phases of the transfer from the transfer's
+    # start.
     changes = overrides(experiment, STUDY, later_s=SETTLE_S)
     longer = f'duration="{DURATION_S + 2 * SETTLE_S} s"'
     text = (HERE / "path.toml").read_text(encoding="utf-8")
@@ -130,7 +133,7 @@ def _emulate(experiment: Experiment, version: str, folder: Path) -> None:
                 time.sleep(0.5)
                 samples += [(time.monotonic(), cwnd) for cwnd in _windows(gateway, hosts["client"]["ipv4"])]
         lines = (folder / "arrivals").read_text().splitlines()
-        # The last line may have been cut with the program.
+        # The last line may be incomplete, because the program was terminated.
         whole = [line for line in lines[1:] if len(line.split()) == 2]
         (folder / "arrivals").write_text("\n".join(whole) + "\n")
         (folder / "begin").write_text(str(begin))
@@ -145,7 +148,7 @@ _MAIN: Final = "from bentpipe.cli import main; main()"
 
 
 def _windows(gateway: Sequence[str], client: str) -> list[int]:
-    """The window of the proxy's connection to the client, in segments."""
+    """Returns the window of the proxy's connection to the client, in segments."""
     said = _run([*gateway, "ss", "-tinH", "dst", f"{client}:{PORT}"])
     return [int(word.removeprefix("cwnd:")) for word in said.split() if word.startswith("cwnd:")][:1]
 
@@ -166,7 +169,8 @@ def _program(words: Sequence[str], **options: object) -> Iterator[subprocess.Pop
 
 @contextmanager
 def _behind(gateway: Sequence[str], address: str) -> Iterator[list[str]]:
-    """A server behind the gateway, which has its address from then on: what to write before commands there."""
+    """Sets up a server behind the gateway with the given address. Yields the prefix of commands
+    that run there."""
     with _program(["unshare", "-n", "sleep", "infinity"]) as keeper:
         own = Path("/proc/self/ns/net").stat().st_ino
         _until(lambda: Path(f"/proc/{keeper.pid}/ns/net").stat().st_ino != own)
@@ -196,7 +200,8 @@ def _behind(gateway: Sequence[str], address: str) -> Iterator[list[str]]:
 
 @contextmanager
 def _proxy(gateway: Sequence[str], version: str) -> Iterator[None]:
-    """The proxy, ready; its state is its own."""
+    """Starts the proxy and waits until it is ready; its state is kept apart from that of other
+    proxies."""
     with tempfile.TemporaryDirectory() as state:
         log = Path(state) / "log"
         words = [*gateway, sys.executable, "-c", _MAIN, "pep", "--server-congestion", version]

@@ -1,4 +1,5 @@
-"""Transport protocols for hybrid terrestrial and satellite systems (Tou et al., 2012), reproduced: see README.md."""
+"""Transport protocols for hybrid terrestrial and satellite systems (Tou et al., 2012), reproduced;
+see README.md."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ from .measures import Course, Outcome, course_of, outcome_of
 
 HERE: Final = Path(__file__).parent
 
-#: The experiments of each test; those that end in "-pep" go through the proxy.
+#: The experiments of each test. A name that ends in "-pep" runs through the proxy.
 TESTS: Final = {
     "fig2": ("satellite", TAIL),
     "fig3a": ("delay",),
@@ -45,21 +46,22 @@ TESTS: Final = {
     "fig6": ("bandwidth-500", "bandwidth-1000", "bandwidth-500-pep", "bandwidth-1000-pep"),
 }
 
-#: The table of the assumptions, a test that is no figure, as are :data:`VARIANTS`.
+#: The table of the assumptions. Like :data:`VARIANTS`, it is a test without a figure.
 ASSUMPTIONS: Final = "sensitivity"
 
-#: Runs at a time: in virtual time as many as there are processors; in real time they hardly work.
+#: Number of concurrent runs: one per processor in virtual time; more in real time, where runs use
+#: little processor time.
 AT_A_TIME: Final[dict[Clock, int]] = {"virtual": 2, "real": 7}
 
-#: How near the clocks come: bytes relative, restart in seconds.
+#: Tolerances for agreement of the clocks: bytes relative, restart in seconds.
 BYTES, RESTART_S = 0.1, 1.0
 
 Courses = dict[tuple[str, str], Course]
 
 
 def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual") -> Reproduction:
-    """Run a test's experiments, or all, and judge its statements by the clock asked for. With the real clock both are
-    run, and a table shows them side by side."""
+    """Runs a test's experiments, or all, and judges its statements by the given clock. With the
+    real clock, both clocks run, and a table compares them."""
     if test == ASSUMPTIONS or test in VARIANTS:
         if clock != "virtual":
             raise InputError(f"the test {test} runs on the virtual clock only: leave out --clock {clock}")
@@ -79,7 +81,7 @@ def _figures(test: str | None, out: Path, json: bool, clock: Clock) -> Reproduct
     tests = list(dict.fromkeys(statement.test for statement in statements))
     names = list(dict.fromkeys(name for one in tests for name in TESTS[one]))
     clocks: tuple[Clock, ...] = ("virtual",) if clock == "virtual" else ("virtual", clock)
-    # The kernel of the real clock is today's.
+    # The real clock uses the kernel of this machine.
     setup = STUDY if clock == "virtual" else TODAY
     courses: dict[Clock, Courses] = {}
     notes: list[str] = []
@@ -121,17 +123,18 @@ def _outcomes(courses: Courses) -> dict[tuple[str, str], Outcome]:
 
 
 def _statements(test: str | None = None) -> list[Statement]:
-    """The paper's statements, of one test if given; those of the variants repeat them."""
+    """Returns the paper's statements, of one test if given, without those of the variants, which
+    repeat them."""
     return [one for one in read_published(HERE / "published.csv", test) if one.test in TESTS]
 
 
 def _folder(setup: Setup) -> str:
-    """Where the runs of a set-up are, so that its tests share them."""
+    """Returns the folder of a set-up's runs, which its tests share."""
     return "runs" if setup == STUDY else f"set-up-{SENSITIVITY.index(setup)}"
 
 
 def _all_of(setup: Setup, out: Path, json: bool) -> list[Verdict]:
-    """Every statement with a set-up."""
+    """Judges every statement with a set-up."""
     names = list(dict.fromkeys(name for of in TESTS.values() for name in of))
     with bar(setup.name, shown=not json) as progress:
         courses = run(names, "virtual", out / _folder(setup), progress, [], setup)
@@ -139,13 +142,14 @@ def _all_of(setup: Setup, out: Path, json: bool) -> list[Verdict]:
 
 
 def _variant(test: str, out: Path, json: bool) -> list[Verdict]:
-    """The statements with the set-up of a variant, whose causes are its own."""
+    """Judges the statements with the set-up of a variant. The variant's verdicts have their own
+    causes."""
     ours = {f"{test}-{one.statement.id}": one.ours for one in _all_of(VARIANTS[test], out, json)}
     return judge(read_published(HERE / "published.csv", test), ours)
 
 
 def _sensitivity(out: Path, json: bool) -> Reproduction:
-    """How many statements hold with each assumption changed, and which fail."""
+    """Counts the statements that hold with each assumption changed, and lists those that fail."""
     rows = []
     for setup in SENSITIVITY:
         verdicts = _all_of(setup, out, json)
@@ -159,7 +163,7 @@ def _sensitivity(out: Path, json: bool) -> Reproduction:
 
 
 def experiment_of(name: str) -> Experiment:
-    """The experiment, with the proxy or without."""
+    """Returns the experiment of a name with or without "-pep"."""
     base = EXPERIMENTS[name.removesuffix("-pep")]
     return replace(base, name=name, title=f"{base.title}, with the proxy") if name.endswith("-pep") else base
 
@@ -172,7 +176,8 @@ def run(
     notes: list[str],
     setup: Setup = STUDY,
 ) -> Courses:
-    """The courses of all versions in the experiments; through the proxy of Hybla only, which is the paper's."""
+    """Returns the courses of all versions in the experiments. Through the proxy, only Hybla runs,
+    as in the paper."""
     through = {name: EXPERIMENTS[name.removesuffix("-pep")] for name in names if name.endswith("-pep")}
     jobs = {
         (name, version): job(EXPERIMENTS[name], version, clock, setup)
@@ -199,7 +204,8 @@ def run(
 
 
 def table(name: str, outcomes: dict[Clock, dict[tuple[str, str], Outcome]]) -> Table:
-    """All versions in an experiment, the clocks side by side: virtual / real."""
+    """Returns the table of all versions in an experiment, with both clocks in a cell: virtual /
+    real."""
     clocks = list(outcomes)
     rows = []
     for version in VERSIONS:
@@ -224,7 +230,7 @@ def _all(numbers: tuple[float, ...]) -> str:
 
 
 def _apart(of: list[Outcome | None]) -> str:
-    """In what the clocks do not agree."""
+    """Names the measures on which the clocks disagree."""
     virtual, real = of
     if virtual is None or real is None:
         return ""

@@ -1,4 +1,4 @@
-"""The test ``equations``: what the paper's formulas say, beside the simulation."""
+"""The test ``equations``: the paper's formulas compared with the simulation."""
 
 from __future__ import annotations
 
@@ -19,35 +19,36 @@ from bentpipe.studies import Table
 from . import figures
 from .points import LINE, SEGMENT, Point, legs, rounded
 
-#: Bits in a second of the E1's cells, and of the Ethernet.
+#: Bit rates of the E1's cells and of the Ethernet.
 E1_CELLS: Final = 2.048e6
 LAN: Final = 10e6
-#: Cells of a full segment, and of one with a single byte.
+#: Cells of a full segment, and of a segment with a single byte.
 CELLS: Final = 32
-#: Sockets whose bursts fill the buffer before the E1.
+#: Socket buffers whose bursts fill the buffer before the E1.
 BURSTS: Final = (8192, 16384, 24576, 32768, 49152, 65536)
-#: One-way delays over a frame of the time-division access, so that cells meet every phase of it.
+#: One-way delays over a frame of the time-division access, so that cells arrive at every phase of
+#: the frame.
 FRAME_MS: Final = 20.0
 PHASES: Final = 8
 #: Rates of the satellite leg: E1, 25.6 Mbit/s and OC-3.
 RATES: Final = ("2048 kbit/s", "25.6 Mbit/s", "149.76 Mbit/s")
-#: Window for the full rate at this round-trip time.
+#: Window that gives the full rate at this round-trip time.
 FULL_RTT_MS: Final = 500.0
 
 
 def request_point(rtt_ms: float) -> Point:
-    """Blocks of one byte."""
+    """Returns the point with blocks of one byte."""
     return Point(rtt_ms, block=1, more=("flow.np.app.repeats=7",))
 
 
 def burst_point(socket: int) -> Point:
-    """Blocks that fill the window, sent at once."""
+    """Returns the point with blocks that fill the window and are sent at once."""
     return Point(400, socket, block=rounded(socket), more=("flow.np.app.repeats=7",))
 
 
 def phase_points(tdma: bool) -> list[Point]:
-    """Blocks of one byte at one-way delays that are spread over a frame, with or without time-division access to the
-    satellite leg."""
+    """Returns points with blocks of one byte at one-way delays over a whole frame, with or without
+    time-division access to the satellite leg."""
     keys = f", tdma = {{ frame = '{FRAME_MS:g} ms', carrier = '{LINE}' }}" if tdma else ""
     delays = [200 + FRAME_MS * (phase + 0.5) / PHASES for phase in range(PHASES)]
     more = ("flow.np.app.repeats=7",)
@@ -55,7 +56,8 @@ def phase_points(tdma: bool) -> list[Point]:
 
 
 def window_point(share: float) -> Point:
-    """A stream with a part of the window for the full rate, which needs window scaling."""
+    """Returns the point of a stream with a fraction of the window for the full rate, which needs
+    window scaling."""
     window = int(share * full_window())
     return Point(
         FULL_RTT_MS,
@@ -71,13 +73,14 @@ def window_point(share: float) -> Point:
 
 
 def rate_point(rate: str) -> Point:
-    """Blocks of 64 KiB, whose window they fill, over a satellite leg of this rate."""
+    """Returns the point with blocks of 64 KiB, which fill the window, over a satellite leg of this
+    rate."""
     more = ("flow.np.app.repeats=7", legs(400, rate=rate))
     return Point(400, 65_536, block=rounded(65_535), more=more)
 
 
 def needed() -> list[Point]:
-    """The runs of the test."""
+    """Returns the runs of the test."""
     return [
         *(request_point(rtt) for rtt in (1, 40, 400)),
         *(burst_point(socket) for socket in BURSTS),
@@ -89,54 +92,57 @@ def needed() -> list[Point]:
 
 
 def full_window() -> float:
-    """Bytes of payload in the window for the full rate: rate x RTT is 128 kbyte of cells."""
+    """Returns the payload in the window for the full rate, in bytes: rate x RTT is 128 kbyte of
+    cells."""
     product = bandwidth_delay_product_bytes(E1_CELLS, FULL_RTT_MS / 1e3)
     return product * SEGMENT / (CELLS * 53)
 
 
 def request_s(rtt_ms: float) -> float:
-    """Request and response of one byte: sending each on two Ethernets (the least frame) and as two cells on the E1, and
-    the round trip."""
+    """Returns the time of a request and a response of one byte each: the round trip, and the
+    transmission of each on two Ethernets (the smallest frame) and as two cells on the E1."""
     sending = 2 * 84 * 8 / LAN + 2 * 53 * 8 / E1_CELLS
     return request_response_s(2 * sending, 0, rtt_ms / 1e3)
 
 
 def burst_cells(socket: int) -> float:
-    """The buffer BB for a window, in cells: the burst comes at the rate of the Ethernet."""
+    """Returns the buffer BB for a window, in cells: the burst arrives at the rate of the
+    Ethernet."""
     segments = rounded(socket) // SEGMENT
     on_lan = CELLS * 53 * LAN / (SEGMENT + 78)
     return buffer_cells(on_lan, E1_CELLS, segments * CELLS * 53)
 
 
 def waiting(run: Run) -> float:
-    """Most cells that waited before the satellite leg."""
+    """Returns the largest number of cells that waited before the satellite leg."""
     (row,) = (row for row in run.table("atm_leg").iter_rows(named=True) if row["leg"] == "wan.forward.2")
     return float(row["queue_max"])
 
 
 def time_s(run: Run) -> float:
-    """Time of the only block of a run."""
+    """Returns the time of the only block of a run."""
     return blocks(run)[-1].time_s
 
 
 def access_s(runs: Mapping[Point, Run]) -> float:
-    """What time-division access adds to the one-way time, as a mean over its phases."""
+    """Returns the time that time-division access adds to the one-way time, mean over its phases."""
     pairs = zip(phase_points(tdma=True), phase_points(tdma=False), strict=True)
     return sum(time_s(runs[one]) - time_s(runs[other]) for one, other in pairs) / PHASES
 
 
 def share(runs: Mapping[Point, Run], of: float) -> float:
-    """Part of the E1 that a part of the window for the full rate gives."""
+    """Returns the fraction of the E1 that a flow gets with a fraction of the window for the full
+    rate."""
     return blocks(runs[window_point(of)])[-1].bit_s / figures.E1
 
 
 def bursts(runs: Mapping[Point, Run]) -> dict[int, tuple[float, float]]:
-    """Cells that waited and the buffer BB, by socket."""
+    """Returns the number of waiting cells and the buffer BB, by socket buffer."""
     return {socket: (waiting(runs[burst_point(socket)]), burst_cells(socket)) for socket in BURSTS}
 
 
 def measures(runs: Mapping[Point, Run]) -> dict[str, float | None]:
-    """The values of the statements."""
+    """Returns the values of the statements."""
     waited, buffer = bursts(runs)[65_536]
     return {
         "eq-request": 2 * time_s(runs[request_point(400)]) / request_s(400),
@@ -148,7 +154,8 @@ def measures(runs: Mapping[Point, Run]) -> dict[str, float | None]:
 
 
 def table(runs: Mapping[Point, Run], rates_600: Mapping[int, float]) -> Table:
-    """Each equation and what the simulation gives; ``rates_600`` are the throughputs of figure 3 at 600 ms."""
+    """Returns the table of each equation and its simulation; ``rates_600`` are the throughputs of
+    figure 3 at 600 ms."""
     rows: list[list[str]] = []
 
     def row(what: str, unit: str, equation: float, ours: float) -> None:
@@ -189,11 +196,12 @@ def table(runs: Mapping[Point, Run], rates_600: Mapping[int, float]) -> Table:
 
 
 def leg_time_s(rate: str) -> float:
-    """Time of a block that fills the window over a satellite leg of a rate, beside which the Ethernet may be slower."""
+    """Returns the time of a block that fills the window over a satellite leg of this rate. The
+    Ethernet may be slower than the leg."""
     value, unit = rate.split()
     cells = float(value) * {"kbit/s": 1e3, "Mbit/s": 1e6}[unit] * SEGMENT / (CELLS * 53)
     lan = LAN * SEGMENT / (SEGMENT + 78)
     block = rounded(65_535)
-    # Each of the lines sends a segment as a whole; the slowest of them sends all.
+    # Each line sends a segment as a whole; the slowest line limits the rate.
     lines = [lan, cells, lan]
     return 0.2 + 8 * block / min(lines) + sum(8 * SEGMENT / line for line in lines) - 8 * SEGMENT / min(lines)

@@ -1,4 +1,4 @@
-"""Figures 1 to 5, with what the equations predict dashed and the paper's table as points."""
+"""Figures 1 to 5, with the predictions of the equations dashed and the paper's table as points."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ THROUGHPUT: Final = "throughput ($2^{20}$ bit/s)"
 
 
 def one_way_s(rtt_ms: float, block: int = 1460) -> float:
-    """Propagation, and what a segment of the block takes on the two Ethernets besides the E1: 40 bytes of headers and
-    38 of Ethernet."""
+    """Returns the one-way time of a block without the E1: propagation, and transmission on the two
+    Ethernets with 40 bytes of headers and 38 of Ethernet."""
     return rtt_ms / 2e3 + 2 * (min(block, 1460) + 78) * 8 / 10e6
 
 
 def predicted(block: int, rtt_ms: float, window: int) -> float:
-    """Throughput of a block in bit/s by the equation."""
+    """Returns the throughput of a block by the equation, in bit/s."""
     return 8 * block / block_time_s(block, one_way_s(rtt_ms, block), E1, window_bytes=window)
 
 
 def _shades(count: int) -> list[tuple[float, float, float, float]]:
-    """Colours in order, from dark to light."""
+    """Returns colours in order, from dark to light."""
     from matplotlib import colormaps
 
     return [colormaps["viridis"](0.9 * index / max(count - 1, 1)) for index in range(count)]
@@ -49,7 +49,7 @@ def _single(axes: Axes, title: str, x: str, y: str = THROUGHPUT, *, logarithmic:
 def signature(
     of: Mapping[int, Sequence[Block]], windows: Mapping[int, int], paper: Sequence[tuple[int, float]]
 ) -> Figure:
-    """Figure 1: throughput against the time of a block, by socket buffer."""
+    """Draws figure 1: throughput against the time of a block, by socket buffer."""
     figure, (axes,) = panels([3.2])
     for index, (socket, measured) in enumerate(of.items()):
         axes.plot(
@@ -76,7 +76,8 @@ def by_block(
     paper: Sequence[tuple[int, float]],
     real: Mapping[str, Mapping[float, Sequence[Block]]],
 ) -> Figure:
-    """Figure 2: throughput against block size, by round-trip time; circles and crosses are the real NPtcp, by clock."""
+    """Draws figure 2: throughput against block size, by round-trip time; circles and crosses are
+    the real NPtcp, by clock."""
     figure, (axes,) = panels([3.6])
     named: set[str] = set()
     for (rtt, measured), colour in zip(of.items(), _shades(len(of)), strict=True):
@@ -101,7 +102,8 @@ def by_block(
 
 @figure_function
 def by_socket(of: Mapping[float, Mapping[int, float]], window: Mapping[int, int]) -> Figure:
-    """Figure 3: throughput of a stream of 1 MiB against the socket buffer, by round-trip time."""
+    """Draws figure 3: throughput of a stream of 1 MiB against the socket buffer, by round-trip
+    time."""
     figure, (axes,) = panels([3.6])
     for (rtt, rates), colour in zip(of.items(), _shades(len(of)), strict=True):
         kbyte = [socket / 1024 for socket in rates]
@@ -131,20 +133,21 @@ def by_socket(of: Mapping[float, Mapping[int, float]], window: Mapping[int, int]
     return figure
 
 
-#: What a lost segment costs: a time-out, the least of 1 s rounded to the profile's clock of 500 ms.
+#: Cost of a lost segment: a time-out, the minimum of 1 s rounded to the profile's clock of 500 ms.
 TIMEOUT_S: Final = 1.25
 
 
 def under_errors(socket: int, ber: float) -> tuple[float, float]:
-    """Throughput in bit/s and relative standard deviation of the time of a block of the socket's size at RTT 400 ms, if
-    each lost segment costs a time-out. A segment is lost with any wrong bit in the 48 bytes of one of its cells (a
-    header's single error is corrected); of n segments a time-out each, with a probability of p: n p in the mean,
-    with a variance of n p (1 - p). Each way has one block."""
+    """Returns throughput in bit/s and relative standard deviation of the time of a block of the
+    socket's size at RTT 400 ms, if each lost segment costs a time-out. A segment is lost with any
+    wrong bit in the 48 bytes of one of its cells (single errors in a header are corrected). Of n
+    segments, each costs a time-out with probability p: n p in the mean, with a variance of n p (1 -
+    p). Each direction carries one block."""
     window = min(socket, 65_535) // 1460 * 1460
     once = block_time_s(socket, one_way_s(400, socket), E1, window_bytes=window)
     lost = 1 - (1 - ber) ** (32 * 48 * 8)
     count = 2 * socket / 1460
-    # Losses of one window share a time-out; what it retransmits can be lost again.
+    # Losses of one window share a time-out, and their retransmissions can be lost again.
     windows = 2 * max(socket / window, 1.0)
     any_lost = 1 - (1 - lost) ** (count / windows)
     again = 1 / max(1 - lost, 1e-12)
@@ -160,7 +163,8 @@ def by_errors(
     equation: Mapping[int, Mapping[float, float]],
     label: str,
 ) -> Figure:
-    """Figures 4 and 5: a measure against the bit error rate at a round-trip time of 400 ms, by socket buffer."""
+    """Draws figures 4 and 5: a measure against the bit error rate at a round-trip time of 400 ms,
+    by socket buffer."""
     figure, (axes,) = panels([3.0])
     for index, (socket, of) in enumerate(values.items()):
         x = [ber for ber, value in of.items() if value is not None]
@@ -176,7 +180,8 @@ def by_errors(
 
 @figure_function
 def by_burst(of: Mapping[int, tuple[float, float]]) -> Figure:
-    """Cells that wait before the E1 when a window is sent at once, and the buffer BB of the equation."""
+    """Draws the number of cells that wait before the E1 when a window is sent at once, and the
+    buffer BB of the equation."""
     figure, (axes,) = panels([2.6])
     kbyte = [socket / 1024 for socket in of]
     axes.plot(kbyte, [waited for waited, _ in of.values()], marker=".", **line(0), label="simulated")

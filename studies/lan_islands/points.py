@@ -1,4 +1,5 @@
-"""The runs of the study: NetPIPE between the islands at a round-trip time, a socket buffer and a bit error rate."""
+"""The runs of the study: NetPIPE between the islands at a round-trip time, a socket buffer and a
+bit error rate."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ SOCKET: Final = 8192
 
 @dataclass(frozen=True)
 class Point:
-    """One run. ``block`` measures that size alone, with more repeats; ``stop_s`` is when sizes stop growing."""
+    """The parameters of a run. ``block`` measures only that size, with more repeats; block sizes
+    grow until ``stop_s``."""
 
     rtt_ms: float = 400
     socket: int = SOCKET
@@ -49,11 +51,11 @@ class Point:
 
     @property
     def window(self) -> int:
-        """The receive window: whole segments of the buffer."""
+        """The receive window: the whole segments that fit the buffer."""
         return rounded(min(self.socket, LARGEST))
 
     def overrides(self) -> tuple[str, ...]:
-        """What differs from the scenario."""
+        """The overrides of the scenario."""
         return (
             legs(self.rtt_ms, self.ber),
             f"flow.np.transport.receive_window={self.window} B",
@@ -73,7 +75,7 @@ class Point:
 
 
 def hash_of(words: Sequence[str]) -> int:
-    """The same number in every process, to tell folders apart."""
+    """Returns a hash that is equal in every process, for distinct folder names."""
     number = 0
     for byte in "\n".join(words).encode():
         number = (31 * number + byte) % (1 << 32)
@@ -81,19 +83,20 @@ def hash_of(words: Sequence[str]) -> int:
 
 
 def rounded(buffer: int) -> int:
-    """Whole segments that a buffer holds, in bytes."""
+    """Returns the whole segments that a buffer holds, in bytes."""
     return buffer // SEGMENT * SEGMENT
 
 
 def legs(rtt_ms: float, ber: float = 0.0, rate: str = "2048 kbit/s", keys: str = "") -> str:
-    """The override that sets delay, errors and rate of the satellite leg, and more of its keys."""
+    """Returns the override that sets delay, errors and rate of the satellite leg, and further
+    keys."""
     error = f", error = {{ kind = 'bit', rate = {ber:g} }}" if ber else ""
     slow = f"{{ rate = '{rate}', delay = '{rtt_ms / 2:g} ms'{error}{keys} }}"
     return f"network.wan.legs=[{{ rate = '{LINE}' }}, {slow}, {{ rate = '{LINE}' }}]"
 
 
 def simulate(points: Sequence[Point], out: Path, progress: Progress) -> dict[Point, Run]:
-    """The runs of distinct points."""
+    """Simulates distinct points and returns their runs."""
     jobs = {
         point: Job(point.name, HERE / "islands.toml", point.overrides()) for point in dict.fromkeys(points)
     }
@@ -102,8 +105,8 @@ def simulate(points: Sequence[Point], out: Path, progress: Progress) -> dict[Poi
 
 
 def throughput_bit_s(run: Run) -> float:
-    """Mean throughput of the only block of a run; 0 if not even one block arrived. A run that ended first counts what
-    its ping-pongs had delivered."""
+    """Returns the mean throughput of the only block of a run; 0 if no block arrived. A run that
+    ended early counts the bytes delivered by its ping-pongs."""
     measured = blocks(run)
     if measured and not pending(run):
         block = measured[-1]
@@ -113,7 +116,8 @@ def throughput_bit_s(run: Run) -> float:
 
 
 def deviation(run: Run) -> float | None:
-    """Standard deviation over mean of the times of a block, in percent; ``None`` if the run ended first."""
+    """Returns standard deviation over mean of the times of a block, in percent; ``None`` if the run
+    ended early."""
     measured = blocks(run)
     if not measured or pending(run):
         return None
@@ -123,8 +127,8 @@ def deviation(run: Run) -> float | None:
 
 
 def real(rtt_ms: float, out: Path, buffer: int | None = None) -> list[Block]:
-    """What the real NPtcp measures with Linux' own TCP on the clock ``kernel``; ``buffer`` is its option -b. Raises
-    :class:`bentpipe.InputError` if it is not installed."""
+    """Returns the measurements of the real NPtcp with Linux' TCP on the clock ``kernel``.
+    ``buffer`` is its option -b. Raises :class:`bentpipe.InputError` if NPtcp is not installed."""
     _require_program()
     option = f" -b {buffer}" if buffer else ""
     common = f"-P {{port}} -n 7 -p 0 -u 65536{option} -o /dev/null"
@@ -145,8 +149,9 @@ def real(rtt_ms: float, out: Path, buffer: int | None = None) -> list[Block]:
 
 
 def live(rtt_ms: float, out: Path, buffer: int, last: int = 65_536) -> list[Block]:
-    """What the real NPtcp measures on the real clock, through ``bentpipe run``, up to blocks of ``last`` bytes. Raises
-    :class:`bentpipe.InputError` if it is not installed, and ``RuntimeError`` with what the command said if it fails."""
+    """Returns the measurements of the real NPtcp on the real clock, through ``bentpipe run``, up to
+    blocks of ``last`` bytes. Raises :class:`bentpipe.InputError` if NPtcp is not installed, and
+    ``RuntimeError`` with the command's output if the command fails."""
     _require_program()
     screen = out / f"nptcp-real-rtt{rtt_ms:g}.txt"
     screen.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,5 @@
-"""Delay and error rate on ATM satellite links serving LAN islands (Yousef, Strange), done again: see README.md."""
+"""Delay and error rate on ATM satellite links serving LAN islands (Yousef, Strange), reproduced;
+see README.md."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: The clocks of the study: with the kernel's, table 1 and figure 2 have the real NPtcp beside them; with the real one,
-#: figure 2 has it on both at one round-trip time.
+#: The clocks of the study. The kernel's clock adds the real NPtcp to table 1 and figure 2. The real
+#: clock adds it to figure 2 for one round-trip time, on both clocks.
 CLOCKS: Final = ("virtual", "kernel", "real")
 REAL_RTT_MS: Final = 40
 TESTS: Final = (
@@ -55,11 +56,12 @@ RTTS_MS: Final = (1, 10, 20, 40, 50, 100, 400)
 SOCKET_RTTS_MS: Final = (1, 10, 20, 50, 100, 200, 400, 600)
 SOCKETS: Final = (8192, 16384, 24576, 32768, 49152, 65536)
 BERS: Final = (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4)
-#: The block of figures 3 to 5, and of errors.
+#: The block of figures 3 to 5, and the block under errors.
 LARGE: Final = 65_536
 
 BASE: Final = Point()
-#: What else could make the step of table 1: the window in bytes, or one thing besides a window of 7300 bytes.
+#: Other possible causes of the step of table 1: the window in bytes, or one change besides a window
+#: of 7300 bytes.
 CAUSES: Final = {
     "7300": (),
     "8192": (f"flow.np.transport.receive_window={SOCKET} B",),
@@ -72,22 +74,23 @@ CAUSES: Final = {
 
 
 def socket_point(rtt_ms: float, socket: int) -> Point:
-    """A stream of blocks of 64 KiB with a socket buffer."""
+    """Returns the point of a stream of 64 KiB blocks with a socket buffer."""
     return Point(rtt_ms, socket, block=LARGE, more=("flow.np.app.mode=stream", "flow.np.app.repeats=16"))
 
 
 def error_point(ber: float, socket: int = SOCKET, more: tuple[str, ...] = ()) -> Point:
-    """Blocks of the socket's size under errors."""
+    """Returns the point of blocks of the socket's size under errors."""
     return Point(400, socket, ber, block=socket, more=more)
 
 
 def sack_points(ber: float) -> tuple[Point, Point]:
-    """Without and with selective acknowledgments, socket buffers of 64 kbyte."""
+    """Returns the points without and with selective acknowledgments, with socket buffers of 64
+    kbyte."""
     return error_point(ber, LARGE), error_point(ber, LARGE, ("flow.np.transport.recovery=sack",))
 
 
 def needed(test: str) -> list[Point]:
-    """The runs of a test."""
+    """Returns the runs of a test."""
     return {
         "table-1": [BASE],
         "figure-1": [BASE, Point(400, LARGE)],
@@ -107,7 +110,8 @@ def needed(test: str) -> list[Point]:
 
 
 def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual") -> Reproduction:
-    """Run a test, or all, and judge its statements; the clock kernel adds the real NPtcp to table 1 and figure 2."""
+    """Runs a test, or all, and judges its statements. The clock kernel adds the real NPtcp to table
+    1 and figure 2."""
     if test not in (None, *TESTS):
         raise unknown("test", test or "", TESTS, str(HERE))
     tests = TESTS if test is None else (test,)
@@ -152,12 +156,12 @@ def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual")
 
 
 def by_size(measured: Sequence[Block]) -> dict[int, Block]:
-    """The blocks by their sizes."""
+    """Returns the blocks by size."""
     return {block.size: block for block in measured}
 
 
 def table_1(measured: Sequence[Block]) -> dict[str, float | None]:
-    """Time and throughput of each row, and the step."""
+    """Returns time and throughput of each row, and the step."""
     known = by_size(measured)
     ours: dict[str, float | None] = {}
     for size, _ in PAPER:
@@ -167,7 +171,7 @@ def table_1(measured: Sequence[Block]) -> dict[str, float | None]:
 
 
 def table_of(measured: Sequence[Block], kernel: Sequence[Block]) -> Table:
-    """Table 1 beside the paper's, and the real NPtcp where it ran."""
+    """Returns table 1 next to the paper's, with the real NPtcp if it ran."""
     known, others = by_size(measured), by_size(kernel)
     rows = []
     for size, time in PAPER:
@@ -189,7 +193,7 @@ def table_of(measured: Sequence[Block], kernel: Sequence[Block]) -> Table:
 
 
 def table_of_causes(of: dict[str, list[Block]]) -> Table:
-    """The times of table 1's blocks under each cause of the step."""
+    """Returns the table of the times of table 1's blocks under each cause of the step."""
     known = {name: by_size(measured) for name, measured in of.items()}
     rows = [
         [str(size), f"{time:.3f}", *(f"{measured[size].time_s:.3f}" for measured in known.values())]
@@ -203,7 +207,7 @@ def table_of_causes(of: dict[str, list[Block]]) -> Table:
 
 
 def figure_1(runs: dict[Point, Run]) -> dict[str, float | None]:
-    """The two signatures below and beyond 0.33 s."""
+    """Returns the two signatures below and beyond 0.33 s."""
     small, large = by_size(blocks(runs[BASE])), by_size(blocks(runs[Point(400, LARGE)]))
     ratios = [
         (small[size].time_s, large[size].bit_s / small[size].bit_s) for size in small.keys() & large.keys()
@@ -215,24 +219,25 @@ def figure_1(runs: dict[Point, Run]) -> dict[str, float | None]:
 
 
 def figure_2(runs: dict[Point, Run]) -> dict[str, float | None]:
-    """Throughput of the largest block at the least and the greatest round-trip time."""
+    """Returns the throughput of the largest block at the shortest and the longest round-trip
+    time."""
     rates = [max(block.bit_s for block in blocks(runs[Point(rtt)])) for rtt in RTTS_MS]
     falls = all(one > other for one, other in itertools.pairwise(rates))
     return {"block-order": float(falls), "block-400": rates[-1] / MEGABIT}
 
 
 def stream_rate(runs: dict[Point, Run], rtt_ms: float, socket: int) -> float:
-    """Throughput of a stream in bit/s."""
+    """Returns the throughput of a stream in bit/s."""
     return blocks(runs[socket_point(rtt_ms, socket)])[-1].bit_s
 
 
 def socket_rates(runs: dict[Point, Run]) -> dict[float, dict[int, float]]:
-    """Throughput by round-trip time and socket buffer."""
+    """Returns the throughput by round-trip time and socket buffer."""
     return {rtt: {socket: stream_rate(runs, rtt, socket) for socket in SOCKETS} for rtt in SOCKET_RTTS_MS}
 
 
 def figure_3(runs: dict[Point, Run]) -> dict[str, float | None]:
-    """Saturation at short round-trip times, and the linear fit at 600 ms."""
+    """Returns the saturation at short round-trip times, and the linear fit at 600 ms."""
     rates = socket_rates(runs)
     slopes = [rate / MEGABIT / (socket / 1024) for socket, rate in rates[600].items()]
     return {
@@ -244,7 +249,7 @@ def figure_3(runs: dict[Point, Run]) -> dict[str, float | None]:
 
 
 def figure_4(runs: dict[Point, Run]) -> dict[str, float | None]:
-    """Throughput under errors, over that without."""
+    """Returns the throughput under errors over the throughput without errors."""
     rate = {ber: throughput_bit_s(runs[error_point(ber)]) for ber in BERS}
     return {
         "ber-1e-7": rate[1e-7] / rate[1e-12],
@@ -255,13 +260,13 @@ def figure_4(runs: dict[Point, Run]) -> dict[str, float | None]:
 
 
 def figure_5(runs: dict[Point, Run]) -> dict[str, float | None]:
-    """Variation of the time of a block under errors."""
+    """Returns the variation of the time of a block under errors."""
     percent = {ber: deviation(runs[error_point(ber)]) for ber in BERS}
     return {"cdv-1e-8": percent[1e-8], "cdv-1e-6": percent[1e-6], "cdv-1e-5": percent[1e-5]}
 
 
 def conclusions(runs: dict[Point, Run]) -> dict[str, float | None]:
-    """What the paper concludes."""
+    """Returns the values of the paper's conclusions."""
     largest = {
         rtt: max(block.size for block in blocks(runs[Point(rtt, stop_s=1)]) if block.time_s <= 1)
         for rtt in (40, 100, 400)
@@ -294,7 +299,7 @@ MEASURES: Final[dict[str, Callable[[dict[Point, Run]], dict[str, float | None]]]
 def drawn(
     tests: Sequence[str], runs: dict[Point, Run], programs: dict[str, dict[float, list[Block]]]
 ) -> dict[str, Figure]:
-    """The figures of the tests."""
+    """Returns the figures of the tests."""
     made: dict[str, Figure] = {}
     if "figure-1" in tests:
         of = {point.socket: blocks(runs[point]) for point in (BASE, Point(400, LARGE))}

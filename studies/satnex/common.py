@@ -1,4 +1,4 @@
-"""What tests share: offsets in the super-frame of VOTOS, pictures of set-ups."""
+"""Parts that tests share: offsets in the super-frame of VOTOS, and pictures of set-ups."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ONE_WAY_S: Final = 0.25
 
 
 def offsets_s(count: int, first_s: float) -> list[float]:
-    """Moments from ``first_s`` on that divide a super-frame evenly."""
+    """Returns moments from ``first_s`` on that divide a super-frame evenly."""
     return [round(first_s + SUPERFRAME_S * number / count, 6) for number in range(count)]
 
 
 def picture(about: str, scenario: Path) -> Table:
-    """The nodes and links of a scenario, as ``bentpipe check`` draws them."""
+    """Returns the nodes and links of a scenario, as ``bentpipe check`` draws them."""
     return Table(about, ["network"], [[line] for line in drawing(load(scenario))])

@@ -1,4 +1,5 @@
-"""EGGS, the interplanetary test bed: full TCP over long delays, with real kernels in virtual time."""
+"""EGGS, the interplanetary test bed: full TCP over long delays, with real kernels in virtual
+time."""
 
 from __future__ import annotations
 
@@ -20,19 +21,21 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: Delay of the long-haul link in one direction, by name, and how long each run is: some round trips.
+#: Delay of the long-haul link in one direction, by name, and duration of each run: several round
+#: trips.
 DELAYS_S: Final = {"250ms": 0.25, "1280ms": 1.28, "10s": 10.0, "50s": 50.0, "200s": 200.0}
 DURATIONS_S: Final = {"250ms": 60, "1280ms": 100, "10s": 400, "50s": 1000, "200s": 2000}
 
-#: What the paper does not have: the longest delay with retry limits that fit it.
+#: An addition to the paper: the longest delay with matching retry limits.
 PATIENT: Final = ("flow.measures.transport.syn_retries=30", "flow.measures.transport.retries=30")
 
-#: Bytes of a measure, each of which is a segment where nothing holds it up.
+#: Bytes of a measure. An undelayed measure is a segment of its own.
 MEASURE: Final = 25
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Emulate the full-TCP scenario at each delay with a real kernel in virtual time; draws figures 18 and 19."""
+    """Emulates the full-TCP scenario at each delay with a real kernel in virtual time, and draws
+    figures 18 and 19."""
     jobs = {name: _job(name, ()) for name in DELAYS_S}
     limits = _job("200s", PATIENT)
     with bar("eggs-tcp", shown=not json) as progress:
@@ -75,13 +78,14 @@ def _delivered(run: bp.Run) -> float:
 
 
 def _first(run: bp.Run) -> float:
-    """When the first measure arrived."""
+    """Returns the time at which the first measure arrived."""
     times = run.trace("delivered")["time"]
     return float(times[0]) if times.len() else math.nan
 
 
 def _sent(run: bp.Run) -> Any:
-    """When how much had been sent, and the window: a row for each acknowledgment, at which the kernel sends."""
+    """Returns times, sent bytes and windows: a row for each acknowledgment, at which the kernel
+    sends."""
     import polars as pl
 
     trace = run.trace("tcp").select("time", "sent", "cwnd")
@@ -89,7 +93,7 @@ def _sent(run: bp.Run) -> Any:
 
 
 def _silence(run: bp.Run) -> float:
-    """The longest time in which nothing new was sent, in round trips."""
+    """Returns the longest time without new data, in round trips."""
     rows = _sent(run)
     gaps = rows["time"].diff().drop_nulls()
     return float(gaps.max() or math.nan) / float(run.flows["rtt_min"][0])
@@ -97,21 +101,21 @@ def _silence(run: bp.Run) -> float:
 
 @figure_function
 def instants(runs: Mapping[str, bp.Run]) -> Figure:
-    """Figure 18: when measures were sent."""
+    """Draws figure 18: the times at which measures were sent."""
     return _panels(runs, "measures sent", lambda rows: (rows["time"], rows["sent"] / MEASURE), "time (s)")
 
 
 @figure_function
 def windows(runs: Mapping[str, bp.Run]) -> Figure:
-    """Figure 19: the window against the number of the measure."""
+    """Draws figure 19: the window against the number of the measure."""
     return _panels(
         runs, "cwnd (segments)", lambda rows: (rows["sent"] / MEASURE, rows["cwnd"]), "number of the measure"
     )
 
 
 def bend(sent: FloatArray, window: FloatArray) -> float:
-    """How far the window is from growing in proportion to what was sent, until it no longer grows: its largest distance
-    from the straight line, over its growth."""
+    """Returns the largest deviation of the window's growth from proportion to the sent data, until
+    the window stops growing: the largest distance from the straight line, over the growth."""
     end = int(np.argmax(window)) + 1
     x, y = sent[:end], window[:end]
     return float(np.abs(y - np.interp(x, x[[0, -1]], y[[0, -1]])).max() / (y[-1] - y[0]))

@@ -1,4 +1,5 @@
-"""EGGS, the statistical channel of the long-haul emulator: bit error rates of 1e-3 to 1e-2 before decoding; codes."""
+"""EGGS, the statistical channel of the long-haul emulator: bit error rates of 1e-3 to 1e-2 before
+decoding; codes."""
 
 from __future__ import annotations
 
@@ -14,15 +15,15 @@ HERE: Final = Path(__file__).parent
 
 #: Bit error rates before decoding, the ends of the paper's range and its geometric mean.
 BIT_ERRORS: Final = (0.001, 0.003, 0.01)
-#: Codes of CCSDS 131.0-B behind TM frames; which one the paper's emulator has is not known.
+#: Codes of CCSDS 131.0-B for TM frames; the code of the paper's emulator is unknown.
 CODES: Final = ("none", "reed-solomon", "convolutional", "concatenated", "turbo", "ldpc")
-#: One mote's measures at ten a second for ten minutes, as datagrams, over a delay of 50 s.
+#: The measures of one mote: ten datagrams a second for ten minutes, over a delay of 50 s.
 DELAY_S: Final = 50
 MEASURES: Final = 6000
 
 
 def setup(code: str, bit_errors: float) -> tuple[str, ...]:
-    """What the emulated long haul of ``eggs-emulator.toml`` changes for a code and a bit error rate."""
+    """Returns the overrides of ``eggs-emulator.toml`` for a code and a bit error rate."""
     link, coded = "link.long-haul", f'code={{kind="{code}"}}'
     return (
         f'duration="{MEASURES // 10 + DELAY_S + 10} s"',
@@ -34,7 +35,7 @@ def setup(code: str, bit_errors: float) -> tuple[str, ...]:
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulate each code at each bit error rate."""
+    """Simulates each code at each bit error rate."""
     jobs = {
         (code, rate): Job(f"eggs-channel-{code}-{number}", HERE / "eggs-emulator.toml", setup(code, rate))
         for code in CODES
@@ -53,12 +54,12 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def part(run: Run) -> float:
-    """The fraction of measures that arrive."""
+    """Returns the fraction of measures that arrive."""
     return float(run.flows["delivered_packets"][0]) / MEASURES
 
 
 def table_of(parts: Mapping[tuple[str, float], float]) -> Table:
-    """The fraction of measures that arrive, by code and bit error rate."""
+    """Returns the table of the fraction of measures that arrive, by code and bit error rate."""
     rows = [[code, *(f"{parts[code, rate]:.3f}" for rate in BIT_ERRORS)] for code in CODES]
     return Table(
         "Fraction of measures that arrive, by the bit error rate before decoding",

@@ -1,4 +1,5 @@
-"""EGGS with a DTN/TCP proxy in the orbiter: bundles over UDP on the long-haul link (figure 20), beside TCP alone."""
+"""EGGS with a DTN/TCP proxy in the orbiter: bundles over UDP on the long-haul link (figure 20),
+compared with TCP alone."""
 
 from __future__ import annotations
 
@@ -22,31 +23,32 @@ HERE: Final = Path(__file__).parent
 
 #: One-way propagation delay of the long-haul link, by name.
 DELAYS_S: Final = {"125ms": 0.125, "1280ms": 1.28, "10s": 10.0, "50s": 50.0, "200s": 200.0}
-#: Time for which measures are sent; the last ones arrive a delay later.
+#: Duration of the measures; the last ones arrive a delay later.
 SENDING_S: Final = 600
-#: Time that remains for the last measures beyond the delay.
+#: Time for the last measures beyond the delay.
 REST_S: Final = 10
-#: Motes that measure, and the measures that each takes a second.
+#: Number of motes, and measures per mote and second.
 NETWORKS: Final = tuple((motes, rate) for motes in (1, 2, 3) for rate in (10, 20))
-#: Packets that the emulator of the long-haul link holds, those on their way included.
+#: Packets that the emulator of the long-haul link holds, including packets in flight.
 BUFFERS: Final = (250, 500, 1000, 1500, 2000)
-#: The size whose interruptions are stated and drawn.
+#: The emulator size whose interruptions are stated and drawn.
 STATED: Final = 1000
-#: The network of the figures: one mote, whose measures a second the emulator gets, too.
+#: The network of the figures: one mote, whose rate of measures is also the emulator's.
 DRAWN: Final = (1, 10)
 EMULATED: Final = 10
 #: One-way delay of the proximity link, as in eggs-sensors.toml.
 PROXIMITY_S: Final = 0.04
-#: The direction of eggs-sensors.toml in which measures travel.
+#: The direction of the measures in eggs-sensors.toml.
 REVERSE: Final = "measures.reverse"
 #: Bytes of a measure.
 MEASURE: Final = 25
-#: Payload of a datagram on the long-haul link, as in eggs-dtn.toml: a measure, 28 bytes of UDP and IP, 54 of a bundle.
+#: Payload of a datagram on the long-haul link, as in eggs-dtn.toml: a measure, 28 bytes of UDP and
+#: IP, and 54 of a bundle.
 BUNDLE: Final = 107
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulate the measures of motes as bundles and over TCP, at each delay."""
+    """Simulates the motes' measures as bundles and over TCP, at each delay."""
     legs = {network: _sensors("orbiter", 0.0, network) for network in NETWORKS}
     keys = [(name, network) for name in DELAYS_S for network in NETWORKS]
     with bar("eggs-dtn: motes", shown=not json) as progress:
@@ -92,7 +94,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Send the bundles of one node through an emulator that holds a limited number of packets."""
+    """Sends the bundles of one node through an emulator that holds a limited number of packets."""
     jobs = {(name, buffer): _emulator(name, buffer) for name in ("50s", "200s") for buffer in BUFFERS}
     with bar("eggs-dtn-causes", shown=not json) as progress:
         done = run_all(list(jobs.values()), out / "runs", progress)
@@ -125,7 +127,8 @@ def _save(figure: Figure, out: Path, name: str) -> list[Path]:
 
 
 def _sensors(to: str, delay: float, network: tuple[int, int]) -> Job:
-    """The measures of motes over TCP: to the orbiter, or to the Earth at a long-haul delay."""
+    """Returns the job of the motes' measures over TCP: to the orbiter, or to the Earth at a
+    long-haul delay."""
     motes, rate = network
     client = "orbiter" if to == "orbiter" else "earth"
     changes = (
@@ -139,12 +142,14 @@ def _sensors(to: str, delay: float, network: tuple[int, int]) -> Job:
 
 
 def _begin_s(delay: float) -> float:
-    """When motes begin: the handshake and the query have crossed both links, which takes three times their delay."""
+    """Returns the start time of the motes: the handshake and the query have crossed both links,
+    three times their delay."""
     return 3 * (PROXIMITY_S + delay)
 
 
 def _series(run: Run, folder: Path, network: tuple[int, int]) -> tuple[Path, int]:
-    """Writes when TCP has brought each measure of the first 600 s to the orbiter; returns the file and their number."""
+    """Writes the times at which TCP delivered each measure of the first 600 s to the orbiter;
+    returns the file and their number."""
     trace = run.trace("delivered", REVERSE)
     end = _begin_s(0.0) + SENDING_S + PROXIMITY_S
     lines, before = ["time,payload"], 0
@@ -152,7 +157,7 @@ def _series(run: Run, folder: Path, network: tuple[int, int]) -> tuple[Path, int
         if time > end:
             break
         measures = delivered // MEASURE - before
-        # Measures of one segment become bundles one after the other.
+        # The measures of one segment become bundles in sequence.
         lines += [f"{time + number * 1e-9:.9f},{MEASURE}" for number in range(measures)]
         before += measures
     folder.mkdir(parents=True, exist_ok=True)
@@ -162,7 +167,7 @@ def _series(run: Run, folder: Path, network: tuple[int, int]) -> tuple[Path, int
 
 
 def _air(network: tuple[int, int], run: Run, series: tuple[Path, int]) -> list[str]:
-    """A row about what happened before the orbiter."""
+    """Returns the table row of the path from the motes to the orbiter."""
     motes, rate = network
     flow = run.flows.row(0, named=True)
     lost = flow["sensor_messages_lost"] / flow["sensor_messages"]
@@ -202,30 +207,31 @@ def _emulator(name: str, buffer: int) -> Job:
 
 
 def _times(run: Run) -> list[float]:
-    """When bundles arrived, in seconds."""
+    """Returns the arrival times of bundles, in seconds."""
     return run.trace("datagram")["time"].to_list()
 
 
 def _gap_s(run: Run) -> float:
-    """The longest time between two datagrams."""
+    """Returns the longest time between two datagrams."""
     times = _times(run)
     return max(later - earlier for earlier, later in pairwise(times))
 
 
 def _delivered(run: Run, delay: float) -> float:
-    """Measures of the first 600 s that TCP delivered."""
+    """Returns the number of measures of the first 600 s that TCP delivered."""
     delivered = run.trace("delivered", REVERSE)["delivered"]
     if not len(delivered):
         return 0.0
     rows = run.flows["sensor_rows"][0]
-    # The sink goes on at the same rate for the delay and the rest.
+    # The sink continues at the same rate for the delay and the remaining time.
     share = SENDING_S / (SENDING_S + delay + REST_S)
     return min(float(delivered[-1]) / MEASURE, float(rows) * share)
 
 
 @figure_function
 def compared(bundles: Mapping[str, Run], tcp: Mapping[str, Run]) -> Figure:
-    """Figure 20 for each delay with one mote, and the same measures over TCP from end to end."""
+    """Draws figure 20 for each delay with one mote, and the same measures over TCP from end to
+    end."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 4), layout="constrained")
@@ -247,7 +253,7 @@ def compared(bundles: Mapping[str, Run], tcp: Mapping[str, Run]) -> Figure:
 
 @figure_function
 def interrupted(runs: Mapping[int, Run]) -> Figure:
-    """Figure 20 at 200 s, through emulators of several sizes."""
+    """Draws figure 20 at 200 s, through emulators of several sizes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4), layout="constrained")
@@ -260,10 +266,11 @@ def interrupted(runs: Mapping[int, Run]) -> Figure:
 
 
 def _style(number: int) -> dict[str, Any]:
-    """Colour and dashes of a curve: every second one is dashed, as those of the shortest delays lie over each other."""
+    """Returns colour and dashes of a curve. Every second curve is dashed, because the curves of the
+    shortest delays overlap."""
     return line(number) | {"linestyle": (0, (4, 4)) if number % 2 else "-"}
 
 
 def _draw(axes: Axes, times: Sequence[float], label: str, style: dict[str, Any]) -> None:
-    """A step for each datagram."""
+    """Draws a step for each datagram."""
     axes.step(times, range(1, len(times) + 1), where="post", label=label, **style)

@@ -1,4 +1,5 @@
-"""A Martian day of EGGS beyond the paper: TCP, split TCP, bundles over UDP and over LTP in the passes of an orbiter."""
+"""A Martian day of EGGS beyond the paper: TCP, split TCP, and bundles over UDP and LTP during the
+passes of an orbiter."""
 
 from __future__ import annotations
 
@@ -17,18 +18,19 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: A Martian day in seconds, for which measures are taken.
+#: Duration of the measures: a Martian day, in seconds.
 DAY_S: Final = 88_775
-#: Measures a second, and their bytes.
+#: Measures per second, and bytes of a measure.
 RATE: Final = 10
 MEASURE: Final = 25
 #: Bytes of a block of measures.
 BLOCK: Final = 500
-#: Power of the transmitter from one node to another while it transmits, in watts: what UHF radios of rovers and
-#: orbiters radiate (8.5 W), and an orbiter's X-band amplifier (100 W). Assumed, in the order of what missions to Mars
-#: have; stations on the Earth do not count.
+#: Power of each node's transmitter during transmission, in watts: the radiated power of UHF radios
+#: of rovers and orbiters (8.5 W), and an orbiter's X-band amplifier (100 W). These are assumptions
+#: in the range of missions to Mars; stations on the Earth are not counted.
 POWER_W: Final = {"rover.orbiter": 8.5, "orbiter.rover": 8.5, "orbiter.earth": 100.0, "earth.orbiter": 0.0}
-#: The links of eggs-mars-day.toml and eggs-mars-day-split.toml in these directions, with their rates in bit/s.
+#: The links of eggs-mars-day.toml and eggs-mars-day-split.toml in these directions, with their
+#: rates in bit/s.
 LINKS: Final = {
     "rover.orbiter": ("proximity", 256_000),
     "orbiter.rover": ("proximity.return", 256_000),
@@ -36,7 +38,7 @@ LINKS: Final = {
     "earth.orbiter": ("long-haul.return", 64_000),
 }
 
-#: The ways by which measures reach the Earth.
+#: The transports by which measures reach the Earth.
 JOBS: Final = {
     "TCP": Job("eggs-mars-day-tcp", HERE / "eggs-mars-day.toml"),
     "TCP split at the orbiter": Job("eggs-mars-day-split", HERE / "eggs-mars-day-split.toml"),
@@ -46,12 +48,12 @@ JOBS: Final = {
     "bundles over LTP": Job("eggs-mars-day-ltp", HERE / "eggs-mars-day-dtn.toml"),
 }
 
-#: Time and delay of each block that has arrived.
+#: Arrival time and delay of each block.
 Arrivals = list[tuple[float, float]]
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulate the day over each transport. The paper has no values for it."""
+    """Simulates the day over each transport. The paper has no values for it."""
     with bar("eggs-mars-day", shown=not json) as progress:
         done = run_all(list(JOBS.values()), out / "runs", progress)
     arrivals = {name: _arrivals(done[job]) for name, job in JOBS.items()}
@@ -83,7 +85,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def _arrivals(run: Run) -> Arrivals:
-    """When blocks arrived, and their delays, whichever transport brought them."""
+    """Returns the arrival times of blocks and their delays, for any transport."""
     flow = run.flows
     if "bundles_created" in flow.columns and flow["bundles_created"][0]:
         trace = run.trace("datagram")
@@ -101,7 +103,8 @@ def _arrivals(run: Run) -> Arrivals:
 
 
 def _sent(run: Run) -> dict[str, tuple[float, float]]:
-    """Bytes that were sent from one node to another, acknowledgments and reports included, and for how many seconds."""
+    """Returns bytes and seconds of transmission from one node to another, including acknowledgments
+    and reports."""
     tables = run.summary["tables"]
     if "bundle_hops" in tables:
         hops = {row["hop"].partition(".")[2]: row for row in tables["bundle_hops"]}
@@ -111,13 +114,13 @@ def _sent(run: Run) -> dict[str, tuple[float, float]]:
 
 
 def _energy_j(run: Run) -> float:
-    """Energy of the transmitters on Mars and around it."""
+    """Returns the energy of the transmitters on and around Mars."""
     return sum(POWER_W[hop] * seconds for hop, (_, seconds) in _sent(run).items())
 
 
 @figure_function
 def day(arrivals: dict[str, Arrivals]) -> Figure:
-    """Delivered measures against time, and the distribution of their delays."""
+    """Draws delivered measures against time, and the distribution of their delays."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 4), layout="constrained")

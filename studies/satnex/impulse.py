@@ -24,17 +24,19 @@ HERE: Final = Path(__file__).parent
 
 RUNS: Final = 8
 FIRST_S: Final = 5.0
-#: Length and heights of impulses. The third exceeds no capacity: a channel has 2112 kbit/s.
+#: Length and heights of impulses. The third does not exceed the capacity: a channel has 2112
+#: kbit/s.
 LENGTH_S: Final = 1.0
 HEIGHTS_KBIT_S: Final = (300, 600, 1200)
-#: Frames of a multi-frame: the paper's, and half of it, which halves the super-frame.
+#: Frames of a multi-frame: the paper's number, and half of it, which halves the super-frame.
 FRAMES: Final = (8, 4)
 
 Key = tuple[int, int, float]
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulate impulses of three heights at eight offsets in the super-frame, and with half of it."""
+    """Simulates impulses of three heights at eight offsets in the super-frame, with the paper's
+    super-frame and with half of it."""
     jobs: dict[Key, Job] = {}
     for frames in FRAMES:
         for height in HEIGHTS_KBIT_S:
@@ -77,13 +79,14 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def response(run: Run, start_s: float) -> tuple[FloatArray, FloatArray]:
-    """Payload received, in kbit, against the time since the impulse would arrive without any wait."""
+    """Returns the received payload, in kbit, against the time since the impulse would arrive
+    without any wait."""
     time, received = trace_of(run, "datagram.received")["impulse"]
     return time - start_s - ONE_WAY_S, received * 8 / 1e3
 
 
 def volume_late_kbit(time_s: FloatArray, received_kbit: FloatArray) -> float:
-    """The height of the transient: how much is behind at most."""
+    """Returns the height of the transient: the largest volume that is late."""
     rate = received_kbit[-1] / LENGTH_S
     sent = np.clip(time_s, 0, LENGTH_S) * rate
     before = np.concatenate(([0.0], received_kbit[:-1]))
@@ -91,14 +94,16 @@ def volume_late_kbit(time_s: FloatArray, received_kbit: FloatArray) -> float:
 
 
 def length_s(time_s: FloatArray, received_kbit: FloatArray) -> float:
-    """The length of the transient: from the end of the impulse until all of it has arrived."""
+    """Returns the length of the transient: from the end of the impulse until all of it has
+    arrived."""
     del received_kbit
     return float(time_s[-1]) - LENGTH_S
 
 
 @figure_function
 def draw(responses: Mapping[Key, tuple[FloatArray, FloatArray]]) -> Figure:
-    """Figure 4: throughput over fifths of a second, mean and range of eight offsets for each height."""
+    """Draws figure 4: throughput over fifths of a second, mean and range of eight offsets for each
+    height."""
     figure, axes = panels([2.0] * len(HEIGHTS_KBIT_S))
     edges = np.arange(0, 5.01, 0.2)
     for below, height, colour in zip(axes, HEIGHTS_KBIT_S, COLOURS, strict=False):

@@ -1,4 +1,5 @@
-"""VOTOS, Quick-Start with TFRC (figure 5): the delay of a stream of 1024 kbit/s at its beginning."""
+"""VOTOS, Quick-Start with TFRC (figure 5): the delay of a stream of 1024 kbit/s at its
+beginning."""
 
 from __future__ import annotations
 
@@ -23,21 +24,22 @@ HERE: Final = Path(__file__).parent
 RUNS: Final = 8
 FIRST_S: Final = 1.0
 SHOWN_S: Final = 40.0
-#: Delays are taken over windows of this length.
+#: Window over which delays are averaged.
 STEP_S: Final = 0.5
-#: The start is over when the median delay stays within this of where it ends.
+#: The start is over when the median delay stays this close to its final value.
 SETTLED_S: Final = 0.1
 RATE: Final = "1024 kbit/s"
 
 
-#: A request that the path grants in any case, since it is the least that there is.
+#: The smallest possible request, which the path always grants.
 LEAST: Final = "80 kbit/s"
 
 Key = TypeVar("Key")
 
 
 def simulate(requests: Mapping[Key, str | None], out: Path, json: bool) -> dict[Key, FloatArray]:
-    """Delays of the stream for each request of Quick-Start: one row for each of eight offsets in the super-frame."""
+    """Returns delays of the stream for each request of Quick-Start: one row for each of eight
+    offsets in the super-frame."""
     jobs = {}
     for key, request in requests.items():
         for number, moment in enumerate(offsets_s(RUNS, FIRST_S)):
@@ -54,7 +56,7 @@ def simulate(requests: Mapping[Key, str | None], out: Path, json: bool) -> dict[
 
 
 def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """What becomes of the delay when the path grants the least that there is."""
+    """Simulates the stream when the path grants the smallest possible rate."""
     delays = simulate({False: None, True: LEAST}, out, json)
     moments = middles_s(delays[False].shape[1])
     medians = {quick: np.median(values, axis=0) for quick, values in delays.items()}
@@ -70,7 +72,7 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulate the stream with and without Quick-Start at eight offsets in the super-frame."""
+    """Simulates the stream with and without Quick-Start at eight offsets in the super-frame."""
     delays = simulate({False: None, True: RATE}, out, json)
     moments = middles_s(delays[False].shape[1])
     medians = {quick: np.median(values, axis=0) for quick, values in delays.items()}
@@ -106,7 +108,8 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def course(time_s: FloatArray, delay_s: FloatArray, start_s: float) -> FloatArray:
-    """Mean delay of what was handed over in each window since the start; where nothing was, that of the one before."""
+    """Returns the mean delay of the data handed over in each window since the start; an empty
+    window repeats the one before."""
     handed = time_s - delay_s - start_s
     windows = np.floor(handed / STEP_S).astype(int)
     values = np.full(round(SHOWN_S / STEP_S), np.nan)
@@ -120,13 +123,13 @@ def course(time_s: FloatArray, delay_s: FloatArray, start_s: float) -> FloatArra
 
 
 def middles_s(count: int) -> FloatArray:
-    """The middles of so many windows."""
+    """Returns the middles of a number of windows."""
     middles: FloatArray = STEP_S * (np.arange(count, dtype=np.float64) + 0.5)
     return middles
 
 
 def settled_s(moments_s: FloatArray, delay_s: FloatArray) -> float:
-    """From when on a delay stays where it ends."""
+    """Returns the time from which a delay stays close to its final value."""
     end = float(delay_s[-10:].mean())
     away = np.flatnonzero(np.abs(delay_s - end) > SETTLED_S)
     return float(moments_s[away[-1]] + STEP_S / 2) if len(away) else 0.0
@@ -134,7 +137,7 @@ def settled_s(moments_s: FloatArray, delay_s: FloatArray) -> float:
 
 @figure_function
 def draw(moments_s: FloatArray, delays: Mapping[bool, FloatArray]) -> Figure:
-    """Figure 5: median and span of the delay over the offsets."""
+    """Draws figure 5: median and range of the delay over the offsets."""
     figure, (axes,) = panels([3.2])
     for quick, colour in ((False, COLOURS[0]), (True, COLOURS[1])):
         values = delays[quick]

@@ -1,8 +1,9 @@
-"""The programs of a connection that a relay at the ship splits, as commands of an emulation (`wichmo_kernel.py`).
+"""The programs of a connection that a relay at the ship splits, as commands of an emulation
+(`wichmo_kernel.py`).
 
-relay.py send HOST PORT CONGESTION          sends until it is ended
-relay.py relay PORT HOST PORT CONGESTION    accepts one connection and passes on what it receives by another
-relay.py receive PORT                       receives until it is ended, and prints how many bytes came
+relay.py send HOST PORT CONGESTION sends until it is ended relay.py relay PORT HOST PORT CONGESTION
+accepts one connection and passes on what it receives by another relay.py receive PORT receives
+until it is ended, and prints how many bytes came
 """
 
 from __future__ import annotations
@@ -13,46 +14,48 @@ import sys
 from types import FrameType
 from typing import Final
 
-#: Bytes of data that the relay's sending socket holds, as the simulated proxy's `buffer = "1 MB"`. Linux reserves
-#: twice as much for its bookkeeping.
+#: Bytes of data that the relay's sending socket holds, as the simulated proxy's `buffer = "1 MB"`.
+#: Linux reserves twice as much for its bookkeeping.
 BUFFER: Final = 1_000_000
-#: Bytes read or written at once.
+#: Bytes per read or write.
 CHUNK: Final = 65_536
 
 
 def accept(port: int) -> socket.socket:
-    """The first connection to a port."""
+    """Accepts the first connection to a port."""
     with socket.create_server(("", port)) as listener:
         return listener.accept()[0]
 
 
 def connect(host: str, port: int, congestion: str, buffer: int | None = None) -> socket.socket:
-    """A connection with a congestion control, and with a bound on what its sender holds."""
+    """Connects with a congestion control, and with a limit on the sender's buffer."""
     end = socket.socket()
     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
     if buffer is not None:
-        # The kernel takes at most net.core.wmem_max without this privilege, which a guest's programs have.
+        # Without this privilege, which a guest's programs have, the kernel limits the buffer to
+        # net.core.wmem_max.
         end.setsockopt(socket.SOL_SOCKET, 32, buffer)  # SO_SNDBUFFORCE
     end.connect((host, port))
     return end
 
 
 def send(host: str, port: int, congestion: str) -> None:
-    """Sends without end."""
+    """Sends until the process is terminated."""
     with connect(host, port, congestion) as end:
         while True:
             end.sendall(bytes(CHUNK))
 
 
 def relay(port: int, host: str, to: int, congestion: str) -> None:
-    """Passes on what one connection brings; what the other does not take yet stays with the sender."""
+    """Passes data from one connection to another. Data that the other cannot accept yet waits at
+    the sender."""
     with accept(port) as first, connect(host, to, congestion, BUFFER) as second:
         while data := first.recv(CHUNK):
             second.sendall(data)
 
 
 def receive(port: int) -> None:
-    """Counts what arrives."""
+    """Counts received bytes."""
     count = 0
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -67,7 +70,7 @@ def receive(port: int) -> None:
 
 
 def main(what: str, *given: str) -> None:
-    """Does what the first argument says."""
+    """Runs the role that the first argument names."""
     match what, given:
         case "send", (host, port, congestion):
             send(host, int(port), congestion)

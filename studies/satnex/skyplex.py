@@ -1,4 +1,5 @@
-"""Skyplex DATA, the access network of VOTOS, VoIP and UCIT: the numbers of its structure (section 3), measured."""
+"""Skyplex DATA, the access network of VOTOS, VoIP and UCIT: measurements of its structure (section
+3)."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ from bentpipe.studies import Reproduction, Statement, bar, judge
 
 HERE: Final = Path(__file__).parent
 
-#: A multi-frame is L frames, a super-frame three multi-frames.
+#: A multi-frame has L frames, a super-frame three multi-frames.
 FRAMES: Final = 3 * 8
-#: A load that fills what a terminal gets, with packets of one burst.
+#: A load that fills the assignment of a terminal, with packets of one burst.
 PACKET: Final = 8 * 188
 FULL: Final = (
     "flow.transfer.transport=udp",
@@ -24,7 +25,7 @@ FULL: Final = (
     'duration="60 s"',
     'record.traces=["datagram"]',
 )
-#: One burst per multi-frame, and one per frame with L = 1; all of a carrier of each kind.
+#: One burst per multi-frame, and one per frame with L = 1; all bursts of a carrier of each kind.
 LEAST: Final = (*FULL, "network.sat.assignment=cir", 'network.sat.cir="44 kbit/s"')
 CASES: Final[dict[str, tuple[str, ...]]] = {
     "least": LEAST,
@@ -32,18 +33,18 @@ CASES: Final[dict[str, tuple[str, ...]]] = {
     "low": (*FULL, "network.sat.access=scpc"),
     "high": (*FULL, "network.sat.access=scpc", "network.sat.channel=high-rate"),
 }
-#: More terminals than this are not tried.
+#: Upper limit of the search for the number of terminals.
 MOST: Final = 100
 
 
 def terminals(count: int) -> tuple[str, ...]:
-    """A network of this number of terminals that each have the smallest assignment."""
+    """Returns the overrides for a number of terminals that each have the smallest assignment."""
     names = ",".join(f'"st{number}"' for number in range(1, count + 1))
     return (*LEAST, f"network.sat.terminals=[{names}]")
 
 
 def accepted(count: int) -> bool:
-    """Whether the channel has room for this number of terminals."""
+    """Returns true if the channel has room for this number of terminals."""
     try:
         facts(HERE / "votos.toml", terminals(count))
     except ScenarioError:
@@ -52,7 +53,7 @@ def accepted(count: int) -> bool:
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Measure lengths, rates and the number of terminals."""
+    """Measures lengths, rates and the number of terminals."""
     jobs = {
         name: Job(f"skyplex-{number}", HERE / "votos.toml", changes)
         for number, (name, changes) in enumerate(CASES.items())
@@ -77,6 +78,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def rate_kbit_s(run: Run) -> float:
-    """Rate at which packets arrive, IP and UDP included, from the first to the last, in kbit/s."""
+    """Returns the rate at which packets arrive, IP and UDP included, from the first to the last, in
+    kbit/s."""
     times = run.trace("datagram")["time"]
     return PACKET * 8 * (len(times) - 1) / float(times[-1] - times[0]) / 1e3

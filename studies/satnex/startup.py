@@ -1,4 +1,5 @@
-"""VOTOS, start-up over DAMA (figure 3): what slow start over Skyplex is equivalent to without demand assignment."""
+"""VOTOS, start-up over DAMA (figure 3): the delay without demand assignment that is equivalent to
+slow start over Skyplex."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: First windows of the two systems, in segments: RFC 3390, and one.
+#: Initial windows of the two systems, in segments: RFC 3390, and one.
 STARTS: Final = {"Linux": 3, "FreeBSD": 1}
 CONNECTIONS: Final = 9
 FIRST_S: Final = 1.0
@@ -31,19 +32,21 @@ SHOWN_S: Final = 20.0
 SEGMENT: Final = 1460
 RATE_BIT_S: Final = 2.112e6
 
-#: Where growth is exponential: from the second round trip to half of what the link carries in a round trip of 1 s.
+#: Range of exponential growth: from the second round trip to half of the link's capacity in a round
+#: trip of 1 s.
 FIT_SEGMENTS: Final = (8, 90)
 
 
-#: The set-up: one burst per multi-frame, the minimum according to section 3 of the paper, besides the slots on demand.
+#: The set-up: one burst per multi-frame, the minimum according to section 3 of the paper, plus
+#: slots on demand.
 MINIMUM: Final = ("network.sat.assignment=mixed", 'network.sat.cir="44 kbit/s"')
 
-#: Variations: on demand alone; on demand alone with a super-frame half as long.
+#: Variations: on demand only; on demand only with a super-frame of half the length.
 CAUSES: Final = {"none": (), "half": ("network.sat.frames=4",)}
 
 
 def jobs_of(name: str, changes: Sequence[str]) -> dict[tuple[str, float], Job]:
-    """Nine connections of each system with starts all over a super-frame."""
+    """Returns nine connections of each system with starts over the whole super-frame."""
     return {
         (system, moment): Job(
             f"{name}-{system.lower()}-{number}",
@@ -61,7 +64,7 @@ def jobs_of(name: str, changes: Sequence[str]) -> dict[tuple[str, float], Job]:
 
 
 def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """The equivalent delay with one thing different."""
+    """Determines the equivalent delay with one change of the set-up each."""
     ours: dict[str, float | None] = {}
     for cause, changes in CAUSES.items():
         jobs = jobs_of(f"startup-{cause}", changes)
@@ -81,7 +84,7 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulate the connections, and fit the analytical model."""
+    """Simulates the connections, and fits the analytical model."""
     moments = offsets_s(CONNECTIONS, FIRST_S)
     jobs = jobs_of("startup", MINIMUM)
     with bar("votos-startup", shown=not json) as progress:
@@ -121,7 +124,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def acknowledged(run: Run, start_s: float) -> tuple[FloatArray, FloatArray]:
-    """Segments acknowledged against the time since the connection was opened."""
+    """Returns acknowledged segments against the time since the connection was opened."""
     time, value = trace_of(run, "tcp.acknowledged")["transfer"]
     return time - start_s, value / SEGMENT
 
@@ -132,20 +135,22 @@ def _exponential(time_s: FloatArray, segments: FloatArray) -> tuple[FloatArray, 
 
 
 def doubling_s(time_s: FloatArray, segments: FloatArray) -> float:
-    """Time in which what is acknowledged doubles: the slope of its logarithm while growth is exponential."""
+    """Returns the time in which the acknowledged data doubles: the slope of its logarithm during
+    exponential growth."""
     time, value = _exponential(time_s, segments)
     return float(1 / np.polyfit(time, np.log2(value), 1)[0])
 
 
 def fitted_rtt_s(time_s: FloatArray, segments: FloatArray, window: int) -> float:
-    """Round-trip time with which the analytical model comes nearest to the simulation.
+    """Returns the round-trip time with which the analytical model fits the simulation best.
 
-    The model is equations 1 to 3 of the DAMA study, doubling each round trip after a handshake of one; the fit is by
-    least squares of the times at which each number of segments is acknowledged."""
+    The model is equations 1 to 3 of the DAMA study: a handshake of one round trip, then doubling
+    each round trip. The fit minimises the squared errors of the times at which each number of
+    segments is acknowledged."""
     time, value = _exponential(time_s, segments)
 
     def error(rtt_s: float) -> float:
-        # The handshake, and log2(n / w + 1) round trips until n segments are acknowledged.
+        # A handshake, and log2(n / w + 1) round trips until n segments are acknowledged.
         model = rtt_s * (1 + np.log2(value / window + 1))
         return float(((model - time) ** 2).sum())
 
@@ -154,7 +159,7 @@ def fitted_rtt_s(time_s: FloatArray, segments: FloatArray, window: int) -> float
 
 
 def linearity(time_s: FloatArray, segments: FloatArray) -> float:
-    """Correlation with time over the last five seconds: 1 where growth is linear."""
+    """Returns the correlation with time over the last five seconds: 1 for linear growth."""
     late = time_s > SHOWN_S - 5
     return float(np.corrcoef(time_s[late], segments[late])[0, 1])
 
@@ -163,7 +168,8 @@ def linearity(time_s: FloatArray, segments: FloatArray) -> float:
 def draw(
     courses: Mapping[tuple[str, float], tuple[FloatArray, FloatArray]], rtts: Mapping[str, float]
 ) -> Figure:
-    """Figure 3: acknowledged data of nine connections of each system, and the model with the equivalent delay."""
+    """Draws figure 3: acknowledged data of nine connections of each system, and the model with the
+    equivalent delay."""
     figure, both = panels([2.5, 2.5])
     ceiling = goodput_ceiling_bit_s(RATE_BIT_S, SEGMENT)
     for axes, (system, window), colour in zip(both, STARTS.items(), COLOURS, strict=False):

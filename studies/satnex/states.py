@@ -1,5 +1,5 @@
-"""The channel of WICHMO's rate adaptation: three states of the received signal that move as a memoryless Markov chain,
-with a loss of frames for each state and rate (figure 12)."""
+"""The channel of WICHMO's rate adaptation: a memoryless Markov chain over three states of the
+received signal, with a loss of frames for each state and rate (figure 12)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: States of the received signal, from the strongest on, with a step every 5 ms.
+#: States of the received signal, strongest first, with a step every 5 ms.
 STATES: Final[dict[str, Any]] = {
     "kind": "snr-states",
     "step": "5 ms",
@@ -28,7 +28,7 @@ SIGNALS: Final = ("above -30 dBm", "-60 to -30 dBm", "below -60 dBm")
 
 
 def shares(transitions: FloatArray) -> FloatArray:
-    """The fraction of time that a chain spends in each state."""
+    """Returns the fraction of time that a chain spends in each state."""
     count = len(transitions)
     equations = np.vstack([transitions.T - np.eye(count), np.ones(count)])
     found, *_ = np.linalg.lstsq(equations, np.append(np.zeros(count), 1.0), rcond=None)
@@ -36,13 +36,13 @@ def shares(transitions: FloatArray) -> FloatArray:
 
 
 def stays_s(transitions: FloatArray) -> FloatArray:
-    """The mean time that a chain stays in each state, in seconds."""
+    """Returns the mean time that a chain stays in each state, in seconds."""
     return np.asarray(STEP_S / (1 - np.diag(transitions)))
 
 
 @figure_function
 def draw_states() -> Figure:
-    """The chain with its probabilities per step, and the loss of frames by state and rate."""
+    """Draws the chain with its probabilities per step, and the loss of frames by state and rate."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.2), layout="constrained")

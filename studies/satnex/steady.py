@@ -1,4 +1,5 @@
-"""VOTOS, steady state (Table I): pairs of TCP variants over Skyplex and a wireless LAN with frame errors."""
+"""VOTOS, steady state (Table I): pairs of TCP variants over Skyplex and a wireless LAN with frame
+errors."""
 
 from __future__ import annotations
 
@@ -22,19 +23,20 @@ if TYPE_CHECKING:
 HERE: Final = Path(__file__).parent
 
 SEEDS: Final = 8
-#: Capacity that a terminal gets on demand at most, by which goodputs are divided: the "shared satellite capacity of
-#: 1.4 Mbit/s" of the paper's section on VoIP, 32 of the 48 slots of a multi-frame.
+#: Largest capacity of a terminal on demand, and the divisor of goodputs: the "shared satellite
+#: capacity of 1.4 Mbit/s" of the paper's section on VoIP, 32 of the 48 slots of a multi-frame.
 RATE_BIT_S: Final = 1.408e6
-#: Bytes of a packet in which the paper counts windows.
+#: Bytes of the packet that is the paper's unit of windows.
 PACKET: Final = 1500
 SEGMENT: Final = 1460
-#: Goodputs of which the median is taken are means over this time.
+#: Medians are taken over goodputs averaged over this time.
 WINDOW_S: Final = 10.0
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A row of Table I: variant, errors of its frames, and what the paper measured; pairs are mean and median."""
+    """A row of Table I: variant, frame errors, and the paper's measurements; pairs are mean and
+    median."""
 
     congestion: str
     recovery: str
@@ -46,7 +48,7 @@ class Flow:
 
     @property
     def name(self) -> str:
-        """As the paper says."""
+        """The name of the variant in the paper."""
         variant = {"reno": "New Reno", "westwood": "Westwood+"}[self.congestion]
         return f"{variant} SACK" if self.recovery == "sack" else variant
 
@@ -71,15 +73,16 @@ TRIALS: Final = {
     ),
 }
 
-#: Quantities of a flow that there are statements on.
+#: Quantities of a flow with statements.
 QUANTITIES: Final = ("goodput", "goodput-median", "rtt", "rtt-median", "cwnd", "cwnd-median", "timeouts")
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What Table I leaves open: the capacity on demand in kbit/s (2112 is all of the channel), the mean number of
-    frames that the air loses in a row or, if given, the mean time in ms for which it loses all, how often a frame is
-    sent, the initial ssthresh in segments, the queue in packets, and the TCP stack."""
+    """The parameters that Table I leaves open: the capacity on demand in kbit/s (2112 is all of the
+    channel); the mean number of frames that the air loses in a row or, if given, the mean time in
+    ms for which it loses all; the number of transmissions of a frame; the initial ssthresh in
+    segments; the queue in packets; and the TCP stack."""
 
     name: str = "as in the study"
     capacity_kbit_s: int = 1408
@@ -91,10 +94,10 @@ class Setup:
     profile: str = "linux-2.6.32"
 
     def station(self, laptop: str, frame_errors: float) -> str:
-        """A laptop with the error process of its frames on the air; a mean burst of one frame is that of independent
-        losses."""
+        """Returns a laptop with the error process of its frames on the air. A mean burst of one
+        frame gives independent losses."""
         if self.lasts_ms is not None:
-            # Two states that pass with the time, in steps of 1 ms.
+            # Two states that change with time, in steps of 1 ms.
             ends = 1 / self.lasts_ms
             begins = ends * frame_errors / (1 - frame_errors)
             chain = f"[[{1 - begins}, {begins}], [{ends}, {1 - ends}]]"
@@ -111,7 +114,7 @@ class Setup:
 
 STUDY: Final = Setup()
 
-#: One assumption changed each.
+#: Set-ups with one changed assumption each.
 SETUPS: Final = (
     STUDY,
     replace(STUDY, name="all of the channel, 2112 kbit/s", capacity_kbit_s=2112),
@@ -131,7 +134,7 @@ Outcome = Mapping[tuple[int, int], Mapping[str, Mean]]
 
 
 def simulate(setup: Setup, name: str, out: Path, json: bool, seeds: int = SEEDS) -> Outcome:
-    """Every trial with several seeds: means by trial and flow."""
+    """Simulates every trial with several seeds; returns means by trial and flow."""
     jobs = {}
     for trial, flows in TRIALS.items():
         stations = ", ".join(
@@ -170,10 +173,11 @@ def simulate(setup: Setup, name: str, out: Path, json: bool, seeds: int = SEEDS)
 
 
 def measures(run: Run, flow: str, setup: Setup) -> dict[str, float]:
-    """The quantities of a flow: goodput over the capacity, round-trip times in seconds, windows in packets."""
+    """Returns the quantities of a flow: goodput over the capacity, round-trip times in seconds,
+    windows in packets."""
     row = next(row for row in run.flows.to_dicts() if row["flow"] == flow)
     time, window = trace_of(run, "tcp.cwnd")[flow]
-    # A value lasts until the next row.
+    # A value is valid until the next row.
     lasts, window = np.diff(time), window[:-1] * SEGMENT / PACKET
     order = np.argsort(window)
     middle = int(np.searchsorted(np.cumsum(lasts[order]), lasts.sum() / 2))
@@ -193,7 +197,7 @@ def measures(run: Run, flow: str, setup: Setup) -> dict[str, float]:
 
 
 def ours_of(outcome: Outcome) -> dict[str, float | None]:
-    """Values by the names of statements."""
+    """Returns values by the names of statements."""
     return {
         f"steady-{trial}{'ab'[number]}-{quantity}": round(of[quantity].value, 4)
         for (trial, number), of in outcome.items()
@@ -202,7 +206,7 @@ def ours_of(outcome: Outcome) -> dict[str, float | None]:
 
 
 def ratios(outcome: Outcome) -> dict[str, float | None]:
-    """What the table says of all trials: how many losses cost, and how a pair shares."""
+    """Returns the table's ratios over all trials: the cost of losses, and the shares of a pair."""
     total = {trial: sum(outcome[trial, number]["goodput"].value for number in (0, 1)) for trial in TRIALS}
     shares = [
         min(pair) / max(pair)
@@ -221,7 +225,7 @@ def ratios(outcome: Outcome) -> dict[str, float | None]:
 
 
 def table_of(title: str, outcome: Outcome) -> Table:
-    """Table I with ours beside the paper's."""
+    """Returns Table I with the study's values next to the paper's."""
     rows = []
     for (trial, number), of in outcome.items():
         flow = TRIALS[trial][number]
@@ -246,7 +250,7 @@ def table_of(title: str, outcome: Outcome) -> Table:
 
 
 def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """How many statements of Table I hold with each assumption changed; four seeds."""
+    """Counts the statements of Table I that hold with each assumption changed; four seeds."""
     known = read_published(HERE / "published.csv", "votos-steady")
     rows = []
     for number, setup in enumerate(SETUPS):
@@ -285,7 +289,7 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulate the trials of table I and compare them with the paper."""
+    """Simulates the trials of table I and compares them with the paper."""
     outcome = simulate(STUDY, "votos-steady", out, json)
     figure = draw(outcome)
     files = [
@@ -301,8 +305,8 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 @figure_function
 def draw(outcome: Outcome) -> Figure:
-    """Goodput, round-trip time and window of each flow of Table I: ours as bars, with confidence intervals, and the
-    paper's."""
+    """Draws goodput, round-trip time and window of each flow of Table I: the study's as bars with
+    confidence intervals, and the paper's."""
     figure, all_three = panels([2.2, 2.2, 2.2])
     places = [3 * trial + number for trial, number in outcome]
     names = [f"{trial}: {TRIALS[trial][number].name}" for trial, number in outcome]

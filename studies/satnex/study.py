@@ -1,4 +1,4 @@
-"""The SatNEx experimental platform (de Cola et al.), reproduced: see README.md."""
+"""The SatNEx experimental platform (de Cola et al.), reproduced; see README.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from . import (
 
 HERE: Final = Path(__file__).parent
 
-#: What each test does with its statements: runs and figures go below the folder; the flag keeps standard output clean.
+#: The function of each test, which takes its statements. It writes runs and figures below the
+#: folder; the flag keeps standard output clean.
 TESTS: Final[dict[str, Callable[..., Reproduction]]] = {
     "eggs-channel": eggs_channel.reproduce,
     "eggs-dtn": eggs_dtn.reproduce,
@@ -51,10 +52,10 @@ TESTS: Final[dict[str, Callable[..., Reproduction]]] = {
     "wichmo-kernel": wichmo_kernel.reproduce,
 }
 
-#: The tests whose runs need a kernel of virtual time.
+#: The tests that need a kernel of virtual time.
 KERNEL: Final = ("eggs-tcp", "ucit-kernel", "wichmo-kernel")
 
-#: The tests that take a folder of traces, and a number of replications.
+#: The tests that take a folder of traces and a number of replications.
 TRACED: Final = ("wichmo", "wichmo-kernel")
 
 
@@ -65,7 +66,8 @@ def reproduce(
     replications: int | None = None,
     traces: Path | None = None,
 ) -> Reproduction:
-    """Reproduce a test, or all, and judge its statements; replications and traces are those of :data:`TRACED`."""
+    """Reproduces a test, or all, and judges its statements. Replications and traces apply to the
+    tests of :data:`TRACED`."""
     more = {"replications": replications, "traces": traces}
     for option, given in more.items():
         if given is not None and test not in TRACED:

@@ -1,6 +1,6 @@
-"""UCIT (TATPA), the test bed for transport protocols: its report of a Hybla transfer (figure 17), and its laboratory
-with the senders, router panels, proxy and DTN agents that the paper names. Both scenarios are templates of
-``bentpipe serve``."""
+"""UCIT (TATPA), the test bed for transport protocols: its report of a Hybla transfer (figure 17),
+and its laboratory with the senders, router panels, proxy and DTN agents that the paper names. Both
+scenarios are templates of ``bentpipe serve``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TRANSFERS: Final[Mapping[str, tuple[str, ...]]] = {
 RATE_BIT_S: Final = 10e6
 PACKET: Final = 1500
 
-#: Linux' variants of the time of the test bed (2.6), by their names here.
+#: Linux variants at the time of the test bed (2.6), by their names in bentpipe.
 LINUX: Final[Mapping[str, str]] = {
     "New Reno": "reno",
     "BIC": "bic",
@@ -66,7 +66,7 @@ SENDERS: Final[Mapping[str, tuple[str, ...]]] = {
         "flow.satellite.transport.profile=freebsd",
     ),
 }
-#: Panels of Router 1 and Router 2. RED's, as printed, is the template's.
+#: Panels of Router 1 and Router 2. RED's printed panel is the template's.
 PANELS: Final[Mapping[str, tuple[str, ...]]] = {
     "RED": (),
     "Drop Tail, 2000 B": ('link.bottleneck.queue={kind="drop-tail",bytes="2000 B"}',),
@@ -75,18 +75,19 @@ PANELS: Final[Mapping[str, tuple[str, ...]]] = {
         'sides.satellite={congestion="hybla"}}}]',
     ),
 }
-#: The satellite connection without a competitor: the wired one begins when the run is nearly over.
+#: The satellite connection without a competitor: the wired connection begins shortly before the end
+#: of the run.
 ALONE: Final = 'flow.wired.start="59.9 s"'
 SEEDS: Final = (1, 2, 3)
-#: Upper threshold of the RED panel in bytes, and when the wired connection has begun.
+#: Upper threshold of the RED panel in bytes, and the time by which the wired connection has begun.
 RED_MAX: Final = 22_500
 BOTH_S: Final = 10.0
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A reduction of the window by a loss: when, the window before it in segments, and the time until the window is as
-    large again, infinite if another loss came first."""
+    """A reduction of the window by a loss: its time, the previous window in segments, and the time
+    until the window reaches that size again, infinite if another loss comes first."""
 
     at_s: float
     before: float
@@ -94,8 +95,8 @@ class Loss:
 
 
 def losses(time: FloatArray, cwnd: FloatArray, state: FloatArray) -> list[Loss]:
-    """Finds losses in a log of a connection: each begins with Linux' state 3 (Recovery) or 4 (Loss), and the window is
-    regained when it has its former size in another state."""
+    """Finds losses in a log of a connection. A loss begins with Linux' state 3 (Recovery) or 4
+    (Loss). The window has recovered when it reaches its former size in another state."""
     repairing = state >= 3
     starts = np.flatnonzero(repairing & ~np.concatenate(([True], repairing[:-1])))
     found = []
@@ -108,22 +109,23 @@ def losses(time: FloatArray, cwnd: FloatArray, state: FloatArray) -> list[Loss]:
 
 
 def losses_of(run: Run) -> list[Loss]:
-    """The losses of a run's only flow."""
+    """Returns the losses of a run's only flow."""
     ((time, cwnd),) = trace_of(run, "tcp.cwnd").values()
     ((_, state),) = trace_of(run, "tcp.ca_state").values()
     return losses(time, cwnd, state)
 
 
 def reopening(run: Run) -> float:
-    """The median time from a loss until the window is as before, over the time that Reno needs for it: half of the
-    window in round trips of propagation."""
+    """Returns the median time from a loss until the window has recovered, over the time that Reno
+    needs: half of the window in round trips of propagation."""
     rtt = float(run.flows["rtt_min"][0])
     ratios = [loss.regained_s / (loss.before / 2 * rtt) for loss in losses_of(run)]
     return float(np.median(ratios)) if ratios else math.nan
 
 
 def first_threshold(run: Run) -> float:
-    """The first slow-start threshold before any loss, over the bandwidth-delay product; infinite if there is none."""
+    """Returns the first slow-start threshold before any loss, over the bandwidth-delay product;
+    infinite if there is none."""
     ((time, threshold),) = trace_of(run, "tcp.ssthresh").values()
     found = losses_of(run)
     known = threshold[(time < (found[0].at_s if found else math.inf)) & ~np.isnan(threshold)]
@@ -132,7 +134,7 @@ def first_threshold(run: Run) -> float:
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulate the transfer of figure 17 and the laboratory."""
+    """Simulates the transfer of figure 17 and the laboratory."""
     transfers = {
         name: Job(f"ucit-17-{number}", TEMPLATES / "hybla.toml", changes)
         for number, (name, changes) in enumerate(TRANSFERS.items())
@@ -184,23 +186,24 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def goodput(run: Run, flow: str) -> float:
-    """Goodput of a flow in bit/s."""
+    """Returns the goodput of a flow in bit/s."""
     return float(next(row["goodput"] for row in run.flows.to_dicts() if row["flow"] == flow))
 
 
 def works(of: Mapping[tuple[str, str, int], Run], sender: str) -> bool:
-    """Whether a sender delivers data over the satellite behind every panel."""
+    """Returns true if a sender delivers data over the satellite behind every panel."""
     return all(goodput(run, "satellite") > 0 for (name, _, _), run in of.items() if name == sender)
 
 
 def waiting(run: Run) -> float:
-    """Mean number of bytes that a packet finds or joins at Router 1 while both connections send."""
+    """Returns the mean queue at Router 1 in bytes, including the packet that joins it, while both
+    connections send."""
     time, waits = trace_of(run, "link.queue_bytes")["bottleneck"]
     return float(waits[time >= BOTH_S].mean())
 
 
 def transfer_table(runs: Mapping[str, Run]) -> Table:
-    """The transfer of figure 17 with each sender."""
+    """Returns the table of the transfer of figure 17 with each sender."""
     rows = []
     for name, run in runs.items():
         found, flow = losses_of(run), run.flows.to_dicts()[0]
@@ -231,7 +234,8 @@ def transfer_table(runs: Mapping[str, Run]) -> Table:
 
 
 def laboratory_table(of: Mapping[tuple[str, str, int], Run]) -> Table:
-    """Goodput over the satellite behind each panel, and of the wired connection beside it."""
+    """Returns the table of the goodput over the satellite behind each panel, and of the concurrent
+    wired connection."""
     rows = []
     for sender in SENDERS:
         row = [sender]
@@ -252,7 +256,8 @@ def laboratory_table(of: Mapping[tuple[str, str, int], Run]) -> Table:
 
 @figure_function
 def draw(run: Run) -> Figure:
-    """Figure 17: segments sent, congestion window and slow-start threshold of the transfer."""
+    """Draws figure 17: segments sent, congestion window and slow-start threshold of the
+    transfer."""
     figure, (above, below) = panels([2.4, 2.6])
     draw_sent(above, run)
     draw_window(below, run, predictions=False)

@@ -1,4 +1,5 @@
-"""UCIT (TATPA), figure 17 with a Linux kernel in virtual time and its log, beside the model of Linux' Hybla."""
+"""UCIT (TATPA), figure 17 with a Linux kernel in virtual time and its log, next to the model of
+Linux' Hybla."""
 
 from __future__ import annotations
 
@@ -16,16 +17,17 @@ from .ucit import LINUX_HYBLA, TEMPLATES, draw, losses_of, reopening, transfer_t
 
 Clock = Literal["virtual", "kernel"]
 
-#: The TCP stack of the model: that of the guest's kernel, with its Hybla.
+#: The model's TCP stack: that of the guest's kernel, with its Hybla.
 MODEL: Final = ("flow.hybla.transport.profile=linux-6.12", f"flow.hybla.transport.parameters={LINUX_HYBLA}")
-#: Linux' module does not estimate the first slow start's end. Both get what Hoe's estimate is: the bandwidth-delay
-#: product.
+#: Linux' module does not estimate the end of the first slow start. Kernel and model both get the
+#: value of Hoe's estimate, the bandwidth-delay product.
 THRESHOLD: Final = ("flow.hybla.transport.initial_ssthresh=500",)
 SEEDS: Final = (1, 2, 3)
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Emulate the transfer with Linux' Hybla, simulate it with the model's, and judge the kernel's."""
+    """Emulates the transfer with Linux' Hybla, simulates it with the model's, and judges the
+    kernel's."""
     jobs: dict[tuple[Clock, int], Job] = {
         (clock, seed): Job(
             f"ucit-{clock}-{seed}",

@@ -1,4 +1,5 @@
-"""VoIP over Skyplex DATA: rates of a call (figures 8 and 9), jitter, opinion scores under load (Table II)."""
+"""VoIP over Skyplex DATA: rates of a call (figures 8 and 9), jitter, opinion scores under load
+(Table II)."""
 
 from __future__ import annotations
 
@@ -26,27 +27,28 @@ HERE: Final = Path(__file__).parent
 #: The paper's codecs, and the interfering UDP rates of its table in Mbit/s.
 CODECS: Final = {"GSM": "GSM-FR", "G.711a": "G.711a", "iLBC": "iLBC-30"}
 LOADS_MBIT_S: Final = (1.4, 1.2, 1.1, 0.75, 0.35)
-#: What the paper has in its table; two scores are between them.
+#: The results of the paper's table; two scores are between them.
 PAPER: Final = {
     "GSM": ("X", "LAGGED", "2", "2/3", "3"),
     "G.711a": ("X", "LAGGED", "2/3", "3", "4"),
     "iLBC": ("X", "LAGGED", "2/3", "3", "3/4"),
 }
 SEEDS: Final = (1, 2)
-#: A call is set up, but its speech is impaired, below this score.
+#: Below this score, a call is set up, but its speech is impaired.
 LAGGED: Final = 1.5
-#: Largest advantage factor A of G.107: access to places that are hard to reach, over several satellite hops.
+#: Largest advantage factor A of G.107: access to locations that are hard to reach, over several
+#: satellite hops.
 ADVANTAGE: Final = 20.0
-#: Parties of the conference, and what is listed of what they say and hear.
+#: Parties of the conference, and the listed measures of their speech in both directions.
 PARTIES: Final = ("remote-1", "remote-2", "local-1", "local-2")
 SAID: Final = ("late", "delay_mean", "mos_mean")
 HEARD: Final = ("delay_mean", "mos_mean")
 #: Datagrams of the load.
 DATAGRAM: Final = 1000
-#: A talker that pauses rarely: 86 % of the time is speech, in talk spurts of 2 s.
+#: A talker with rare pauses: 86 % of the time is speech, in talk spurts of 2 s.
 TALKATIVE: Final = 'flow.calls.app.talker={kind="exponential",speech="2 s",pause="0.32 s"}'
 
-#: A queue without an end before 28 of 48 slots, and a load that is there for five minutes before the call.
+#: An unlimited queue before 28 of 48 slots, and a load that starts five minutes before the call.
 DEEP: Final = (
     'network.sat.cir="1232 kbit/s"',
     'network.sat.return.queue={kind="unlimited"}',
@@ -56,20 +58,20 @@ DEEP: Final = (
 )
 DEEP_LOADS_MBIT_S: Final = (1.4, 1.2, 1.1)
 
-#: Several calls at once, of which each takes 80 kbit/s at most, on 1408 kbit/s.
+#: Several simultaneous calls of at most 80 kbit/s each, on 1408 kbit/s.
 SEVERAL: Final = (1, 10, 20, 30, 40, 50)
 
 Key = tuple[str, int]
 
 
 def loaded(mbit_s: float) -> tuple[str, ...]:
-    """The interfering traffic of this rate of UDP payload."""
+    """Returns the overrides for interfering traffic of this rate of UDP payload."""
     rate = f'flow.load.app.rate="{round(mbit_s * 1e6)} bit/s"'
     return (rate, f'flow.load.app.datagram="{DATAGRAM} B"')
 
 
 def cases() -> dict[str, tuple[str, ...]]:
-    """What is varied, by name."""
+    """Returns the varied overrides, by name."""
     all_cases: dict[str, tuple[str, ...]] = {
         "sip": (),
         "iax": ('flow.calls.transport="iax2"',),
@@ -86,7 +88,7 @@ def cases() -> dict[str, tuple[str, ...]]:
 
 
 def causes() -> dict[str, tuple[str, ...]]:
-    """Variations of the set-up that test the causes of the differences, by name."""
+    """Returns variations of the set-up that test the causes of the differences, by name."""
     return {
         "talkative": (TALKATIVE,),
         "talkative-iax": ('flow.calls.transport="iax2"', TALKATIVE),
@@ -105,7 +107,7 @@ def causes() -> dict[str, tuple[str, ...]]:
 
 
 def simulated(what: Mapping[str, tuple[str, ...]], test: str, out: Path, json: bool) -> dict[Key, Run]:
-    """A run of each case and seed."""
+    """Returns a run of each case and seed."""
     jobs = {
         (name, seed): Job(f"voip-{name}-{seed}", HERE / "voip.toml", changes, seed)
         for name, changes in what.items()
@@ -117,26 +119,28 @@ def simulated(what: Mapping[str, tuple[str, ...]], test: str, out: Path, json: b
 
 
 def rates_kbit_s(run: Run) -> FloatArray:
-    """Rate of what the caller's exchange sends while it talks, second by second, IP and UDP included."""
+    """Returns the rate of the caller's exchange while it talks, second by second, IP and UDP
+    included."""
     time, rate = trace_of(run, "exchange.rate")["calls.source"]
     talks = (time > 15) & (time < 300)
     return rate[talks] / 1e3
 
 
 def heard(run: Run) -> Mapping[str, Any]:
-    """The totals of the end that hears speech over the return link."""
+    """Returns the totals of the end that receives speech over the return link."""
     rows = run.table("calls").to_dicts()
     return next(row for row in rows if "destination" in str(row[next(iter(row))]))
 
 
 def called(run: Run) -> Mapping[str, Any]:
-    """The totals of the end that calls."""
+    """Returns the totals of the end that calls."""
     rows = run.table("calls").to_dicts()
     return next(row for row in rows if "source" in str(row[next(iter(row))]))
 
 
 def jitter_ms(run: Run) -> FloatArray:
-    """The interarrival jitter (RFC 3550, section 6.4.1) after each packet of speech from the return link."""
+    """Returns the interarrival jitter (RFC 3550, section 6.4.1) after each speech packet from the
+    return link."""
     rows = run.trace("call_speech", "calls.destination").sort("time")
     transit = np.diff((rows["time"] - rows["spoken"]).to_numpy())
     jitters, jitter = np.zeros(len(transit)), 0.0
@@ -147,7 +151,7 @@ def jitter_ms(run: Run) -> FloatArray:
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulate a call of each codec, protocol and load, and judge what the paper says of them."""
+    """Simulates a call of each codec, protocol and load, and judges the paper's statements."""
     runs = simulated(cases(), "voip", out, json)
     rate = {
         name: np.concatenate([rates_kbit_s(runs[name, seed]) for seed in SEEDS]) for name in _rated(cases())
@@ -193,7 +197,8 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def several(runs: Mapping[Key, Run]) -> Table:
-    """What is heard of several calls at once over the return link."""
+    """Returns the table of the received speech of several simultaneous calls over the return
+    link."""
     rows = []
     for count in SEVERAL:
         of = [(called(run), heard(run)) for seed in SEEDS for run in [runs[f"several-{count}", seed]]]
@@ -212,7 +217,8 @@ def _rated(of: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def opinion(runs: Sequence[Run]) -> tuple[str, float, float]:
-    """The outcome as in the paper's table, the mean score, and the fraction of calls that were answered."""
+    """Returns the outcome as in the paper's table, the mean score, and the fraction of calls that
+    were answered."""
     answered = float(np.mean([called(run)["answered"] / called(run)["attempts"] for run in runs]))
     if answered == 0:
         return "X", 1.0, 0.0
@@ -221,7 +227,7 @@ def opinion(runs: Sequence[Run]) -> tuple[str, float, float]:
 
 
 def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Variations of the set-up, for what differs."""
+    """Simulates variations of the set-up that explain the differences."""
     runs = simulated(causes(), "voip-causes", out, json)
     talkative = np.concatenate([rates_kbit_s(runs["talkative", seed]) for seed in SEEDS])
     answered = [
@@ -249,12 +255,13 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
 
 
 def _word(value: object) -> str:
-    """A codec or a load as it is written in the names of statements."""
+    """Returns a codec or a load as spelled in the names of statements."""
     return str(value).lower().replace(".", "")
 
 
 def conference(out: Path, json: bool) -> Table:
-    """Simulate a conference of local and remote parties, and list what each of them hears."""
+    """Simulates a conference of local and remote parties; returns the table of the speech that each
+    party receives."""
     jobs = [Job(f"voip-conference-{seed}", HERE / "voip-conference.toml", (), seed) for seed in SEEDS]
     with bar("voip-conference", shown=not json) as progress:
         done = run_all(jobs, out / "runs", progress)
@@ -262,7 +269,7 @@ def conference(out: Path, json: bool) -> Table:
     rows = []
     for party in PARTIES:
         values = []
-        # What the bridge hears of the party, and what the party hears of the others.
+        # The bridge's reception of the party, and the party's reception of the others.
         for end, columns in (("destination", SAID), ("source", HEARD)):
             ends = [
                 next(row for row in run.table("calls").to_dicts() if f"{party}.{end}" in row.values())
@@ -284,7 +291,8 @@ def conference(out: Path, json: bool) -> Table:
 
 @figure_function
 def draw(rates: Mapping[str, FloatArray]) -> Figure:
-    """Figures 8 and 9: how the rates of a call are distributed, without and with background traffic."""
+    """Draws figures 8 and 9: the distribution of the rates of a call, without and with background
+    traffic."""
     figure, (above, below) = panels([2.2, 2.2])
     edges = [2.5 * edge for edge in range(36)]
     of_each = (

@@ -1,6 +1,6 @@
-"""WICHMO: Wi-Fi errors behind a satellite. Burst and gap lengths (figure 10), goodput of a TCP connection with error
-processes fitted to traces and with the traces themselves (figure 11), and bursts under rate adaptation (figure 13)
-over the channel of figure 12."""
+"""WICHMO, Wi-Fi errors behind a satellite: burst and gap lengths (figure 10); goodput of a TCP
+connection with error processes fitted to traces and with the traces themselves (figure 11); and
+bursts under rate adaptation (figure 13) over the channel of figure 12."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ HERE: Final = Path(__file__).parent
 FRAMES: Final = 400_000
 INTERVAL_S: Final = 0.005
 FRAME_BYTES: Final = 1000
-#: The time between a frame and its acknowledgment (IEEE 802.11b), and a run in which frames are measured.
+#: The time between a frame and its acknowledgment (IEEE 802.11b), and the duration of the run that
+#: measures frames.
 SIFS_MS: Final = 0.01
 FRAME_S: Final = 60
-#: Replications of each point, and their length.
+#: Replications of each point, and their duration.
 REPLICATIONS: Final = 10
 DURATION_S: Final = 2000
 
@@ -77,13 +78,13 @@ BEYOND: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Position:
-    """A place of the receiver, with the trace that was recorded there."""
+    """A position of the receiver, with the trace that was recorded there."""
 
     name: str
     trace: Outcomes
 
     def error(self, letter: str) -> dict[str, Any]:
-        """The error process of this letter in figure 11."""
+        """Returns the error process of this letter in figure 11."""
         trace = self.trace
         burst, gap = trace.mean_burst, trace.mean_gap
         match letter:
@@ -93,7 +94,7 @@ class Position:
                 # Independent losses have bursts of 1 / (1 - p) frames.
                 return {"kind": "packet", "probability": 1 - 1 / burst}
             case "c":
-                # And gaps of 1 / p frames.
+                # Their gaps have 1 / p frames.
                 return {"kind": "packet", "probability": 1 / gap}
             case "d":
                 return {"kind": "gilbert", "probability": burst / (burst + gap), "burst": burst}
@@ -102,14 +103,14 @@ class Position:
 
 
 def as_text(trace: Outcomes) -> str:
-    """The runs of a trace as a table."""
+    """Returns the runs of a trace as a table."""
     lost = (np.arange(len(trace.lengths)) + int(trace.lost_first)) % 2
     rows = (f"{one},{length}" for one, length in zip(lost.tolist(), trace.lengths.tolist(), strict=True))
     return "\n".join(["lost,frames", *rows])
 
 
 def model(snr_db: float) -> dict[str, Any]:
-    """The declared model: no line of sight, people who walk slowly, and their shadows."""
+    """Returns the declared model: no line of sight, and the shadows of people who walk slowly."""
     return {
         "kind": "snr",
         "snr_db": snr_db,
@@ -121,7 +122,7 @@ def model(snr_db: float) -> dict[str, Any]:
 
 
 def positions(traces: Path | None) -> list[Position]:
-    """The traces: those of a folder, or drawn from the declared model at each position."""
+    """Returns the traces of a folder, or traces drawn from the declared model at each position."""
     if traces is None:
         return [
             Position(
@@ -139,7 +140,7 @@ def positions(traces: Path | None) -> list[Position]:
 
 
 def inline(error: Mapping[str, Any]) -> str:
-    """An error process as TOML."""
+    """Returns an error process as TOML."""
     return "{ " + ", ".join(f"{key} = {_toml(value)}" for key, value in error.items()) + " }"
 
 
@@ -150,7 +151,7 @@ def _toml(value: Any) -> str:
 def goodputs(
     places: Sequence[Position], out: Path, json: bool, replications: int, duration_s: int
 ) -> dict[tuple[int, str], list[float]]:
-    """Goodput in bit/s by position and process, of every replication."""
+    """Returns the goodput in bit/s by position and process, of every replication."""
     jobs = {
         (place, letter, seed): Job(
             f"wichmo-{place}-{letter}-{seed}",
@@ -171,8 +172,8 @@ def goodputs(
 
 
 def convexity(fer: Sequence[float], goodput: Sequence[float]) -> float:
-    """Mean height of the inner points over the chord from the first to the last, relative to the largest goodput:
-    negative for a convex curve."""
+    """Returns the mean height of the inner points over the chord from the first to the last,
+    relative to the largest goodput: negative for a convex curve."""
     order = np.argsort(fer)
     x, y = np.array(fer)[order], np.array(goodput)[order]
     chord = np.interp(x, [x[0], x[-1]], [y[0], y[-1]])
@@ -180,7 +181,8 @@ def convexity(fer: Sequence[float], goodput: Sequence[float]) -> float:
 
 
 def adaptations(out: Path, json: bool, duration_s: int) -> dict[str, tuple[Outcomes, float]]:
-    """What became of frames on the air with each rate adaptation, and the goodput in bit/s."""
+    """Returns the outcomes of frames on the air with each rate adaptation, and the goodput in
+    bit/s."""
     jobs = {
         name: Job(
             f"wichmo-{name.lower()}",
@@ -208,8 +210,8 @@ def adaptations(out: Path, json: bool, duration_s: int) -> dict[str, tuple[Outco
 
 
 def frame_ms(out: Path, json: bool) -> float:
-    """How long a frame of the channel's traces, 1000 bytes at 11 Mbit/s every 5 ms, occupies the air with its
-    acknowledgment, in milliseconds."""
+    """Returns the time on the air of a frame of the channel's traces, 1000 bytes at 11 Mbit/s every
+    5 ms, with its acknowledgment, in milliseconds."""
     rate, datagram = round(FRAME_BYTES * 8 / INTERVAL_S), FRAME_BYTES - 28
     job = Job(
         "wichmo-frame",
@@ -229,7 +231,8 @@ def frame_ms(out: Path, json: bool) -> float:
 
 
 def beyond(position: Position, out: Path, json: bool, replications: int, duration_s: int) -> Table:
-    """Goodput of other congestion controls and of a split connection over the trace of a position."""
+    """Returns the goodput of other congestion controls and of a split connection over the trace of
+    a position."""
     jobs = {
         (name, seed): Job(
             f"wichmo-beyond-{number}-{seed}",
@@ -262,7 +265,7 @@ def reproduce(
     replications: int | None = None,
     traces: Path | None = None,
 ) -> Reproduction:
-    """Draw or read the traces, simulate, and judge."""
+    """Draws or reads the traces, simulates, and judges."""
     count, duration_s = replications or REPLICATIONS, DURATION_S
     places = positions(traces)
     found = goodputs(places, out, json, count, duration_s)
@@ -360,7 +363,8 @@ def reproduce(
 
 @figure_function
 def draw_lengths(places: Sequence[Position]) -> Figure:
-    """Mean lengths of bursts and gaps against the frame error rate (figure 10), with those of independent losses."""
+    """Draws mean lengths of bursts and gaps against the frame error rate (figure 10), with those of
+    independent losses."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.2), layout="constrained")
@@ -383,7 +387,8 @@ def draw_lengths(places: Sequence[Position]) -> Figure:
 
 @figure_function
 def draw_goodput(fer: Sequence[float], found: Mapping[tuple[int, str], list[float]]) -> Figure:
-    """Goodput against the frame error rate of the trace, mean with minimum and maximum (figure 11)."""
+    """Draws goodput against the frame error rate of the trace, mean with minimum and maximum
+    (figure 11)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
@@ -394,7 +399,7 @@ def draw_goodput(fer: Sequence[float], found: Mapping[tuple[int, str], list[floa
         mean = np.array([one.mean() for one in of])
         spread = [mean - [one.min() for one in of], [one.max() for one in of] - mean]
         style = {"color": INK, "linewidth": 1.8} if letter == "e" else line(number)
-        # Curves that lie over each other are told apart by marks and dashes; bars stand beside each other.
+        # Markers and dashes distinguish overlapping curves; bars are drawn next to each other.
         style |= {
             "marker": "osD^v"[number],
             "markersize": 4,
@@ -412,7 +417,8 @@ def draw_goodput(fer: Sequence[float], found: Mapping[tuple[int, str], list[floa
 
 @figure_function
 def draw_adaptations(adapted: Mapping[str, Outcomes]) -> Figure:
-    """Distributions of error bursts and of success bursts on the air with each rate adaptation (figure 13)."""
+    """Draws distributions of error bursts and of success bursts on the air with each rate
+    adaptation (figure 13)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.2), layout="constrained")
@@ -422,7 +428,7 @@ def draw_adaptations(adapted: Mapping[str, Outcomes]) -> Figure:
             values, part = survival(lengths)
             style = line(number)
             if number == len(adapted) - 1:
-                # It lies over the one before it.
+                # This curve overlaps the one before.
                 style["linestyle"] = (0, (4, 4))
             axes.loglog(values, part, label=name, **style)
     for axes, label in zip(both, ("error burst (frames)", "success burst (frames)"), strict=True):

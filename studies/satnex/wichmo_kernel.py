@@ -1,5 +1,5 @@
-"""WICHMO beyond the paper with the TCP and the Wi-Fi of a Linux kernel, in virtual time, beside the models of both:
-congestion controls, and a relay at the ship that splits the connection."""
+"""WICHMO beyond the paper with the TCP and the Wi-Fi of a Linux kernel in virtual time, next to the
+models of both: congestion controls, and a relay at the ship that splits the connection."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ LABELS: Final[Mapping[Clock, str]] = {"virtual": "models", "kernel": "Linux' TCP
 CONTROLS: Final = ("reno", "cubic", "bbr", "hybla", "westwood")
 SPLIT: Final = "cubic, split at the ship"
 
-#: The TCP stack of the models: that of the guest's kernel.
+#: The models' TCP stack: that of the guest's kernel.
 PROFILE: Final = "linux-6.12"
 
-#: The position of the traces, runs of each point, and their length.
+#: The position of the traces, runs of each point, and their duration.
 POSITION_DB: Final = 20
 REPLICATIONS: Final = 5
 DURATION_S: Final = 60
 
-#: How often a frame is sent at most. The kernel's rate control asks for three attempts at each of three
-#: rates, which are one here; the model is given the same limit.
+#: Largest number of transmissions of a frame. The kernel's rate control asks for three attempts at
+#: each of three rates, which are one rate here; the model has the same limit.
 ATTEMPTS: Final = 9
 
-#: Port of the relay at the ship, and when the sender begins, a second after the relay listens.
+#: Port of the relay at the ship, and start time of the sender, a second after the relay listens.
 RELAY_PORT: Final = 4000
 BEGINS_S: Final = 1
 
 
 def transport(congestion: str) -> dict[str, Any]:
-    """TCP as the kernel has it."""
+    """Returns the TCP of the kernel as keys of a scenario."""
     return {
         "kind": "tcp",
         "congestion": congestion,
@@ -56,8 +56,8 @@ def transport(congestion: str) -> dict[str, Any]:
 
 
 def split(clock: Clock) -> tuple[str, ...]:
-    """What the scenario changes for a connection split at the ship: in the model by a proxy, in the kernel by a
-    program there that relays from one connection to another."""
+    """Returns the overrides for a connection that is split at the ship: by a proxy in the model,
+    and in the kernel by a program that relays from one connection to another."""
     if clock == "virtual":
         proxy = {"name": "pep", "node": "ship", "mechanism": {"kind": "split", "buffer": "1 MB"}}
         return (f"flow.download.transport={inline(transport('cubic'))}", f"proxy=[{inline(proxy)}]")
@@ -85,7 +85,8 @@ def split(clock: Clock) -> tuple[str, ...]:
 
 
 def goodput(run: Run) -> float:
-    """Goodput in Mbit/s: that of the only flow, or of what the relay's receiver has counted."""
+    """Returns the goodput in Mbit/s: that of the only flow, or the count of the relay's
+    receiver."""
     counted = run.path / "commands" / "onward.serve.stdout"
     if counted.is_file():
         return int(counted.read_text()) * 8 / DURATION_S / 1e6
@@ -99,7 +100,8 @@ def reproduce(
     replications: int | None = None,
     traces: Path | None = None,
 ) -> Reproduction:
-    """Run models and kernel over the trace of one position, and judge. The paper has no values for it."""
+    """Runs models and kernel over the trace of one position, and judges. The paper has no values
+    for it."""
     places = positions(traces)
     position = places[len(places) // 2] if traces else places[POSITIONS_DB.index(POSITION_DB)]
     seeds = range(1, (replications or REPLICATIONS) + 1)
@@ -156,7 +158,8 @@ def reproduce(
 
 @figure_function
 def draw(rates: Mapping[tuple[str, Clock], Sequence[float]]) -> Figure:
-    """Goodput with each congestion control: every run, and the mean of the models' and of the kernel's."""
+    """Draws goodput with each congestion control: every run, and the means of the models and of the
+    kernel."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
