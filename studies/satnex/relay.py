@@ -1,9 +1,9 @@
 """The programs of a connection that a relay at the ship splits, as commands of an emulation
 (`wichmo_kernel.py`).
 
-relay.py send HOST PORT CONGESTION sends until it is ended relay.py relay PORT HOST PORT CONGESTION
-accepts one connection and passes on what it receives by another relay.py receive PORT receives
-until it is ended, and prints how many bytes came
+relay.py send HOST PORT CONGESTION        sends until it is terminated
+relay.py relay PORT HOST PORT CONGESTION  accepts a connection and forwards its data over another
+relay.py receive PORT                     receives until it is terminated, and prints the bytes
 """
 
 from __future__ import annotations
