@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-# As in the command `fit`, which is where it matters most; before NumPy is imported.
+# Must be set before NumPy is imported. The command `fit`, where it matters most, does the same.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 pytest_plugins = ["distribution", "disturbance", "manual.plugin"]

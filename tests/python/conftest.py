@@ -12,11 +12,11 @@ from rigs.networks import bentpipe, machine
 
 __all__ = ["bentpipe", "machine"]
 
-# How long an input takes depends on what else the machine does, and is no property of the tested code.
+# The time that an input takes depends on the machine's load, not on the tested code.
 settings.register_profile("bentpipe", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("bentpipe")
 
-# Under nohup SIGHUP is ignored, and programs that tests start would inherit that.
+# nohup ignores SIGHUP, and programs that tests start would inherit this setting.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
@@ -30,5 +30,5 @@ def scenario(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Path:
-    """A handmade run."""
+    """A handmade run folder."""
     return write_run(tmp_path / "run")

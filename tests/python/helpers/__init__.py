@@ -1,6 +1,6 @@
-"""Shared by tests of several subjects."""
+"""Helpers for tests of several subjects."""
 
 from pathlib import Path
 
-#: The top folder of the repository.
+#: The root folder of the repository.
 ROOT = Path(__file__).resolve().parents[3]

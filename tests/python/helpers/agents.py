@@ -18,7 +18,7 @@ BENTPIPE = (sys.executable, "-c", "from bentpipe.cli import main; main()")
 
 @contextmanager
 def agent(node: str, folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run an agent; yields its process and the address at which it listens."""
+    """Runs an agent; yields its process and its listening address."""
     command = [*BENTPIPE, "dtn", "agent", node, "--storage", str(folder), "--json", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -32,7 +32,7 @@ def agent(node: str, folder: Path, *options: str) -> Iterator[tuple[subprocess.P
 
 
 def counts(process: subprocess.Popen[str]) -> dict[str, int]:
-    """End an agent and return its counts."""
+    """Terminates an agent and returns its counts."""
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=20)
     found: dict[str, int] = json.loads(out)

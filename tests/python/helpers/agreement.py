@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 
 class DisturbedError(Exception):
-    """The machine was too busy for an emulation: the results differ, and packets were late."""
+    """Raised when the machine was too busy for an emulation: the results differ, and packets were
+    late."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One quantity of one flow on the two clocks."""
+    """A quantity of a flow on the two clocks."""
 
     case: str
     flow: str
@@ -39,14 +40,14 @@ class Difference:
 
     @property
     def ratio(self) -> float:
-        """Emulated over simulated; NaN where one has no value."""
+        """The emulated value over the simulated one; NaN if either is missing."""
         if self.simulated is None or self.emulated is None:
             return float("nan")
         return self.emulated / self.simulated if self.simulated else float(self.emulated == 0)
 
     @property
     def holds(self) -> bool:
-        """Whether they agree; two without a value do."""
+        """True if the two values agree, or if both are missing."""
         if self.simulated is None and self.emulated is None:
             return True
         if self.simulated is None or self.emulated is None:
@@ -55,12 +56,12 @@ class Difference:
 
 
 def compare(case: Case, folder: Path, *, in_memory: bool = False, clock: Clock = "real") -> list[Difference]:
-    """Simulate and emulate a case, each seed at once, and compare the means over the seeds.
+    """Simulates and emulates a case, all seeds at once, and compares the means over the seeds.
 
-    A comparison that differs is repeated if packets were late. A pause of the machine of some 100 ms in which a slow
-    start fills a queue makes the first loss earlier; a window that is otherwise halved to just above the capacity is
-    then halved to less, and not a second time some seconds later (docs/notes/linux-tcp.md). Raises
-    :class:`DisturbedError` if no repetition helps.
+    A comparison that differs is repeated if packets were late. A pause of the machine of about 100
+    ms, in which a slow start fills a queue, makes the first loss earlier. A window that is
+    otherwise halved to just above the capacity is then halved to less, and not a second time some
+    seconds later (docs/notes/linux-tcp.md). Raises :class:`DisturbedError` if no repetition helps.
     """
     late = []
     for attempt in range(ATTEMPTS):
@@ -76,7 +77,7 @@ def compare(case: Case, folder: Path, *, in_memory: bool = False, clock: Clock =
 def _compare_once(
     case: Case, folder: Path, *, in_memory: bool, clock: Clock
 ) -> tuple[list[Difference], float]:
-    """Returns the differences, and by how much a packet was late at most."""
+    """Returns the differences, and the largest lateness of a packet."""
     if in_memory:
         case = replace(case, exceptions={}, tolerance=IN_MEMORY)
     with ThreadPoolExecutor() as pool:
@@ -126,7 +127,8 @@ def _compare_once(
 
 
 def filled(run: bp.Run, flow: str) -> float | None:
-    """Seconds until acknowledgments of one second brought nine tenths of the most that they ever did."""
+    """Returns the seconds until the acknowledgments of one second reach nine tenths of their
+    maximum."""
     if not run.has_trace("tcp"):
         return None
     trace = run.trace("tcp")
@@ -149,13 +151,13 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def _chance(samples: list[list[float | None]]) -> float:
-    """Two standard errors of the difference of two means."""
+    """Returns two standard errors of the difference of two means."""
     known = [[value for value in one if value is not None] for one in samples]
     return 2 * sqrt(sum(variance(one) / len(one) for one in known if len(one) > 1))
 
 
 def without_hosts() -> str | None:
-    """Returns why this machine cannot emulate; None if it can."""
+    """Returns the reason why this machine cannot emulate; None if it can."""
     link = '[[link]]\nname = "l"\nfrom = "a"\nto = "b"\nrate = "1 Mbit/s"\ndelay = "1 ms"\n'
     flow = '[[flow]]\nname = "f"\nfrom = "a"\nto = "b"\napp = "bulk"\ntransport = "tcp"\n'
     try:

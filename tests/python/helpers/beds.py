@@ -1,4 +1,4 @@
-"""A test bed in the process of a test, and what tests do with it."""
+"""A test bed in the process of a test, and the common actions of tests on it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from httpx2 import Client, Response
 from rigs.testbeds import PASSWORD, SMALL
 from starlette.testclient import TestClient
 
-#: As browsers see it: the log-in's cookie is for encrypted connections.
+#: The base URL for browsers; the log-in's cookie is for encrypted connections.
 URL = "https://127.0.0.1"
 
 
@@ -34,7 +34,7 @@ def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Bed:
-    """A test bed in this process, with an executor if wanted."""
+    """A test bed in this process, with an optional executor."""
 
     def __init__(self, data: Path, url: str = "", *, real_time: bool = False) -> None:
         self.settings = Settings(data, url, slots=1, real_time=real_time)
@@ -59,7 +59,7 @@ class Bed:
         return client
 
     def execute(self) -> None:
-        """Start an executor."""
+        """Starts an executor."""
         self.executor = Executor(self.settings, self.store)
         self.thread = threading.Thread(target=self.executor.loop)
         self.thread.start()

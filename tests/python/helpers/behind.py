@@ -1,4 +1,5 @@
-"""Namespaces behind the hosts of an emulated network: machines for which these hosts forward packets."""
+"""Namespaces behind the hosts of an emulated network: machines for which these hosts forward
+packets."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from rigs.proxied import Place
 
 @contextmanager
 def network(text: str, hosts: Sequence[str]) -> Iterator[tuple[Any, dict[str, dict[str, str]]]]:
-    """A live network with these hosts, and the record of each."""
+    """Yields a live network with these hosts, and the record of each."""
     live = _native.Network(_native.Scenario("test.toml", text, []), json.dumps({"hosts": list(hosts)}))
     try:
         yield live, json.loads(live.describe())["hosts"]
@@ -22,8 +23,8 @@ def network(text: str, hosts: Sequence[str]) -> Iterator[tuple[Any, dict[str, di
 
 
 def attach(machine: Place, host: dict[str, str], number: int) -> None:
-    """The machine takes over the host's address on its own interface, and the host forwards; packets that the machine
-    sends from that address go through the host."""
+    """Moves the host's address to the machine's interface and makes the host forward; packets that
+    the machine sends from that address pass through the host."""
     outside = Place.at(host["namespace"])
     address, gateway, wire, table = host["ipv4"], f"10.78.{number}.1", f"wire{number}", str(100 + number)
     [interface] = [

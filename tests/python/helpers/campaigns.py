@@ -39,7 +39,7 @@ vary.flow.down.transport.congestion = ["reno", "cubic"]
 vary.link.sat.delay = ["50 ms", "100 ms", "200 ms"]
 """
 
-#: Runs of the whole campaign.
+#: Number of runs of the whole campaign.
 RUNS = 36
 
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
@@ -65,7 +65,8 @@ def start(*arguments: object, folder: Path) -> subprocess.Popen[str]:
 
 
 def call(*arguments: object, folder: Path, code: int = 0) -> str:
-    """Runs the same to its end. Returns its output, including messages if it is expected to fail."""
+    """Runs ``bentpipe campaign`` to its end. Returns its output, including messages if it is
+    expected to fail."""
     done = commands.run("campaign", *arguments, folder=folder, environment=os.environ | {"COLUMNS": "80"})
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
@@ -82,7 +83,8 @@ def results(campaign: Campaign) -> pl.DataFrame:
 
 
 def refused(*arguments: object) -> str:
-    """Returns the message of a refused command on one line. Runs it in this process, which is quicker."""
+    """Returns the message of a refused command on one line. Runs the command in this process, which
+    is faster."""
     answer = CliRunner().invoke(app, ["campaign", *map(str, arguments)])
     assert answer.exit_code == 2, answer.output
     return " ".join(answer.output.split())

@@ -1,4 +1,5 @@
-"""dtnd, the daemon of dtn7-rs, as a peer of bundle agents in tests (``cargo install dtn7 --locked``)."""
+"""dtnd, the daemon of dtn7-rs, as a peer of bundle agents in tests (``cargo install dtn7
+--locked``)."""
 
 from __future__ import annotations
 
@@ -12,22 +13,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-#: The convergence layers that it shares with the agent: the agent's name, and its own.
+#: Convergence layers of both dtnd and the agent: the agent's name, and dtnd's.
 LAYERS = {"tcpcl": "tcp", "mtcp": "mtcp", "udp": "udp"}
 
 
 @dataclass
 class Dtnd:
-    """A daemon that runs, and how its web interface is asked."""
+    """A running daemon, with access to its web interface."""
 
     ask: Callable[[str, bytes | None], bytes]
 
     def send(self, destination: str, payload: bytes) -> None:
-        """Send a payload from the node; a report of its delivery goes to the node."""
+        """Sends a payload from the node; a report of its delivery goes to the node."""
         assert self.ask(f"send?dst={destination}", payload).startswith(b"Sent payload")
 
     def received(self, endpoint: str) -> list[bytes]:
-        """Take the bundles that have arrived for an endpoint."""
+        """Takes the bundles that have arrived for an endpoint."""
         found = []
         while (one := self.ask(f"endpoint?{endpoint}", None)) != b"Nothing to receive":
             found.append(one)
@@ -35,7 +36,8 @@ class Dtnd:
 
 
 def words(node: str, layer: str, port: int, web: int, peer: str | None, folder: Path) -> list[str]:
-    """The command of a daemon with a convergence layer at a port, and perhaps a peer (``ADDRESS:PORT/NODE``)."""
+    """Returns the command of a daemon with a convergence layer at a port, and an optional peer
+    (``ADDRESS:PORT/NODE``)."""
     own = LAYERS[layer]
     return [
         "dtnd", "--nodeid", node, "--endpoint", "incoming", "--db", "mem", "--workdir", str(folder), "--disable_nd",
@@ -45,7 +47,7 @@ def words(node: str, layer: str, port: int, web: int, peer: str | None, folder: 
 
 
 def free(kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
-    """A port of loopback that nobody uses now."""
+    """Returns an unused port of loopback."""
     with socket.socket(socket.AF_INET, kind) as one:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]
@@ -54,7 +56,7 @@ def free(kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
 
 @contextmanager
 def running(node: str, layer: str, port: int, peer: str, folder: Path) -> Iterator[Dtnd]:
-    """Run a daemon on loopback; what it says is in the file ``dtnd.log``."""
+    """Runs a daemon on loopback; its output is in the file ``dtnd.log``."""
     web = free()
 
     def ask(path: str, body: bytes | None) -> bytes:

@@ -62,7 +62,8 @@ def write_run(
     speed: float = 1.0,
     traces: bool = True,
 ) -> Path:
-    """A run of 100 s in which the window grows by one segment per round trip until the link is full."""
+    """Writes a run of 100 s in which the window grows by one segment per round trip until the link
+    is full."""
     for sub in ("tables", "traces"):
         (folder / sub).mkdir(parents=True, exist_ok=True)
     (folder / "scenario.toml").write_text(SCENARIO.format(name=name, congestion=congestion, scheme=scheme))

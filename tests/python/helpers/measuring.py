@@ -1,4 +1,5 @@
-"""Shared by tests of measurements: a reflector on loopback, and one in a host of an emulated network."""
+"""Helpers for tests of measurements: a reflector on loopback, and one in a host of an emulated
+network."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from rigs.networks import Bentpipe, until
 
 KEY = b"0123456789abcdef"
 
-#: A scenario of one link between `user` and `server`, whose keys follow.
+#: A scenario with one link between `user` and `server`; the link's keys follow.
 LINK = """
 name = "path"
 duration = "1 h"
@@ -32,7 +33,7 @@ to = "server"
 
 
 def _free() -> int:
-    """Returns a port of loopback that is free for UDP and TCP, below those that the kernel assigns by itself."""
+    """Returns a loopback port that is free for UDP and TCP, below those that the kernel assigns."""
     while True:
         port = random.randrange(10_000, 32_000)
         with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp, suppress(OSError):
@@ -45,7 +46,7 @@ def _free() -> int:
 def reflecting(
     key: bytes | None, rate: float = 1000.0, clock: sockets.Clock = time.time_ns
 ) -> Iterator[tuple[int, list[measure.reflector.Counts]]]:
-    """Yields the port of a reflector on loopback; what it has done is in the list at the end."""
+    """Yields the port of a reflector on loopback; the list contains its counts at the end."""
     port = _free()
     go_on, ready = threading.Event(), threading.Event()
     counts: list[measure.reflector.Counts] = []
@@ -74,7 +75,7 @@ def reflecting(
 
 
 class Line:
-    """A control connection whose other end says one message after the other, whatever it hears."""
+    """A control connection whose other end sends its messages in sequence, for any input."""
 
     def __init__(self, messages: list[tuple[dict[str, Any], bytes]]) -> None:
         self.messages, self.said = messages, list[dict[str, Any]]()
@@ -98,7 +99,8 @@ class Line:
         self.other.close()
 
 
-#: A reflector whose clock is 3 s ahead and 40 ppm fast, or as its arguments say: nanoseconds ahead, and ppm fast.
+#: A reflector whose clock is 3 s ahead and 40 ppm fast, or as its arguments state: nanoseconds
+#: ahead, and ppm fast.
 REFLECTOR = """
 import sys, time
 from pathlib import Path
@@ -111,7 +113,7 @@ measure.reflect("0.0.0.0", 8620, Path("key").read_bytes(), clock=shifted, keep_o
 """
 
 
-#: Linux' own memory of sockets for what arrives (tcp_rmem of 6.18): least, at the start, most.
+#: Linux' default memory of sockets for incoming data (tcp_rmem of 6.18): least, initial, most.
 RECEIVE_MEMORY = "4096 131072 33554432"
 
 
@@ -124,8 +126,8 @@ def path(
     fast_ppm: int = 40,
     receive_memory: str | None = None,
 ) -> Iterator[None]:
-    """A network between `user` and `server` with a reflector at the server, whose clock is shifted. Both have the given
-    `receive_memory` if it is given, otherwise that of this machine."""
+    """Yields a network between `user` and `server` with a reflector at the server, whose clock is
+    shifted. Both hosts have the given `receive_memory`, by default that of this machine."""
     (folder / "path.toml").write_text(scenario)
     (folder / "key").write_bytes(KEY)
     bentpipe("up", folder / "path.toml")
@@ -144,7 +146,7 @@ def path(
 
 
 def measure_path(bentpipe: Bentpipe, folder: Path, plan: str, *options: object) -> str:
-    """Measures from `user` to `server` into the folder `run`. Returns what the command printed."""
+    """Measures from `user` to `server` into the folder `run`. Returns the command's output."""
     (folder / "plan.toml").write_text(plan)
     command: Sequence[object] = ["measure", "server", "--key", "key", "--plan", "plan.toml", "--out", "run"]
     return bentpipe("exec", "user", "--", *bentpipe.start, *command, *options, cwd=folder, timeout=300)
