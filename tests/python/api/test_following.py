@@ -1,4 +1,4 @@
-"""Runs that are followed while they are in progress: rows of their traces, and changes by hand."""
+"""Runs followed while they are in progress: rows of their traces, and manual changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ transport = { kind = "tcp", congestion = "cubic" }
 
 
 def followed(out: Path, wanted: list[tuple[str, str]] | None = None) -> tuple[Any, list[dict[str, Any]]]:
-    """Returns a run of a second, in which ``wanted`` is changed at the third look, and what was seen."""
+    """Returns a run of one second and the rows that were read. ``wanted`` is changed at the third
+    read."""
     parts: list[dict[str, Any]] = []
 
     def watch(seen: dict[str, Any]) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The plug-in, inside a pytest of its own, without root."""
+"""The pytest plug-in, tested in its own pytest without root."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_that_does_not_end(satellite):
     time.sleep(1000)
 """
 
-#: Another user, who has no rights.
+#: An unprivileged user.
 NOBODY = 65534
 
 
@@ -109,17 +109,18 @@ def test_it_needs_no_root() -> None:
 
 
 def as_nobody(folder: Path) -> list[str]:
-    """Returns the words that run a command as a user without rights, who may read Python and bentpipe, and owns the
-    folder."""
+    """Returns the words that run a command as an unprivileged user, who can read Python and
+    bentpipe, and owns the folder."""
     os.chown(folder, NOBODY, NOBODY)
     python = Path(sys.base_prefix)
-    # Other users cannot read root's home, but Python may be installed there: then nobody sees it in an otherwise empty
-    # home.
+    # Other users cannot read root's home, but Python may be installed there. An otherwise empty
+    # home is mounted with Python visible in it.
     there = (
         f"mkdir -p {folder}/python && mount --bind {python} {folder}/python && "
         f"mount -t tmpfs -o mode=755 none /root && mkdir -p {python} && mount --bind {folder}/python {python} && "
     )
-    # A device as distributions have it, which every user may open, in this mount namespace alone.
+    # The device with the mode that distributions give it, which every user may open, in this mount
+    # namespace only.
     device = f"rm -f {folder}/tun && mknod -m 666 {folder}/tun c 10 200 && mount --bind {folder}/tun /dev/net/tun && "
     steps = (there if python.is_relative_to("/root") else "") + device + 'exec "$@"'
     return [
@@ -129,7 +130,8 @@ def as_nobody(folder: Path) -> list[str]:
 
 
 def run_inside(folder: Path, before: list[str]) -> None:
-    """Two tests pass, three fail with a message instead of a traceback, and nothing is left."""
+    """Runs a test file: two tests pass, three fail with a message instead of a traceback, and
+    nothing is left behind."""
     (folder / "test_one.py").write_text(TESTS)
     words = [*before, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_one.py"]
     done = subprocess.run(
@@ -145,7 +147,7 @@ def run_inside(folder: Path, before: list[str]) -> None:
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """Returns the environment of a pytest whose networks are in this folder."""
+    """Returns the environment of a pytest that keeps its networks in this folder."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("BENTPIPE_", "PYTEST_"))
     }
@@ -153,5 +155,5 @@ def variables(folder: Path) -> dict[str, str]:
 
 
 def networks_in(folder: Path) -> list[str]:
-    """Returns the names of what is left of networks, and of networks that are up."""
+    """Returns the names of leftovers of networks, and of networks that are up."""
     return sorted({file.stem for file in (folder / "state").iterdir() if file.name != "lock"})

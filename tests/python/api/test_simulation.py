@@ -26,7 +26,7 @@ SHORT: Scenario = {
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Returns every file of a run except those that record when and where it was made."""
+    """Returns every file of a run except those that record the time and machine of the run."""
     dated = ("provenance.json", NOTE)
     files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file.name not in dated]
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
@@ -160,7 +160,8 @@ def test_every_problem_of_a_scenario_is_named(tmp_path: Path) -> None:
 
 
 def test_what_begins_when_the_run_has_ended_is_named_with_its_place(tmp_path: Path) -> None:
-    """A flow or change at the end of a run is allowed and has no effect, which `check` and `simulate` say."""
+    """`check` and `simulate` warn about a flow or change at the end of a run, which is allowed and
+    has no effect."""
     flow = '[[flow]]\nname = "NAME"\nfrom = "user"\nto = "server"\nstart = "START"\napp = "bulk"\ntransport = "tcp"\n'
     flows = [
         flow.replace("NAME", name).replace("START", start)
