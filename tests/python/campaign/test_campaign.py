@@ -1,4 +1,4 @@
-"""Campaigns: which runs are done, kept and repeated."""
+"""Campaigns: completed, kept and repeated runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_campaign_killed_at_any_moment_goes_on_and_comes_out_as_if_it_had_not_
     store, temporary, left = tmp_path / "killed", tmp_path / "temporary", 0
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
-    # Before it has begun, during its first runs, and during its last.
+    # Before the campaign starts, during its first runs, and during its last.
     for at_least in (0, 1, RUNS // 2, RUNS - 2):
         process = start("run", scenario, "--out", store, "--workers", 2, folder=tmp_path)
         while process.poll() is None and done(store) < at_least:
@@ -119,7 +119,8 @@ def test_what_fails_is_kept_with_its_error_and_stops_nothing(
 
 
 def test_variants_share_their_random_numbers_unless_told_otherwise(scenario: Path, tmp_path: Path) -> None:
-    """With a loss that does not depend on the variant, the same numbers lose the same packets."""
+    """With a loss that does not depend on the variant, the packets with the same numbers are
+    lost."""
     text = SCENARIO.replace('vary.link.sat.delay = ["50 ms", "100 ms", "200 ms"]', "")
     udp = text.replace('app = "bulk"', 'app = { kind = "cbr", rate = "1 Mbit/s" }').replace(
         'transport = { kind = "tcp", congestion = "reno" }', 'transport = "udp"'
@@ -158,7 +159,7 @@ def test_replications_go_on_until_the_mean_is_known(scenario: Path, tmp_path: Pa
     assert results(campaign).equals(results(open_campaign(tmp_path / "1"))), (
         "the same on any number of workers"
     )
-    # The least sufficient number.
+    # The smallest sufficient number.
     first = (
         campaign.values("goodput")
         .partition_by("variant", maintain_order=True)[0]
@@ -186,7 +187,7 @@ def test_folders_of_runs_are_kept_when_that_is_wanted(
     scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = plan(scenario, replications=1, keep_runs=True)
-    # Nothing temporary is made beside them.
+    # No temporary files are left next to the results.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     campaign = run(of, tmp_path / "store", workers=2)
     key = campaign.index["run"][0]

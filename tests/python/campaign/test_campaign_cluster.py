@@ -1,4 +1,5 @@
-"""Campaigns on a Dask cluster: a real scheduler and real workers, in separate processes on this machine."""
+"""Campaigns on a Dask cluster: a real scheduler and real workers in separate processes on this
+machine."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from helpers.campaigns import RUNS, SCENARIO, call, done, results, start, write_
 DASK = Path(sys.executable).parent / "dask"
 
 
-#: The address of a scheduler, and its two workers. The last test kills one.
+#: The address of a scheduler, and its two workers. The last test kills one worker.
 Cluster = tuple[str, list[subprocess.Popen[bytes]]]
 
 

@@ -58,7 +58,7 @@ def test_tables_and_files_say_the_same(store: Path, tmp_path: Path) -> None:
     call("export", store, "means.csv", "--by", "congestion", folder=tmp_path)
     with (tmp_path / "means.csv").open() as file:
         rows = list(csv.DictReader(file))
-    # The units are those of the table.
+    # Units as in the table.
     assert [row["congestion"] for row in rows] == [row["flow.down.transport.congestion"] for row in found]
     means = [float(row["goodput (kbit/s)"]) for row in rows]
     assert means == pytest.approx([row["mean"] / 1e3 for row in found])
@@ -92,7 +92,7 @@ def test_latex_has_the_rules_of_booktabs(store: Path, tmp_path: Path) -> None:
         0,
     ]
     for value, half in re.findall(r"\$([\d.]+) \\pm ([\d.]+)\$", table):
-        # Both end at the same digit, the second of the half width.
+        # Both have the same last digit, the second of the half width.
         assert len(value.partition(".")[2]) == len(half.partition(".")[2])
         assert len(half.replace(".", "").strip("0")) <= 2
     if not shutil.which("pdflatex"):
@@ -136,7 +136,7 @@ def test_means_that_hardly_differ_have_room_above_them(tmp_path: Path) -> None:
     )
     figure = plots.campaign_lines(campaign)
     figure.draw_without_rendering()
-    # Nothing is random then, which the table says.
+    # The table reports that nothing is random.
     shown = " ".join(call("table", tmp_path / "store", folder=tmp_path).split())
     assert "note: all replications are equal" in shown
     (axes,) = figure.axes
@@ -180,7 +180,7 @@ vary.flow.up.app.rate = ["8 kbit/s", "16 kbit/s"]
         assert found["value"].to_list() == pytest.approx(mean.to_list()) and set(found["entity"]) == {name}
         shown = call("table", "store", "--of", name, folder=tmp_path)
         assert shown.count("kbit/s") == 3 and "up1" not in shown
-    # Terminals have no groups, but patterns.
+    # Terminals have patterns instead of groups.
     assert set(campaign.values("terminal.packets", "st*")["entity"]) == {"st*"}
     for name in ("up", "u*"):
         call("plot", "store", "--of", name, folder=tmp_path)
@@ -218,7 +218,8 @@ proxy = [{ name = "pep", node = "m", mechanism = { kind = "split" } }]
 
 @pytest.fixture(scope="module")
 def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three variants, of which the last has a label from its values; three flows in a group and a single one."""
+    """Three variants, the last with a label from its values; three flows in a group and a single
+    flow."""
     folder = tmp_path_factory.mktemp("labelled")
     link = SCENARIO[: SCENARIO.index("[campaign]")].replace('duration = "4 s"', 'duration = "2 s"')
     more = link[link.index("[[flow]]") :].replace('"down"', '"other"').replace('"reno"', '"vegas"')
@@ -244,7 +245,7 @@ def test_variants_are_shown_by_their_labels(labelled: Path, tmp_path: Path) -> N
             not {"{", "mechanism"} & {*text.replace(r"{tabular}", "").replace("{@{}lllr@{}}", "")}
             or "tabular" in text
         )
-    # The errors spread over two decades: the axis is logarithmic, with one tick per value and no other.
+    # The errors span two decades: the axis is logarithmic, with exactly one tick per value.
     (axes,) = figure.axes
     figure.draw_without_rendering()
     ticks = [one.get_text() for one in (*axes.get_xticklabels(), *axes.get_xticklabels(minor=True))]

@@ -1,4 +1,5 @@
-"""Many runs with a folder each: which are reused, done again, kept and reported. Studies and ``--vary`` use them."""
+"""Many runs with one folder each: reused, repeated, kept and reported runs. Studies and ``--vary``
+use them."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def scenario(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def runs(scenario: Path, tmp_path: Path) -> Callable[..., tuple[list[str], int]]:
-    """Does a run for each seed in ``tmp_path/out``. Returns the names of the complete runs, and how many are new."""
+    """Runs each seed in ``tmp_path/out``. Returns the names of the complete runs, and the number of
+    new ones."""
 
     def run(*seeds: int, overrides: tuple[str, ...] = SHORT) -> tuple[list[str], int]:
         jobs = [Job(f"seed-{seed}", scenario, overrides, seed) for seed in seeds]
@@ -51,7 +53,7 @@ def test_only_what_is_new_or_changed_is_run(
     before = json.loads((tmp_path / "out" / "seed-1" / "summary.json").read_text())
     assert runs(1, overrides=(*SHORT, "link.sat.delay=77 ms"))[1] == 1
     assert json.loads((tmp_path / "out" / "seed-1" / "summary.json").read_text()) != before
-    # The folder now holds the changed run.
+    # The folder now contains the changed run.
     assert runs(1, 2, 3)[1] == 1
     assert json.loads((tmp_path / "out" / "seed-1" / "summary.json").read_text()) == before
     with monkeypatch.context() as newer:

@@ -10,7 +10,7 @@ from bentpipe.statistics import batch_means, mean_of, student_quantile
 
 
 def test_quantiles_are_those_of_the_tables() -> None:
-    """Abramowitz and Stegun, table 26.10."""
+    """The values of Abramowitz and Stegun, table 26.10."""
     for degrees, probability, value in (
         (1, 0.95, 6.314),
         (2, 0.975, 4.303),
@@ -27,7 +27,8 @@ def test_the_relative_half_width_of_nothing_that_varies_is_zero() -> None:
 
 def test_the_text_of_a_single_value_has_no_interval() -> None:
     assert mean_of([2.5e6]).text(3, 1e6) == "2.500"
-    # Student's t is 12.706 for one degree of freedom, the deviation 0.5 s / sqrt(2), so the half width 0.25 * 12.706.
+    # Student's t is 12.706 for one degree of freedom, the deviation 0.5 s / sqrt(2), so the half
+    # width 0.25 * 12.706.
     assert mean_of([1.0, 1.5]).text(2) == "1.25 ± 3.18"
 
 
@@ -40,8 +41,9 @@ def correlated(seed: int, length: int, memory: float) -> np.ndarray[tuple[int], 
 
 
 def test_batch_means_hold_the_mean_of_what_is_correlated_as_often_as_they_say() -> None:
-    """Of 200 sequences with a memory of ten observations, the 95 % interval covers the mean for about 190 (binomial:
-    182 to 197 with 99.9 %); the interval for independent values covers it for fewer than half."""
+    """For 200 sequences with a memory of ten observations, the 95 % interval covers the mean in
+    about 190 (binomial: 182 to 197 with 99.9 %). The interval for independent values covers the
+    mean in fewer than half."""
     time = np.arange(20_000.0)
     held = held_naively = believed = 0
     for seed in range(200):
