@@ -1,4 +1,4 @@
-"""Whatever its input, no command may end in a traceback or show error numbers and texts of libraries."""
+"""No command ends in a traceback or shows error numbers and texts of libraries, for any input."""
 
 from __future__ import annotations
 
@@ -345,6 +345,6 @@ def test_rain_writes_the_series_that_its_scenario_names(tmp_path: Path) -> None:
     storm = ("--storm", "peak=70,at=30", "--duration", 60, "-o", tmp_path / "fwd.csv")
     assert commands.run("rain", scenario, "-f", 19.7, *storm).returncode == 0
     assert commands.run("check", scenario).returncode == 0
-    # Anything else that is missing or wrong is still refused.
+    # Other missing or wrong input is still refused.
     scenario.write_text(scenario.read_text().replace('"60 s"', '"60 S"'))
     assert 'did you mean "60 s"' in commands.run("rain", scenario, "-f", 19.7, *storm).stderr

@@ -1,4 +1,5 @@
-"""Machines that lack something: the command prints a remedy, ends with exit code 1, and leaves nothing."""
+"""Machines that lack a requirement: the command prints a remedy, ends with exit code 1, and leaves
+nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def words(way: str, folder: Path, congestion: str = "reno") -> list[str]:
 
 
 def refused(bentpipe: Bentpipe, way: str, folder: Path, before: list[str]) -> str:
-    """Returns the message on a machine that ``before`` prepares; checks that nothing is left of the attempt."""
+    """Returns the message on a machine prepared by ``before``; checks that the attempt leaves
+    nothing behind."""
     done = Bentpipe(bentpipe.state, before=before).done(*words(way, folder))
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
     assert bentpipe.left() == [] and bentpipe.processes() == {}
@@ -41,7 +43,7 @@ def refused(bentpipe: Bentpipe, way: str, folder: Path, before: list[str]) -> st
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_tun(bentpipe: Bentpipe, tmp_path: Path, way: str) -> None:
-    """As on a machine whose kernel has no tun."""
+    """A machine whose kernel has no tun."""
     hide = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh"]
     said = refused(bentpipe, way, tmp_path, hide)
     assert "TUN" in said and "modprobe tun" in said
@@ -49,13 +51,14 @@ def test_no_tun(bentpipe: Bentpipe, tmp_path: Path, way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_more_namespaces(bentpipe: Bentpipe, tmp_path: Path, way: str) -> None:
-    # A user namespace that allows no network namespaces.
+    # A user namespace in which no network namespaces are allowed.
     none = ["unshare", "-U", "-r", "sh", "-c", 'echo 0 >/proc/sys/user/max_net_namespaces; exec "$@"', "sh"]
     assert "user.max_net_namespaces" in refused(bentpipe, way, tmp_path, none)
 
 
 def test_no_bpf(bentpipe: Bentpipe, tmp_path: Path) -> None:
-    """The kernel's own congestion control replaces ours, and the run reports what it lacks."""
+    """The kernel's own congestion control replaces bentpipe's, and the run reports the missing
+    feature."""
     within = Bentpipe(bentpipe.state, before=["unshare", "-U", "-r"])
     said = within(*words("emulate", tmp_path, "vegas"), code=1)
     if "bp_" not in said:

@@ -1,4 +1,5 @@
-"""The commands as a person or a script calls them, each in a separate process; the main ones in a new Python."""
+"""The commands as a person or a script calls them, each in a separate process; the main ones in a
+new Python."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ COMMANDS = (
     *("pep", "campaign", "kernel", "listen", "pabx", "phone", "dtn", "serve", "lab", "contacts"),
     "sensors",
 )
-#: Commands without own output, with the output of a program, or with subcommands.
+#: Commands without their own output, with the output of a program, or with subcommands.
 PROGRAMS = (
     *("run", "shell", "exec", "set", "trace", "docs", "pep", "campaign", "kernel", "serve", "lab"),
     *("contacts", "sensors", "dtn", "reflect", "export"),
@@ -49,12 +50,12 @@ def command(*arguments: object) -> list[str]:
 
 
 def started(*arguments: object, code: int = 0) -> str:
-    """Returns what a command says that is started as a person starts it."""
+    """Returns the output of a command that is started as a user starts it."""
     return _said(subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120), code)
 
 
 def call(*arguments: object, code: int = 0) -> str:
-    """Returns what a command says."""
+    """Returns the output of a command."""
     return _said(commands.run(*arguments), code)
 
 
@@ -80,7 +81,8 @@ def test_help_of_every_command_fits_and_explains_every_option(place: Path, name:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_is_in_words(name: str) -> None:
-    """No types and symbols of Python: ranges, defaults and choices are as a person writes them. TOML has its braces."""
+    """Help shows no types and symbols of Python: ranges, defaults and choices are in words. TOML
+    has its braces."""
     from bentpipe.cli import app
     from typer.main import get_command
 
@@ -147,7 +149,7 @@ def test_simulate_prints_a_table_and_names_the_command_that_draws_the_report(
 
 
 def test_names_are_printed_in_any_locale_and_to_closed_streams(place: Path) -> None:
-    """As in a container without a locale, over a terminal in Latin-1, and with ``>&-``."""
+    """Cases: a container without a locale, a terminal in Latin-1, and ``>&-``."""
     (place / "s.toml").write_text(
         'name = "Réseau 卫星"\nduration = "1 s"\n' + PAIR + flow("été", "a", "b"), encoding="utf-8"
     )
@@ -195,7 +197,7 @@ def test_simulate_varies_values_in_all_combinations(place: Path, scenario: Path)
         "all",
     )
     assert max(map(len, text.split("\n"))) <= 80
-    # In 80 columns the table takes two parts, and each names its rows.
+    # In 80 columns the table is split into two parts, and each part names its rows.
     assert [text.count(word) for word in ("reno", "vegas", "rbdc")] == [6, 6, 4]
     assert sorted(folder.name for folder in (place / "all").iterdir()) == [
         "reno-cra",
@@ -256,7 +258,7 @@ def test_bad_input_is_a_message_and_exit_code_2(place: Path, scenario: Path) -> 
             ("check", "upload.toml", "--set", "seed=1.5"),
             "seed = 1.5: is not a whole number; allowed: a whole",
         ),
-        # Not the current folder.
+        # The other folder, not the current one.
         (
             ("show", "upload.toml", "--out", ""),
             "'--out' / '-o': the value is empty; allowed: the name of a file or folder",
@@ -304,7 +306,7 @@ def test_new_writes_a_scenario_that_can_be_checked(place: Path) -> None:
     call("new", name, "--out", "mine.toml")
     call("check", "mine.toml")
     assert "was not changed" in call("new", name, "--out", "mine.toml", code=2)
-    # As `bentpipe run`, it takes an unambiguous beginning of the name.
+    # As with `bentpipe run`, an unambiguous prefix of the name is sufficient.
     call("new", "atm")
     assert 'preset = "atm-tdma"' in (place / "atm-tdma.toml").read_text(encoding="utf-8")
     assert "it matches access-leo or access-leo-isl" in call("new", "access", code=2)
@@ -321,7 +323,7 @@ def test_new_redirected_into_its_own_file_fills_it_and_into_another_says_so(plac
     assert "already exists" not in redirected("mars.toml")
     call("check", "mars.toml")
     (place / "mars.toml").unlink()
-    # For a log, which is not a terminal, the note would be noise.
+    # In a log, which is not a terminal, the note would be noise.
     assert "standard output is empty" not in redirected("other.toml")
     (place / "mars.toml").unlink()
     end, terminal = os.openpty()
@@ -352,7 +354,8 @@ def test_a_stopped_run_is_readable_and_marked(place: Path, scenario: Path, numbe
 
 
 def test_a_run_says_how_many_packets_were_dropped_why_and_where(place: Path) -> None:
-    """As `drops` of summary.json has it: by reason, most first, with the parts of the network."""
+    """The order and parts of `drops` in summary.json: by reason, most frequent first, with the
+    parts of the network."""
     text = "[[flow]]\nname = 'F'\nfrom = 'user'\nto = 'server'\ntransport = 'udp'\n"
     app = "app = { kind = 'cbr', rate = '20 Mbit/s', datagram = '1000 B' }\n"
     (place / "full.toml").write_text(f"name = 'full'\nduration = '2 s'\npreset = 'geo'\n{text}{app}")
@@ -375,7 +378,7 @@ def test_ctrl_c_while_the_program_starts_prints_no_traceback(place: Path, module
     )
     words = [sys.executable, "-c", interrupted + START, "check", "a.toml"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    # A shell makes 130 of it.
+    # A shell reports 130.
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 

@@ -1,4 +1,4 @@
-"""Completion on the command line, as a shell asks for it, and the help in groups."""
+"""Completion on the command line, through the shell's protocol, and the help in groups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rigs import commands
 
 
 def completed(words: str) -> list[str]:
-    """Returns what bash would offer for the last of the words."""
+    """Returns the completions that bash would offer for the last word."""
     asked = {
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1),
@@ -39,12 +39,13 @@ def completed(words: str) -> list[str]:
     ],
 )
 def test_the_shell_is_offered_commands_presets_and_keys(words: str, offered: list[str]) -> None:
-    """Commands, presets and the keys of the scenario that stands before; nothing for one that cannot be read."""
+    """The shell offers commands, presets and the keys of the preceding scenario; nothing for an
+    unreadable scenario."""
     assert completed(words) == offered
 
 
 def test_every_command_stands_in_one_group_with_a_whole_sentence() -> None:
-    """No line of the list of commands is cut at 80 columns."""
+    """No line of the list of commands is truncated at 80 columns."""
     shown = commands.run("--help", environment=os.environ | {"COLUMNS": "80"})
     assert shown.returncode == 0
     assert "..." not in shown.stdout.partition("Options:")[2]

@@ -1,4 +1,5 @@
-"""Files that are no text, given to commands that read text: each names the file and shows none of its bytes."""
+"""Binary files given to commands that read text: each command names the file and shows none of its
+bytes."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ NEEDED = {"TUN device", "network namespaces", "a host's interface"}
 
 
 def bentpipe(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a separate process, since it may enter a user namespace."""
+    """Runs the command in a separate process, because it may enter a user namespace."""
     return commands.run(*arguments)
 
 
 @pytest.fixture(scope="module")
 def examination() -> dict[str, Any]:
-    """The findings of the doctor on this machine."""
+    """The doctor's findings on this machine."""
     document: dict[str, Any] = json.loads(bentpipe("doctor", "--json").stdout)
     return document
 

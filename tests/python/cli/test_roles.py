@@ -1,5 +1,5 @@
-"""What people of four roles do with bentpipe, each as they type it: a doctoral student, a satcom engineer, an
-application developer, and the administrator of a shared lab."""
+"""Sessions of four users, as they type them: a doctoral student, a satcom engineer, an application
+developer, and the administrator of a shared lab."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rigs import commands
 from rigs.networks import needs, networks
 from rigs.testbeds import PASSWORD, SMALL, serving
 
-#: Calls bentpipe in a folder of its own and returns what it printed.
+#: Calls bentpipe in its own folder and returns the printed text.
 Call = Callable[..., str]
 
 
@@ -38,14 +38,14 @@ def call(tmp_path: Path) -> Call:
 
 
 def test_a_doctoral_student_reproduces_a_study_and_varies_it(call: Call, tmp_path: Path) -> None:
-    """A study with its verdicts; one of its runs as a scenario; a campaign over it whose tables agree; why one moment
-    was slow; a congestion control of her own."""
+    """A study with its verdicts; one of its runs as a scenario; a campaign over that scenario,
+    whose tables agree; the causes of one slow moment; the student's own congestion control."""
     found = json.loads(call("reproduce", "dama", "--test", "T_III", "--out", "study", "--json"))
     assert found["successful"] and [one["id"] for one in found["statements"] if one["outcome"] == "holds"]
     folder = tmp_path / "study" / "runs" / "friendliness-rbdc"
     scenario = tmp_path / "mine.toml"
     shutil.copy(folder / "scenario.toml", scenario)
-    # Without the preset's comments it is still a scenario, and says what it is.
+    # Without the preset's comments it remains a scenario that describes itself.
     assert "valid: " in call("check", scenario)
     flow = bp.load(scenario).flows[0]["name"]
     key = f"flow.{flow}.transport.congestion"
@@ -65,22 +65,23 @@ def test_a_doctoral_student_reproduces_a_study_and_varies_it(call: Call, tmp_pat
         assert any(one == pytest.approx(mean, rel=0.01) for one in printed), (mean, shown)
     call("campaign", "plot", "campaign", "--metric", "goodput", "--out", "figures")
     assert list((tmp_path / "figures").glob("*.png"))
-    # One of the variants in detail.
+    # A detailed view of one variant.
     detail = ("--set", "duration=20 s", "--set", 'record.traces=["tcp","waits"]')
     call("simulate", scenario, *detail, "--out", "one")
     assert "superframe" in call("explain", "one", "--at", "10 s")
-    # And a variant of her own, which is compiled only if she says so.
+    # A variant of her own, which is compiled only with her consent.
     shutil.copy(ROOT / "crates/congestion/variants/reno.c", tmp_path / "mine.c")
     own = ("--set", f'{key}={{file="./mine.c"}}', *detail, "--out", "own", "--no-report")
     call("simulate", scenario, *own, code=2)
     call("--allow-code", "simulate", scenario, *own)
     same = json.loads(call("compare", "one", "own", "--no-figures", "--json"))
     assert [one["key"] for one in same["scenario"]] in ([key], [])
-    # Equations are of congestion controls that they know; what was simulated is the same to the last digit.
+    # The equations cover only congestion controls that they know; the simulated result is identical
+    # to the last digit.
     differing = {one["quantity"] for one in same["flows"] if one["a"] != one["b"]}
     assert flow_congestion(tmp_path / "one", flow) == "reno"
     assert differing == {"predicted_goodput", "predicted_rtt"}
-    # In a notebook a run shows itself.
+    # A notebook displays a run by itself.
     assert flow in bp.open_run(tmp_path / "one")._repr_html_()
 
 
@@ -91,8 +92,8 @@ def flow_congestion(folder: Path, name: str) -> str:
 
 
 def test_a_satcom_engineer_sizes_a_hub_for_200_terminals(call: Call, tmp_path: Path) -> None:
-    """The check shows each part with its MODCOD; enough carriers are found by a campaign; the report names the worst
-    terminals of each class."""
+    """The check lists each part with its MODCOD; a campaign finds a sufficient number of carriers;
+    the report names the worst terminals of each class."""
     hub = ROOT / "examples" / "hub.toml"
     acm = (
         "network.sat.return.acm={burst=1616,esn0_db=12.0}",
@@ -106,7 +107,8 @@ def test_a_satcom_engineer_sizes_a_hub_for_200_terminals(call: Call, tmp_path: P
     hops = [hop for flow in known for hop in (*flow["there"], *flow["back"])]
     assert all(acm_of(hop) for hop in hops)
     adaptive = {hop["part"]: own for hop in hops if (own := acm_of(hop))}
-    # 12 dB less the margin of 1 dB: the most efficient MODCOD of DVB-S2 that needs no more is 16APSK 3/4 (10.21 dB).
+    # 12 dB less the margin of 1 dB: the most efficient MODCOD of DVB-S2 within 11 dB is 16APSK 3/4
+    # (10.21 dB).
     assert {one["modcod"] for part, one in adaptive.items() if part == "sat.forward"} == {"16APSK 3/4"}
     assert all(one["esn0_db"]["start"] == 12.0 for one in adaptive.values())
     assert "16APSK 3/4" in shown and "12 dB" in shown
@@ -135,7 +137,7 @@ def test_a_satcom_engineer_sizes_a_hub_for_200_terminals(call: Call, tmp_path: P
     assert page.count("the equations describe bulk transfers") == 1
 
 
-#: Her test: a page behind a geostationary satellite, and what a slower link does to it.
+#: Her test: a page behind a geostationary satellite, and the effect of a slower link on it.
 PAGE = """
 import time
 import pytest
@@ -161,7 +163,7 @@ def test_the_page_arrives(satellite, tmp_path):
 @networks
 @needs("curl")
 def test_an_application_developer_tests_her_program_behind_a_satellite(tmp_path: Path) -> None:
-    """Her server and client, unchanged, in a test of her own project."""
+    """Her unchanged server and client, in a test of her own project."""
     (tmp_path / "test_page.py").write_text(PAGE)
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("BENTPIPE_", "PYTEST_"))
@@ -178,8 +180,9 @@ def test_an_application_developer_tests_her_program_behind_a_satellite(tmp_path:
 
 
 def test_an_administrator_runs_a_lab_for_a_group(call: Call, tmp_path: Path) -> None:
-    """She starts it and takes the link of the console, invites people of two levels, sees what they do, bounds them,
-    and ends what someone may no longer do. A copy of the folder is a backup."""
+    """She starts the test bed and follows the link on the console, invites people of two levels,
+    sees their actions, limits them, and ends actions that are no longer allowed. A copy of the
+    folder is a backup."""
     httpx = pytest.importorskip("httpx2", reason="bentpipe[testbed] is not installed")
     assert json.loads(call("doctor", "--json", code=None))
     data = tmp_path / "data"
@@ -200,22 +203,23 @@ def test_an_administrator_runs_a_lab_for_a_group(call: Call, tmp_path: Path) -> 
             link = boss.post("/api/invitations", json={"level": level}).json()["link"]
             people[name] = browser(link.rpartition("/")[2], name)
         ada, guest = people["ada"], people["guest"]
-        # Who looks does not launch, and who works does so within bounds that say which they are.
+        # An observer cannot launch; a user launches within limits, and a refusal states the limit.
         assert guest.post("/api/runs", json={"text": SMALL}).status_code == 403
         long = SMALL.replace("20 s", "29 d")
         refused = ada.post("/api/runs", json={"text": long})
         assert refused.status_code in (409, 422) and "allow" in refused.json()["detail"]
         (run,) = ada.post("/api/runs", json={"text": SMALL.replace("20 s", "2 s")}).json()
         assert guest.get(f"/api/runs/{run['id']}").status_code == 404
-        # She sees everything, and the log says who did what.
+        # She sees everything, and the log records who did what.
         assert [one["owner"] for one in boss.get("/api/runs").json()] == ["ada"]
         actions = [(one["user"], one["action"]) for one in boss.get("/api/audit").json()]
         assert ("ada", "launch") in actions and ("boss", "invite") in actions
-        # Ada leaves the group: as a guest she is logged out, and launches nothing.
+        # Ada leaves the group: as a guest she is logged out and cannot launch.
         account = {one["name"]: one["id"] for one in boss.get("/api/accounts").json()}["ada"]
         assert boss.patch(f"/api/accounts/{account}", json={"level": "guest"}).status_code == 200
         assert ada.get("/api/runs").status_code == 401
-        # Nobody takes over: an account of another level cannot invite, and the last administrator stays.
+        # No account can take over: an account of another level cannot invite, and the last
+        # administrator stays.
         assert guest.post("/api/invitations", json={"level": "administrator"}).status_code == 403
         own = {one["name"]: one["id"] for one in boss.get("/api/accounts").json()}["boss"]
         assert boss.patch(f"/api/accounts/{own}", json={"level": "guest"}).status_code == 409

@@ -1,4 +1,5 @@
-"""Tables of commands: as wide as their content in a pipe or file, no wider than a terminal, and whole in both."""
+"""Tables of commands: as wide as their content in a pipe or file, no wider than a terminal, and
+complete in both."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from rich.table import Table
 from rigs import commands
 
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
-#: Commands that print tables and need nothing but the repository's examples.
+#: Commands that print tables and need only the repository's examples.
 LINES = (
     "predict examples/geo-upload.toml",
     "check examples/dvb-rcs-upload.toml",
@@ -40,7 +41,7 @@ LINES = (
 
 
 def characters(text: str) -> Counter[str]:
-    """What a reader sees: everything but blanks and the line below headings."""
+    """Counts the visible characters: everything except blanks and the line below headings."""
     return Counter("".join(text.split()).replace("─", ""))
 
 
@@ -57,7 +58,8 @@ cell = st.text("abc1 ", min_size=1, max_size=40).map(str.strip).filter(bool)
 def test_a_table_is_no_wider_than_the_terminal_and_loses_nothing(
     data: st.DataObject, text_columns: int, numbers: int, count: int, width: int
 ) -> None:
-    """Every part has the columns that identify its rows, and every character of every cell is in it."""
+    """Every part has the columns that identify its rows, and together the parts contain every
+    character of every cell."""
     columns = data.draw(st.lists(cell, min_size=text_columns + numbers, max_size=text_columns + numbers))
     rows = [[data.draw(cell) for _ in columns] for _ in range(count)]
     sheet = Sheet(columns, rows, text_columns, "Title")
@@ -99,13 +101,13 @@ def test_a_pipe_has_whole_tables_and_a_narrow_terminal_loses_none_of_them(line: 
     (tmp_path / "examples").symlink_to(Path("examples").resolve())
     whole = piped(line, tmp_path, without_width())
     rules = [text for text in whole.splitlines() if text.strip() and not text.strip(" ─")]
-    # All columns of a table are beside each other, under one line.
+    # All columns of a table are next to each other, under one line.
     assert rules
     for width in (80, 50):
         narrow = piped(line, tmp_path, without_width() | {"COLUMNS": str(width)})
         assert max(map(len, narrow.splitlines())) <= max(width, 80)
         lost = characters(whole) - characters(narrow)
-        # Columns of hyphens are named instead.
+        # Columns of hyphens are listed by name instead.
         assert not set(lost) - {"-"}, lost
 
 
@@ -137,13 +139,13 @@ def test_a_terminal_has_all_columns_within_its_width(
     assert max(map(len, lines)) <= columns
     whole = piped(" ".join(compared), tmp_path, without_width())
     assert not characters(whole) - characters(said)
-    # What identifies a row is in each part.
+    # Each part has the columns that identify its rows.
     assert sum(line.startswith(" quantity") for line in lines) == parts, said
     assert sum(line.startswith(" rtt mean") for line in lines) == parts, said
 
 
 def in_terminal(arguments: list[str], folder: Path, *, columns: int) -> str:
-    """Returns what a command says in a terminal of so many columns."""
+    """Returns the output of a command in a terminal with this many columns."""
     here, there = pty.openpty()
     fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = without_width() | {"TERM": "xterm", "NO_COLOR": "1"}
