@@ -1,4 +1,4 @@
-"""Contact plans through Python and the command line; the routes themselves are tested in crates/dtn."""
+"""Contact plans through Python and the command line; crates/dtn tests the routes themselves."""
 
 from __future__ import annotations
 
@@ -150,7 +150,8 @@ def test_contacts_by_geometry_are_a_plan(tmp_path: Path) -> None:
     assert json.loads(call("contacts", "geometry", *start, *ends, "--json"))["without_contact"] == ["madrid"]
     found = contacts.read_plan(plan).contacts
     passes = [one for one in found if {one.src, one.dst} == {"rover", "mro"}]
-    # The orbiter is 300 km and more away, seen for some minutes from the rover, and the same both ways.
+    # The orbiter is at least 300 km away, visible from the rover for some minutes, and equal in
+    # both directions.
     assert 2 <= len(passes) <= 6 and all(0.001 <= one.owlt_s < 0.006 for one in passes)
     both = [sorted((one.start, one.end) for one in passes if one.src == name) for name in ("rover", "mro")]
     assert all(abs(a - b) < 0.2 for ones in zip(*both, strict=True) for a, b in zip(*ones, strict=True))
@@ -170,7 +171,7 @@ def test_dates_beyond_the_ephemeris_are_refused() -> None:
         text = " ".join(call("contacts", "geometry", *ends, "--start", day, "--hours", hours, code=2).split())
         assert f"--start {day} with {hours} hours is outside the ephemeris" in text
         assert "allowed: 1899-07-30 to 2053-10-08" in text
-    # The last whole day, after which light still travels.
+    # The last whole day; light continues to travel after it.
     call("contacts", "geometry", *ends, "--start", "2053-10-07", "--hours", 24)
     with pytest.raises(InputError, match="allowed: 1899-07-30 to 2053-10-08"):
         ephemeris.light_time("mars", datetime(2060, 1, 1))
@@ -191,11 +192,13 @@ def test_moon_and_mars_stand_as_they_do() -> None:
         )
         return np.degrees(np.arcsin(sines))
 
-    # The Earth stays within libration, 8 + 7 degrees at most, of the zenith in the middle of the Moon's near side.
+    # The Earth stays within libration, 8 + 7 degrees at most, of the zenith in the middle of the
+    # Moon's near side.
     month = [86_400.0 * day for day in range(28)]
     near = elevations(ephemeris.Place("near", 0, 0, body="moon"), "earth", datetime(2024, 1, 1), month)
     assert near.min() > 78 and near.max() < 90
-    # Northern autumn began on Mars on 12 January 2024: the sun at noon is 90 degrees less the latitude.
+    # Northern autumn began on Mars on 12 January 2024: the sun at noon is 90 degrees less the
+    # latitude.
     sol = [60.0 * minute for minute in range(1480)]
     gale = elevations(ephemeris.Place("gale", -4.59, 137.44, body="mars"), "sun", datetime(2024, 1, 12), sol)
     assert gale.max() == pytest.approx(90 - 4.59, abs=0.3)

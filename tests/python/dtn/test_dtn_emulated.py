@@ -1,5 +1,6 @@
-"""Contacts and bundle agents on the real clock: emulated links that open and close, an emulated network of agents, and
-``bentpipe dtn`` in the hosts of a space link, over LTP, by MTCP from pyD3TN, and with dtnd in both directions."""
+"""Contacts and bundle agents on the real clock: emulated links that open and close, an emulated
+network of agents, and ``bentpipe dtn`` in the hosts of a space link, over LTP, by MTCP from pyD3TN,
+and with dtnd in both directions."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from rigs.networks import START, Bentpipe, needs, networks, until
 
 pytestmark = [networks, pytest.mark.quiet]
 
-#: A link to Mars, with a light time that a test can wait for.
+#: A link to Mars with a light time short enough for a test.
 SCENARIO = """
 name = "An orbiter and the Earth"
 duration = "10 min"
@@ -46,7 +47,7 @@ LIGHT_S = 2.0
 
 @contextmanager
 def running(bentpipe: Bentpipe, host: str, *command: str) -> Iterator[None]:
-    """Run a program in a host until the end."""
+    """Runs a program in a host until the end of the block."""
     words = bentpipe.words("exec", host, "--", *command)
     process = subprocess.Popen(words, env=bentpipe.variables(), text=True, stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -82,7 +83,7 @@ def test_ltp_brings_files_over_a_lossy_link_that_closes(space: Bentpipe, tmp_pat
         space("exec", "orbiter", "--", *START, "dtn", "send", str(file), "--to", "dtn://earth/in")
         until(lambda: [path.read_bytes() for path in inbox.glob("in/*")] == [file.read_bytes()], 100)
         took = time.monotonic() - begun
-    # Light time and transmission; what was lost takes a round trip more.
+    # Light time and transmission; lost data takes another round trip.
     assert took > LIGHT_S + 102_400 * 8 / 256e3
 
 
@@ -107,7 +108,7 @@ def test_pyd3tn_sends_over_it_by_mtcp(space: Bentpipe, tmp_path: Path) -> None:
         space("exec", "orbiter", "--", sys.executable, "-c", SENDER, "earth")
         expected = {b"%d" % number * 2000 for number in range(3)}
         until(lambda: {path.read_bytes() for path in inbox.glob("in/*")} == expected, 100)
-        # The handshake of TCP takes a round trip, and the bundles another light time.
+        # The TCP handshake takes a round trip, and the bundles another light time.
         assert time.monotonic() - begun > 3 * LIGHT_S
 
 
@@ -122,10 +123,11 @@ sys.stdout.buffer.write(urllib.request.urlopen("http://127.0.0.1:3000/" + path, 
 @needs("dtnd")
 @pytest.mark.parametrize("layer", dtnd.LAYERS)
 def test_dtnd_and_the_agent_exchange_bundles_over_it(layer: str, space: Bentpipe, tmp_path: Path) -> None:
-    """The agent opens the session of TCPCL, since dtnd waits for three seconds only; its bundles come back over it."""
+    """The agent opens the TCPCL session, because dtnd waits for only three seconds; dtnd's bundles
+    return over this session."""
     inbox, file = tmp_path / "inbox", tmp_path / "picture"
-    # One packet: of the 18 packets of a larger datagram, one would be lost, and dtnd ends a session of TCPCL over which
-    # no whole message has come for 15 s.
+    # One packet per bundle: of the 18 packets of a larger datagram, one would be lost. dtnd ends a
+    # TCPCL session on which no complete message arrives for 15 s.
     file.write_bytes(bytes(range(256)) * (100 if layer == "mtcp" else 4))
     place = {
         host: space("exec", host, "--", "getent", "ahostsv4", host).split()[0]
@@ -186,11 +188,13 @@ def test_datagrams_pass_an_emulated_link_in_its_contacts_only(tmp_path: Path) ->
     scenario = tmp_path / "windows.toml"
     scenario.write_text(WINDOWS, encoding="utf-8")
     times = bp.emulate(scenario, out=tmp_path / "run").trace("datagram")["time"]
-    # Sent over the first and the second contact, and a light time later at the other end; a busy machine is late.
+    # Bundles are sent during the first and the second contact, and arrive a light time later; a
+    # busy machine is late.
     left = [time - 0.3 for time in times]
     late = 0.05
     assert all(1 <= time <= 2 + late or 3 <= time <= 4 + late for time in left)
-    # Those that came while the link was closed waited: all of the first four seconds are there.
+    # Bundles that arrived while the link was closed have waited: all bundles of the first four
+    # seconds are delivered.
     assert len(left) == pytest.approx(400, abs=3)
 
 

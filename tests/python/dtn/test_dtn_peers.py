@@ -1,4 +1,5 @@
-"""``bentpipe dtn`` and the bundle protocol of others: pyD3TN (MTCP, datagrams) and dtnd (TCPCL, MTCP, datagrams)."""
+"""``bentpipe dtn`` with other bundle protocol agents: pyD3TN (MTCP, datagrams) and dtnd (TCPCL,
+MTCP, datagrams)."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from pyd3tn import bundle7, mtcp  # type: ignore
 
 @contextmanager
 def serving(kind: socket.SocketKind) -> Iterator[tuple[socket.socket, str]]:
-    """A socket of a peer on loopback, and its address."""
+    """Yields a peer's socket on loopback, and its address."""
     with socket.socket(socket.AF_INET, kind) as listening:
         listening.settimeout(20)
         listening.bind(("127.0.0.1", 0))
@@ -31,13 +32,14 @@ def serving(kind: socket.SocketKind) -> Iterator[tuple[socket.socket, str]]:
 
 
 def bundle(destination: str, payload: bytes, **more: Any) -> bytes:
-    """A bundle that pyD3TN has written."""
+    """Returns a bundle that pyD3TN has written."""
     made: bytes = bundle7.serialize_bundle7("dtn://peer/out", destination, payload, hop_limit=9, **more)
     return made
 
 
 def parsed(data: bytes) -> Any:
-    """A bundle as pyD3TN reads it; written again, with the checksums that it computes, it is the same."""
+    """Returns a bundle as pyD3TN reads it; pyD3TN writes the identical bundle, with the checksums
+    that it computes."""
     found = bundle7.Bundle.parse(data)
     assert bytes(found) == data
     return found
@@ -58,7 +60,7 @@ def test_bundles_of_pyd3tn_are_delivered_and_reported_to_it(layer: str, tmp_path
                 bundle(
                     "dtn://earth/in", b"three", flags=flags, report_to_eid="dtn://peer/reports", bundle_age=1
                 ),
-                # Nobody listens to what is damaged.
+                # The agent discards corrupted input.
                 bundle("dtn://earth/in", b"four").replace(b"four", b"FOUR"),
             ]
             if layer == "mtcp":
@@ -91,7 +93,7 @@ def test_pyd3tn_reads_what_the_agent_forwards(layer: str, tmp_path: Path) -> Non
         options = ("--listen", "tcpcl://127.0.0.1:0", "--peer", f"ipn:5.0={layer}://{place}")
         with agent("ipn:3.0", tmp_path / "mars", *options) as (mars, near):
             address = ("--from", "ipn:2.1", "--to", "ipn:5.7", "--via", f"tcpcl://{near}")
-            # In a datagram, the larger one needs fragments.
+            # In a datagram, the larger bundle needs fragments.
             send(*address, "--size", "40 kB", "--hops", "7")
             send(*address, "--size", "100 kB", "--lifetime", "1 h")
             if layer == "mtcp":
@@ -122,7 +124,7 @@ def test_dtnd_and_the_agent_exchange_bundles(layer: str, tmp_path: Path) -> None
     port = dtnd.free(socket.SOCK_DGRAM if layer == "udp" else socket.SOCK_STREAM)
     options = ("--listen", f"{layer}://127.0.0.1:0", "--deliver", str(inbox))
     peer = ("--peer", f"dtn://theirs/={layer}://127.0.0.1:{port}")
-    # dtnd takes at most 64 kB by TCPCL, and puts no fragments together.
+    # dtnd accepts at most 64 kB by TCPCL, and does not reassemble fragments.
     large = bytes(range(256)) * 230
     file = tmp_path / "large"
     file.write_bytes(large)
@@ -158,7 +160,8 @@ def test_dtnd_and_the_agent_exchange_bundles(layer: str, tmp_path: Path) -> None
 
 @needs("hardy-echo")
 def test_hardy_sends_back_what_the_agent_sends(tmp_path: Path) -> None:
-    """``tests/peers/hardy`` echoes by hardy's libraries: payloads come back over the session that the agent opens."""
+    """``tests/peers/hardy`` echoes with hardy's libraries: payloads return over the session that
+    the agent opens."""
     inbox, file, port = tmp_path / "delivered", tmp_path / "file", dtnd.free()
     file.write_bytes(bytes(range(256)) * 1000)
     theirs = subprocess.Popen(["hardy-echo", "5", f"127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True)

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 
 class Destination:
-    """A TCP server that keeps what comes over each connection."""
+    """A TCP server that stores the data of each connection."""
 
     def __init__(self, port: int = 0) -> None:
         self.socket = socket.create_server(("127.0.0.1", port))
@@ -111,11 +111,11 @@ def test_an_exit_orders_payloads_and_waits_for_its_destination(tmp_path: Path) -
     assert not first.step(), "nobody is there"
     assert len(list(inbox.iterdir())) == 3
     destination = Destination(port)
-    # A new proxy finds what the first one has left.
+    # A new proxy resumes with the stored data of the first one.
     second = Exit(inbox, (host, port))
     assert second.step()
     wait_for(lambda: destination.ended == 1)
-    # What comes again is not written again.
+    # Duplicates are not written again.
     (inbox / "again").write_bytes(payloads["a"])
     third = Exit(inbox, (host, port))
     assert not third.step()
