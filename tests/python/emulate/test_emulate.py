@@ -40,7 +40,7 @@ _bentpipe = commands.run
 
 
 def _processes(word: str) -> list[str]:
-    """Returns the numbers of processes that have this word in their command line."""
+    """Returns the numbers of processes with this word in their command line."""
 
     def command_lines() -> Iterator[tuple[str, list[bytes]]]:
         for entry in Path("/proc").iterdir():
@@ -95,7 +95,7 @@ def test_a_key_that_the_kernel_cannot_apply_degrades_the_verdict_and_is_printed(
     unapplied = "flow up: undo is not applied: the kernel's is on"
     assert run.fidelity["verdict"] != "valid" and run.fidelity["unapplied"] == [unapplied]
     assert unapplied in done.stdout
-    # The threshold is applied, without a program of ours in the kernel.
+    # The threshold is applied without a bentpipe program in the kernel.
     thresholds = run.trace("tcp")["ssthresh"]
     assert thresholds[0] == 30, thresholds
 
@@ -142,7 +142,8 @@ def test_iperf3_in_other_directions_and_with_datagrams(
         assert (row["from"], row["to"]) == (("b", "a") if name == "up.reverse" else ("a", "b"))
         sums = end.get(f"sum_received{'_bidir_reverse' if len(names) > 1 and name != 'up' else ''}")
         assert row["delivered_bytes"] == sums["bytes"]
-        # 5 Mbit/s carry 4.87 Mbit/s of payload; in both directions acknowledgments take a share.
+        # 5 Mbit/s carry 4.87 Mbit/s of payload; with traffic in both directions, acknowledgments
+        # take a share.
         assert (3e6 if len(names) > 1 else 4.3e6) < row["goodput"] < 4.92e6
         assert row["goodput"] == pytest.approx(sums["bits_per_second"], rel=0.03)
         if loss is not None:
@@ -199,7 +200,7 @@ def test_a_capture_holds_the_real_packets(tmp_path: Path) -> None:
     rows = [line.split("\t") for line in shown.stdout.splitlines()]
     assert sum(int(row[0]) for row in rows) == 200_000
     assert len({row[1] for row in rows}) == 2
-    # 1 is "good": what the kernel sent, with its own checksums.
+    # 1 means "good": the packets of the kernel, with its own checksums.
     assert {row[2] for row in rows} == {"1"}
 
 
@@ -250,14 +251,16 @@ def _file(folder: Path, name: str, text: str) -> Path:
 
 @networks
 def test_nothing_is_sent_before_time_zero(tmp_path: Path) -> None:
-    """A SYN that left too early would wait for time zero, and its round trip would be longer than the path."""
+    """A SYN that left too early would wait for time zero, and its round trip would be longer than
+    the path."""
     flows = "".join(FLOW.format(name=name, app='"bulk"', congestion="reno") for name in "efgh")
     file = tmp_path / "zero.toml"
     file.write_text(LINK.format(duration="1 s") + flows, encoding="utf-8")
     rows = bp.emulate(file, out=tmp_path / "run").trace("tcp")
     handshakes: dict[str, float] = {}
     for row in rows.to_dicts():
-        # Before the first sample, if any, the smoothed time is the handshake's (RFC 6298, 2.2 and 2.3).
+        # Before the first sample, if any, the smoothed time is the handshake's (RFC 6298, 2.2 and
+        # 2.3).
         before = row["srtt"] if row["rtt"] is None else (8 * row["srtt"] - row["rtt"]) / 7
         handshakes.setdefault(row["flow"], before)
     assert len(handshakes) == 4
@@ -296,7 +299,8 @@ def test_a_rate_that_is_changed_by_hand_is_no_fault_of_the_machine_either(tmp_pa
 
 @networks
 def test_small_segments_wait_in_the_model_as_in_the_kernel(tmp_path: Path) -> None:
-    """Objects end with small segments. By RFC 896 alone each end waits a round trip for the full segments before it."""
+    """Objects end with small segments. With RFC 896 alone, each end waits a round trip for the
+    preceding full segments."""
     app = '{ kind = "http", object = "5 kB", object_max = "5001 B", objects = 7, objects_max = 8, pages = 3 }'
     transport = '{ kind = "tcp", congestion = "reno", nagle = true }'
     file = tmp_path / "nagle.toml"

@@ -1,5 +1,5 @@
-"""Emulations that are killed at any time leave nothing on the machine: everything that they create lasts only as long
-as their processes, so nothing needs to be removed."""
+"""Emulations that are killed at any time leave nothing on the machine: all their resources last
+only as long as their processes, so nothing needs to be removed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from parity.pieces import PAIR, flow
 from rigs.networks import Bentpipe, Machine, in_use, needs, networks, until
 
-#: Alone, because the kernel reuses the numbers of namespaces immediately.
+#: Not in parallel, because the kernel reuses the numbers of namespaces immediately.
 pytestmark = [pytest.mark.alone, networks, needs("nft", "nsenter", "ip", "unshare", "setsid")]
 
 #: Numbers of bpf(2), and its commands that open an object of each kind by its number (linux/bpf.h).
@@ -26,7 +26,8 @@ SYSCALL = {"x86_64": 321, "aarch64": 280}
 BY_NUMBER = {"prog_id": 13, "map_id": 14, "btf_id": 19, "link_id": 30}
 
 PROGRAMS = '{ kind = "command", run = "sh -c \'setsid sleep 200 & exec sleep 100\'", serve = "sleep 300" }'
-#: Our congestion controls, the log of connections, and programs that try to outlive their run.
+#: bentpipe's congestion controls, the log of connections, and programs that try to outlive their
+#: run.
 SCENARIO = (
     'name = "killed"\nduration = "60 s"\n[record]\ntraces = ["tcp"]\ncapture = ["b"]\n'
     + PAIR
@@ -48,7 +49,7 @@ def bpf_objects(pid: int) -> set[tuple[str, int]]:
 
 
 def is_there(kind: str, number: int) -> bool:
-    """Whether the kernel still has a BPF object."""
+    """Returns true if the kernel still has a BPF object."""
     attributes = (ctypes.c_uint32 * 32)(number)
     library = ctypes.CDLL(None, use_errno=True)
     opened: int = library.syscall(
@@ -84,7 +85,7 @@ def test_killed_at_any_moment(bentpipe: Bentpipe, machine: Machine, tmp_path: Pa
         started = inside.begin(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + chance.uniform(0.2, 1.5)
         if turn == 2:
-            # Once, when everything exists.
+            # Once, when all resources exist.
             until(lambda: any("sleep 200" in line for line in inside.processes().values()))
             assert namespaces(started.pid)
             names = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text()
