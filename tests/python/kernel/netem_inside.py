@@ -1,7 +1,8 @@
-"""The first process of a guest in which one TCP connection goes over the kernel's own netem instead of our link.
+"""The first process of a guest in which one TCP connection passes through the kernel's netem
+instead of bentpipe's link.
 
-Arguments: congestion control, round-trip delay in ms, rate in bit/s, queue in packets, seconds. Prints the bytes
-acknowledged by then, and ends the guest. No code of bentpipe runs in it.
+Arguments: congestion control, round-trip delay in ms, rate in bit/s, queue in packets, seconds.
+Prints the bytes acknowledged by then, and ends the guest. No code of bentpipe runs in it.
 """
 
 import array
@@ -25,15 +26,16 @@ POWER_OFF = 0x4321FEDC
 #: From <linux/sockios.h> and <linux/ethtool.h>.
 ETHTOOL = 0x8946
 SET_SEGMENTATION = 0x1F
-#: From <linux/tcp.h>: the limits of window and unsent data, the position of the acknowledged bytes in struct tcp_info.
+#: From <linux/tcp.h>: the limits of window and unsent data, the offset of the acknowledged bytes in
+#: struct tcp_info.
 WINDOW_CLAMP = 10
 NOTSENT_LOWAT = 25
 BYTES_ACKED = 120
 #: From <asm-generic/socket.h>.
 RECEIVE_BUFFER_FORCE = 33
-#: The receive window of the flow of bentpipe.
+#: The receive window of bentpipe's flow.
 WINDOW = 32 << 20
-#: netem counts the Ethernet header; our link has none.
+#: netem counts the Ethernet header; bentpipe's link has none.
 ETHERNET = 14
 #: Settings that bentpipe makes on the hosts of a flow with a send buffer of 1 GiB.
 SYSCTLS = {
@@ -56,13 +58,14 @@ def enter(name: str) -> None:
 
 
 def prepare(delay_ms: float, rate: int, packets: int) -> None:
-    """Creates hosts a and b, whose interfaces delay what they send, and between them m, whose interfaces have rate and
-    queue. A drop in a host's own interface behaves differently: the kernel tells TCP immediately."""
+    """Creates hosts a and b, whose interfaces delay departing packets, and between them m, whose
+    interfaces have rate and queue. A drop in a host's own interface behaves differently: the kernel
+    reports it to TCP immediately."""
     for kind, place in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")):
         subprocess.run(["mount", "-t", kind, kind, place], check=False)
     for name in "abm":
         run("ip", "netns", "add", name)
-        # A router solicitation of IPv6, sent at a random time, would take a place in the queue.
+        # A router solicitation of IPv6, sent at a random time, would occupy a place in the queue.
         enter(name)
         write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1")
         write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")
@@ -85,7 +88,7 @@ def prepare(delay_ms: float, rate: int, packets: int) -> None:
         )
         for name, device, last in ((host, "out", 1), ("m", f"to-{host}", 2)):
             run("ip", "-n", name, "addr", "add", f"10.0.{net}.{last}/24", "dev", device)
-            # Static neighbour entries: resolving the address would take a round trip.
+            # Static neighbour entries: address resolution would take a round trip.
             run("ip", "-n", name, "link", "set", device, "address", "02:00:00:00:00:01", "arp", "off")
             run("ip", "-n", name, "link", "set", device, "up")
         run("ip", "-n", host, "route", "add", "default", "via", f"10.0.{net}.2")
@@ -103,7 +106,8 @@ def prepare(delay_ms: float, rate: int, packets: int) -> None:
 
 
 def do_not_segment(device: str) -> None:
-    """Makes the kernel divide packets of several segments behind the device's queue, as for our interfaces."""
+    """Makes the kernel segment large packets behind the device's queue, as on bentpipe's
+    interfaces."""
     value = array.array("I", [SET_SEGMENTATION, 0])
     request = struct.pack("16sP", device.encode(), value.buffer_info()[0])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
@@ -117,15 +121,15 @@ def write(file: str, text: str) -> None:
 def receive(listening: socket.socket) -> None:
     accepted, _ = listening.accept()
     accepted.recv(1 << 18, socket.MSG_TRUNC)
-    # bentpipe sets it at this moment, too. When the first full segment arrives, the kernel derives the window from the
-    # size of the buffer, which undoes what was set before.
+    # bentpipe sets the window at this moment, too. When the first full segment arrives, the kernel
+    # derives the window from the size of the buffer, which overrides an earlier setting.
     accepted.setsockopt(socket.IPPROTO_TCP, WINDOW_CLAMP, WINDOW)
     while accepted.recv(1 << 18, socket.MSG_TRUNC):
         pass
 
 
 def transfer(congestion: str, seconds: float) -> int:
-    """Send until the time is over. Returns the bytes acknowledged."""
+    """Sends until the time is over. Returns the bytes acknowledged."""
     enter("b")
     listening = socket.create_server(("10.0.2.1", 5001))
     listening.setsockopt(socket.SOL_SOCKET, RECEIVE_BUFFER_FORCE, 4 * WINDOW)
@@ -143,7 +147,7 @@ def transfer(congestion: str, seconds: float) -> int:
             selector.register(sender, selectors.EVENT_WRITE)
             while (left := end - time.monotonic()) > 0:
                 for _ in selector.select(left):
-                    # As bentpipe: the end of a call is not the end of a segment.
+                    # As in bentpipe: the end of a call is not the end of a segment.
                     sender.send(data, socket.MSG_MORE)
         info = sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
         # The kernel counts the SYN too.

@@ -1,9 +1,10 @@
-"""The first process of a guest in which one TCP connection goes over the path of the LANMAN campaign, built of the
-kernel's own veth pairs and netem, with segmentation offload.
+"""The first process of a guest in which one TCP connection passes through the path of the LANMAN
+campaign, built from the kernel's veth pairs and netem, with segmentation offload.
 
-Arguments: congestion control, delay each way in ms, rate in bit/s, loss in percent, seconds, number of events to list.
-Prints the payload received, how many packets left with how many segments each, and the first events as the sender
-sees them: `> TIME SEQUENCE SEGMENTS`, `< TIME ACKNOWLEDGED`. No code of bentpipe runs in it.
+Arguments: congestion control, delay each way in ms, rate in bit/s, loss in percent, seconds, number
+of events to list. Prints the payload received, how many packets left with how many segments each,
+and the first events as the sender sees them: `> TIME SEQUENCE SEGMENTS`, `< TIME ACKNOWLEDGED`. No
+code of bentpipe runs in it.
 """
 
 import ctypes
@@ -26,9 +27,9 @@ POWER_OFF = 0x4321FEDC
 EVERYTHING = 3
 #: Payload of a full segment with timestamps.
 SEGMENT = 1448
-#: What programs write at a time, as iperf does.
+#: Size of a program's writes, as in iperf.
 WRITE = bytes(128 << 10)
-#: In the order of the path.
+#: Nodes in the order of the path.
 NAMES = ("server", "sat", "wlan", "client")
 
 
@@ -72,7 +73,7 @@ def prepare(delay_ms: str, rate: str, loss: str) -> None:
 
 
 def watch(sizes: Counter[int], events: list[str], most: int) -> None:
-    """Counts what leaves the server, where it arrives at `sat`."""
+    """Counts packets from the server where they arrive at `sat`."""
     enter("sat")
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(EVERYTHING)) as heard:
         heard.bind(("left", EVERYTHING))

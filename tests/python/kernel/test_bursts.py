@@ -1,4 +1,5 @@
-"""The bursts in which Linux sends, and what segmentation offload does to goodput: simulated, and in virtual time."""
+"""The bursts that Linux sends, and the effect of segmentation offload on goodput: simulated, and in
+virtual time."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ pytestmark = [
 
 INSIDE = Path(__file__).with_name("offload_inside.py")
 
-#: Segments that leave together are at most so far apart, in seconds.
+#: Largest gap between segments of one burst, in seconds.
 TOGETHER = 150e-6
 
 #: Congestion control, rate in Mbit/s, delay in ms, queue in packets.
@@ -63,7 +64,8 @@ def test_bursts_are_those_of_linux(case: tuple[str, int, int, int], tmp_path: Pa
 
 
 def test_bbr_loses_large_packets_as_linux_does(tmp_path: Path) -> None:
-    """50 Mbit/s, 10 ms and 1 % each way, where a ProbeRTT lasts ten round trips."""
+    """A path with 50 Mbit/s, and 10 ms and 1 % in each direction, on which a ProbeRTT lasts ten
+    round trips."""
     arguments = ("bbr", 10, "50mbit", 1, 60, 0)
     command: list[str | os.PathLike[str]] = [
         current().binary,

@@ -25,7 +25,8 @@ def test_a_real_kernel_runs_a_scenario_in_virtual_time(tmp_path: Path) -> None:
     model = bp.simulate(file, out=tmp_path / "model")
     assert run.complete and run.fidelity["verdict"] == "valid", run.fidelity["reasons"]
     assert run.fidelity["lost"] == 0
-    # Whatever the machine's load, nothing in the guest is later than the kernel's own reads of its clock take.
+    # At any machine load, nothing in the guest is later than the duration of the kernel's own clock
+    # reads.
     assert run.fidelity["lateness"]["max_s"] < 200e-6
     goodput, expected = (one.flows["goodput"][0] for one in (run, model))
     assert goodput == pytest.approx(expected, rel=0.05)
@@ -39,10 +40,12 @@ def test_a_real_kernel_runs_a_scenario_in_virtual_time(tmp_path: Path) -> None:
     trace = run.trace("tcp")
     acknowledged = trace["acknowledged"]
     assert (acknowledged.diff().drop_nulls() >= 0).all() and acknowledged[-1] >= 0.98 * 60 * goodput / 8 - 4e5
-    # The samples behind the smoothed round-trip time: path and queue hold at least 500 ms and at most 1000 ms.
+    # The samples behind the smoothed round-trip time: path and queue hold at least 500 ms and at
+    # most 1000 ms.
     rtt = trace["rtt"].drop_nans()
     assert rtt.len() > 0.8 * trace.height
-    # Round trips, data and acknowledgment on the wire: 500 ms, 3 ms and 0.08 ms; the kernel's clock has microseconds.
+    # Round trips, data and acknowledgment on the wire: 500 ms, 3 ms and 0.08 ms; the kernel's clock
+    # has microseconds.
     assert rtt.min() == pytest.approx(0.50308, abs=2e-4)
     assert rtt.max() == pytest.approx(1.0, abs=0.01)
 
@@ -62,7 +65,7 @@ def test_the_same_run_gives_the_same_numbers(tmp_path: Path) -> None:
 
 
 def guests_processors() -> list[set[int]]:
-    """Returns the processors on which each process of a guest that this process has started may run."""
+    """Returns the processors on which each process of a guest of this process may run."""
     kernel = current().binary.resolve()
     parents: dict[int, int] = {}
     found = []
@@ -80,7 +83,8 @@ def guests_processors() -> list[set[int]]:
     return [processors for process, processors in found if ours(process)]
 
 
-# A guest that has ended has no processors any more, and beside other work this process may not look in time.
+# A guest that has ended has no processors, and a busy machine may delay this process beyond the
+# guest's end.
 @pytest.mark.alone
 @guests
 def test_a_campaign_runs_as_many_guests_at_a_time_as_it_has_workers(
@@ -89,7 +93,8 @@ def test_a_campaign_runs_as_many_guests_at_a_time_as_it_has_workers(
     file = tmp_path / "geo.toml"
     file.write_text(GEO)
     plan = bp.campaign.plan(file, ["duration=60 s"], clock="kernel", replications=4)
-    # Each guest, once it runs, waits for another one: alone it would wait until the barrier gives up and fails the run.
+    # Once a guest runs, it waits for another guest: alone it would wait until the barrier gives up
+    # and fails the run.
     held: list[list[set[int]]] = []
     meeting = threading.Barrier(2, action=lambda: held.append(guests_processors()), timeout=600)
     emulate = bentpipe.emulation.emulate
@@ -108,10 +113,11 @@ def test_a_campaign_runs_as_many_guests_at_a_time_as_it_has_workers(
     done = bp.campaign.run(plan, tmp_path / "campaign", workers=2)
     assert done.index["status"].to_list() == ["complete"] * 4, done.index
     if len(os.sched_getaffinity(0)) > 1:
-        # Each guest has one processor, and none the other one's. One may be over when the other one begins.
+        # Each guest has one processor, different from the other's. One guest may end before the
+        # other begins.
         assert all(len(processors) == 1 for processes in held for processors in processes), held
         assert max(len(set().union(*processes)) for processes in held) == 2, held
-    # Nothing in this scenario is random, so all guests did the same, whatever ran beside them.
+    # This scenario is deterministic, so all guests gave the same result under any load.
     assert done.table("flows")["delivered_bytes"].n_unique() == 1
     assert done.table("flows")["delivered_bytes"][0] > 0
 
@@ -223,10 +229,11 @@ def test_packets_may_be_longer_than_any_ethernet_frame(tmp_path: Path) -> None:
 def test_a_flow_may_use_every_variant_of_the_guest(tmp_path: Path) -> None:
     file = tmp_path / "geo.toml"
     file.write_text(GEO)
-    # Ours cannot be loaded there, so the kernel's own of that name replaces it, and the run reports this.
+    # bentpipe's version cannot be loaded there, so the kernel's own of that name replaces it, and
+    # the run reports this.
     names = ["bic", "highspeed", "htcp", "illinois", "lp", "scalable", "veno", "vegas", "westwood", "yeah"]
     names += ["linux-cdg", "linux-dctcp", "linux-nv"]
-    # Each has a link of its own, and all have one guest.
+    # Each flow has its own link, and all share one guest.
     every = 'name = "every"\nduration = "6 s"\n'
     for name in names:
         ends = (f"{name}-user", f"{name}-server")

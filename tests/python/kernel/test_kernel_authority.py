@@ -1,4 +1,5 @@
-"""Our link compared with the kernel's own netem, in the same kernel: the table of docs/kernel.md."""
+"""bentpipe's link compared with the kernel's netem, in the same kernel: the table of
+docs/kernel.md."""
 
 from __future__ import annotations
 
@@ -29,11 +30,13 @@ ROUND_TRIPS_MS = (40, 500, 1200)
 #: Allowed difference of the bytes acknowledged.
 TOLERANCE = 0.03
 
-#: BBR draws random numbers: its runs, whose means may be two standard errors of their difference apart, up to `MOST`.
+#: BBR draws random numbers. The means of its runs may differ by two standard errors of their
+#: difference, up to `MOST`.
 RUNS, MOST = {"bbr": 5}, 0.07
 
-#: Neither buffer limits: what a packet takes of them depends on the interface, and these here differ. The receive
-#: window has its size from the start, since segments that let it grow are acknowledged one by one.
+#: Neither buffer is a limit: the memory that a packet takes depends on the interface, and the
+#: interfaces differ. The receive window has its size from the start, because segments that let it
+#: grow are acknowledged one by one.
 SCENARIO = """
 name = "authority"
 duration = "{seconds} s"
@@ -64,7 +67,7 @@ def waiting(rtt_ms: int) -> int:
 
 
 def by_netem(congestion: str, rtt_ms: int) -> int:
-    """Returns the bytes acknowledged over the kernel's own netem."""
+    """Returns the bytes acknowledged over the kernel's netem."""
     words = [INSIDE, congestion, rtt_ms, RATE, waiting(rtt_ms), SECONDS]
     command: list[str | os.PathLike[str]] = [
         current().binary,
@@ -80,7 +83,7 @@ def by_netem(congestion: str, rtt_ms: int) -> int:
 
 
 def by_ours(congestion: str, rtt_ms: int, seed: int, out: Path) -> int:
-    """Returns the bytes acknowledged over our link."""
+    """Returns the bytes acknowledged over bentpipe's link."""
     text = SCENARIO.format(
         seconds=SECONDS, rate=RATE, delay=rtt_ms / 2, packets=waiting(rtt_ms), congestion=congestion
     )

@@ -1,4 +1,4 @@
-"""The receive window of a simulated host beside that of a Linux kernel in virtual time."""
+"""The receive window of a simulated host compared with that of a Linux kernel in virtual time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def test_a_receiver_acknowledges_each_segment_while_its_window_grows(tmp_path: P
         seen.append([seconds.is_between(begin, end).sum() for begin, end in ((0, 1), (1, 2), (2, 6))])
         notes = run.provenance["notes"]
         assert not any("receive_window_start" in note for note in notes.get("emulation", [])), notes
-    # 333 segments a second: nearly each is acknowledged until 1.25 s, every second one from 1.5 s on.
+    # 333 segments per second: nearly each is acknowledged until 1.25 s, every second one from 1.5 s
+    # on.
     assert seen[1][2] < 4 * 333 * 0.6
     for model, kernel in zip(*seen, strict=True):
         assert model == pytest.approx(kernel, rel=0.1), seen

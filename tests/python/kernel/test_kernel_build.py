@@ -1,4 +1,4 @@
-"""An interrupted kernel build resumes where it stopped, however it ended: shown with a source that takes seconds."""
+"""A kernel build resumes after any interruption, shown with a source that builds in seconds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bentpipe.errors import InputError
 from bentpipe.guest import build, guest_for, recipe, source, store
 from rigs.networks import until
 
-#: The targets of the kernel's makefile that a build uses; each object is logged when made.
+#: The targets of the kernel's makefile that a build uses; each compiled object is logged.
 MAKEFILE = """
 objects := $(addsuffix .o,$(shell seq 60))
 defconfig:
@@ -71,7 +71,7 @@ build.build(jobs=2)
 """
 
 
-#: What is the same in all versions.
+#: The files that are the same in all versions.
 COMMON = {
     "Makefile": MAKEFILE,
     "arch/um/Kconfig": KCONFIG,
@@ -130,7 +130,8 @@ def archive(folder: Path, version: str, files: dict[str, str]) -> Path:
 
 @pytest.fixture
 def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skips where no kernel can be built, and gives the test a place of its own for kernels."""
+    """Skips the test on machines that cannot build a kernel, and gives the test its own folder of
+    kernels."""
     try:
         recipe.here()
         source.need_tools()
@@ -151,7 +152,8 @@ def test_kernels_of_several_sources_stand_side_by_side(
     old = build.build(jobs=2)
     file = archive(tmp_path, "7.3", STOPPING)
     new = build.build(jobs=2, file=file)
-    # A kernel whose programs stop themselves is told so, and its source is not changed where that makes it unnecessary.
+    # A kernel whose programs stop themselves is configured accordingly, and its source stays
+    # unchanged if no change is needed.
     assert (old.version, old.parameters) == ("6.1.0", [])
     assert (new.version, new.parameters) == ("7.3.4", ["seccomp=on"])
     assert guest_for(new)["parameters"] == ["seccomp=on"]
@@ -163,11 +165,11 @@ def test_kernels_of_several_sources_stand_side_by_side(
         "a program can call the kernel without a signal",
         *(reason for reason in old.adjustments if reason.startswith("room for ")),
     }
-    # The same source is not built twice, and each has its own place.
+    # The same source is built only once, and each source has its own folder.
     tally = (tmp_path / "tally").read_text()
     assert build.build(jobs=2, file=file).folder == new.folder != old.folder
     assert (tmp_path / "tally").read_text() == tally
-    # The newest build is used, another one by its version or when it was chosen.
+    # The newest build is the default; a version or an earlier choice selects another one.
     assert store.current().version == "7.3.4" and store.current("6.1").version == "6.1.0"
     assert store.use("6").version == "6.1.0" == store.current().version
     for version in ("6.10", "5.15"):
@@ -232,13 +234,13 @@ def test_a_build_that_was_killed_goes_on_where_it_was(
 
     kernel = build.build(progress, jobs=2)
     after = tally.read_text().split()[len(before) :]
-    # Only the object in progress at the interruption is made again.
+    # Only the object that was in progress at the interruption is compiled again.
     assert len(set(after) & set(before)) <= 2
     assert set(after) | set(before) == {f"{number}.o" for number in range(1, 61)}
     assert kernel.version == "6.1.0" and kernel.fits and kernel.binary.is_file()
     fractions = [fraction for fraction, _ in told]
     assert fractions == sorted(fractions) and fractions[-1] == 1.0
-    # Nothing of the source is left, nor of the objects.
+    # Neither the source nor its objects are left.
     left = {path.name for path in (tmp_path / "cache" / "bentpipe" / "kernels").iterdir()}
     assert left == {"lock", kernel.folder.name}
     # An existing kernel is not built again.
@@ -265,7 +267,7 @@ def test_a_build_reports_its_progress_without_a_terminal(tmp_path: Path) -> None
         "compiling",
         "done",
     ]
-    # 60 objects of 50 ms each are a second or more of compiling, in which nothing else begins.
+    # 60 objects of 50 ms each take at least a second to compile, during which nothing else starts.
     counts = [int(step.split()[1]) for step in doing if step.startswith("compiling")]
     assert len(counts) > 3 and counts == sorted(counts) and counts[0] < 20 < counts[-1] <= 60
 

@@ -1,4 +1,5 @@
-"""Changes to the source of the guest's kernel are applied once, at one place, or refused by name."""
+"""Changes to the source of the guest's kernel are applied once, at one place, or refused by
+name."""
 
 from __future__ import annotations
 

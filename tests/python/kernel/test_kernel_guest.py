@@ -1,4 +1,5 @@
-"""Isolation of guests: a guest can change nothing on its machine except its run folder, and leaves nothing behind."""
+"""Isolation of guests: a guest can change nothing on its machine except its run folder, and leaves
+nothing behind."""
 
 from __future__ import annotations
 
@@ -65,18 +66,20 @@ def test_root_in_a_guest_cannot_write_to_the_machine_nor_reach_it(tmp_path: Path
     before = outside.stat()
     _, said = outcome(emulated(tmp_path, f"sh {script}"))
     lines = said.splitlines()
-    # Root in the guest may even remount there; the machine's kernel refuses the rest.
+    # Root in the guest may even remount the folder; the machine's kernel refuses all other changes.
     assert lines[0] == "0" and "scratch" in lines and "mounted" in lines, said
     assert "wrote" not in lines and "changed" not in lines, said
-    # The loopback interface, the host's own, and what IPv6 in IPv4 makes in every namespace.
+    # The loopback interface, the host's interface, and the tunnel that IPv6 in IPv4 creates in
+    # every namespace.
     assert int(lines[lines.index("scratch") + 1]) <= 3, said
     after = outside.stat()
     assert outside.read_text() == "untouched"
     assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
 
 
-#: Threads and a child with rounding modes of their own, which are state of the floating-point unit, exchange bytes and
-#: get a signal from each write to a pipe that nobody reads. Prints how often a mode was lost.
+#: Threads and a child with their own rounding modes, which are state of the floating-point unit,
+#: exchange bytes and get a signal from each write to a pipe without a reader. Prints the number of
+#: lost modes.
 ROUNDING = """
 import ctypes, os, signal, threading
 math = ctypes.CDLL("libm.so.6")
@@ -123,7 +126,7 @@ def kernels() -> set[int]:
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             exe = str((entry / "exe").readlink())
-            # Since Linux 6.16 programs have an executable of their own, in memory.
+            # Since Linux 6.16, programs have their own executable in memory.
             if "/bentpipe/kernels/" in exe or exe.startswith("/memfd:uml-userspace"):
                 found.add(int(entry.name))
         except OSError:
@@ -136,7 +139,7 @@ def kernels() -> set[int]:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_guest_ends_with_whoever_started_it(tmp_path: Path, number: signal.Signals) -> None:
     file = tmp_path / "guest.toml"
-    # A day of virtual time takes some minutes, so the interruption certainly comes before its end.
+    # A day of virtual time takes some minutes, so the interruption always comes before its end.
     text = LINK.format(run="sleep 1", duration="100000 s").replace(
         '{ kind = "command", run = "sleep 1" }', '{ kind = "cbr", rate = "80 kbit/s", datagram = "500 B" }'
     )
@@ -167,7 +170,8 @@ def test_a_program_that_never_waits_is_named(tmp_path: Path) -> None:
 @guests
 @needs("iperf3")
 def test_iperf3_measures_over_a_satellite_and_twice_the_same(tmp_path: Path) -> None:
-    """iperf3 waits for its server in a loop without a pause, here for a second; virtual time has to go on meanwhile."""
+    """iperf3 polls for its server in a loop without a pause, here for a second; virtual time must
+    advance meanwhile."""
     text = 'name = "iperf3"\nduration = "20 s"\n' + GEO
     programs = 'run = "iperf3 -c {to} -p {port} -t 8 -J", serve = "iperf3 -s -1 -p {port}"'
     text += flow("up", "user", "server", f'{{ kind = "command", {programs} }}')
@@ -180,7 +184,7 @@ def test_iperf3_measures_over_a_satellite_and_twice_the_same(tmp_path: Path) -> 
     measured = [json.loads((run.path / "commands/up.stdout").read_text()) for run in runs]
     received, sent = measured[0]["end"]["sum_received"], measured[0]["end"]["sum_sent"]
     assert measured[0]["start"]["tcp_mss_default"] == 1460
-    # 4 Mbit/s carry 1448 bytes of each packet of 1500; the start takes its time.
+    # 4 Mbit/s carry 1448 bytes of each packet of 1500, less the start-up time.
     assert 2.0e6 < received["bits_per_second"] < 4e6 * 1448 / 1500
     assert row["retransmissions"] == sent["retransmits"]
     assert row["delivered_bytes"] == received["bytes"]
@@ -203,8 +207,8 @@ def test_it_needs_no_root() -> None:
     nobody = 65534
     home = Path(tempfile.mkdtemp(prefix="bentpipe-nobody-"))
     python = Path(sys.base_prefix)
-    # Other users cannot read root's home, but Python may be installed there: then nobody sees it in an otherwise empty
-    # home.
+    # Other users cannot read root's home, but Python may be installed there. An otherwise empty
+    # home is mounted with Python visible in it.
     there = (
         f"mkdir {home}/python && mount --bind {python} {home}/python && mount -t tmpfs -o mode=755 none /root && "
         f"mkdir -p {python} && mount --bind {home}/python {python} && "

@@ -1,5 +1,5 @@
-"""Every packet of connections whose applications answer is the one that Linux sends: captures of the simulation and of
-real kernels in virtual time, under the same losses (docs/notes/linux-tcp.md)."""
+"""Every packet of connections with responding applications matches Linux: captures of the
+simulation and of real kernels in virtual time, under the same losses (docs/notes/linux-tcp.md)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def test_all_packets_of_an_answering_application_are_those_of_linux(case: str, t
 
 STREAM = '{ kind = "cbr", rate = "3 Mbit/s" }'
 
-#: The link's rate and delay, its errors and queue; TCP; the application, and the number of transfers that share it.
+#: The link's rate and delay, its errors and queue; TCP; the application, and the number of
+#: transfers that share it.
 BULK = {
     "geo": ("10 Mbit/s", "250 ms", "", 'congestion = "reno"', '"bulk"', 1),
     "leo": ("20 Mbit/s", "20 ms", "", 'congestion = "reno"', '"bulk"', 1),
@@ -70,7 +71,7 @@ BULK = {
     "cubic-slow": ("512 kbit/s", "250 ms", "", 'congestion = "cubic"', '"bulk"', 1),
     "cubic-losses": ("10 Mbit/s", "25 ms", LOSS, 'congestion = "cubic"', '"bulk"', 1),
     "cubic-stream": ("10 Mbit/s", "50 ms", "", 'congestion = "cubic"', STREAM, 1),
-    # Several segments arrive at one instant; docs/notes/linux-tcp.md.
+    # Several segments arrive at one instant; see docs/notes/linux-tcp.md.
     "jitter": (
         "5 Mbit/s",
         "25 ms",
@@ -94,7 +95,7 @@ BULK = {
 
 @pytest.mark.parametrize("case", BULK)
 def test_all_packets_of_transfers_and_streams_are_those_of_linux(case: str, tmp_path: Path) -> None:
-    """docs/notes/linux-tcp.md."""
+    """Known differences are in docs/notes/linux-tcp.md."""
     rate, delay, more, settings, app, count = BULK[case]
     link = pieces.PAIR.replace("5 Mbit/s", rate).replace("10 ms", delay) + more
     transport = f'{{ kind = "tcp", {settings} }}'
@@ -110,21 +111,21 @@ def test_all_packets_of_transfers_and_streams_are_those_of_linux(case: str, tmp_
     assert all(one.agree == one.a.packets == one.b.packets > 1000 for one in compared), compared
 
 
-#: The link's rate and delay, and the length of the transfer. BBR's only random number is the phase in which ProbeBW
-#: begins.
+#: The link's rate and delay, and the length of the transfer. BBR's only random number is the phase
+#: in which ProbeBW begins.
 BBR = {
     "geo": ("10 Mbit/s", "250 ms", 8),
     "long": ("10 Mbit/s", "300 ms", 8),
     "middle": ("20 Mbit/s", "100 ms", 8),
     "slow": ("2 Mbit/s", "50 ms", 8),
-    # The send buffer is the limit for a while, and samples are limited by the application.
+    # The send buffer is the limit for some time, and samples are limited by the application.
     "fast": ("100 Mbit/s", "100 ms", 5),
 }
 
 
 @pytest.mark.parametrize("case", BBR)
 def test_all_packets_of_bbr_are_those_of_linux_with_the_same_phase(case: str, tmp_path: Path) -> None:
-    """docs/notes/linux-tcp.md. Runs of different seeds differ by the phase alone, one of seven."""
+    """Runs of different seeds differ only by the phase, one of seven (docs/notes/linux-tcp.md)."""
     rate, delay, duration = BBR[case]
     link = pieces.PAIR.replace("5 Mbit/s", rate).replace("10 ms", delay)
     flow = pieces.flow("f", "a", "b", '"bulk"', '{ kind = "tcp", congestion = "bbr" }')

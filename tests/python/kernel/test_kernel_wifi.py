@@ -1,4 +1,4 @@
-"""The kernel's own Wi-Fi in a guest, over our medium, beside our model of it."""
+"""The kernel's Wi-Fi in a guest, over bentpipe's medium, compared with bentpipe's model."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def write(folder: Path, adaptation: str, error: str = '"none"', seconds: int = 4
 
 
 def both(folder: Path, adaptation: str, error: str = '"none"', seconds: int = 4) -> tuple[bp.Run, bp.Run]:
-    """Runs it over the model, and over the kernel's Wi-Fi in a guest."""
+    """Runs the scenario over the model, and over the kernel's Wi-Fi in a guest."""
     file = write(folder, adaptation, error, seconds)
     return (
         bp.simulate(file, out=folder / "model"),
@@ -64,12 +64,12 @@ def both(folder: Path, adaptation: str, error: str = '"none"', seconds: int = 4)
 
 
 def goodput(run: bp.Run) -> float:
-    """Goodput of the flow in bit/s."""
+    """Returns the goodput of the flow in bit/s."""
     return float(run.flows["goodput"][0])
 
 
 def sender(run: bp.Run) -> dict[str, float]:
-    """The row of the access point in the table `wifi`."""
+    """Returns the row of the access point in the table `wifi`."""
     return run.table("wifi").filter(pl.col("station") == "wlan.ap").row(0, named=True)
 
 
@@ -77,7 +77,8 @@ def sender(run: bp.Run) -> dict[str, float]:
 def test_the_kernels_wifi_takes_the_airtime_of_the_model(tmp_path: Path) -> None:
     model, linux = both(tmp_path, FIXED, seconds=2)
     assert goodput(linux) == pytest.approx(goodput(model), rel=0.05)
-    # The kernel's frames have a field for QoS of 2 bytes more; what it cannot send is dropped by the same queue.
+    # The kernel's frames have an additional QoS field of 2 bytes; packets that it cannot send are
+    # dropped by the same queue.
     assert sender(linux)["airtime"] == pytest.approx(sender(model)["airtime"], rel=0.05)
     assert sender(linux)["queue_drops"] == pytest.approx(sender(model)["queue_drops"], rel=0.05)
     rates = linux.trace("wifi.rate", "wlan.ap")["rate"]
@@ -99,12 +100,13 @@ def test_frames_that_the_channel_loses_are_retransmitted_by_the_kernel(tmp_path:
     assert goodput(linux) == pytest.approx(goodput(model), rel=0.05)
 
 
-#: A channel that fades as somebody walks, of a mean SNR in dB.
+#: A channel that fades at walking speed, with a mean SNR in dB.
 FADING = '{{ kind = "snr", snr_db = {snr}, fading = "rayleigh", speed = "0.5 m/s", wavelength = "0.058 m" }}'
 
 
 def install_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes guests start from files in ``folder``: a copy of this Python, and what a guest uses of bentpipe."""
+    """Makes guests start from files in ``folder``: a copy of this Python, and bentpipe's files for
+    guests."""
     package = folder / "bentpipe"
     (package / "guest").mkdir(parents=True)
     installed = Path(machine.__file__)
@@ -124,8 +126,8 @@ def install_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_two_runs_are_identical_wherever_bentpipe_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Rate control draws lots, by numbers that follow from the kernel's command line, and beacons of both stations wait
-    # for random times.
+    # Rate control is random, with a seed from the kernel's command line, and beacons of both
+    # stations wait for random times.
     file = write(tmp_path, '"minstrel-ht"', FADING.format(snr=12), seconds=1)
     with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
         runs = [tmp_path / "one", Path(memory) / "two"]
@@ -145,14 +147,14 @@ def test_minstrel_ht_carries_what_linux_does_over_the_same_fading(
     tmp_path: Path, snr: int, seeds: Sequence[int]
 ) -> None:
     file = write(tmp_path, '"minstrel-ht"', FADING.format(snr=snr))
-    # The kernel tries a frame as often as its rate control says, up to 20 times.
+    # The kernel's rate control chooses the number of attempts of a frame, up to 20.
     more = ["network.wlan.short_retry_limit=20"]
     model = [bp.simulate(file, overrides=more, out=tmp_path / f"model-{seed}", seed=seed) for seed in seeds]
     linux = [bp.emulate(file, out=tmp_path / f"linux-{seed}", clock="kernel", seed=seed) for seed in seeds]
     assert fmean(map(goodput, linux)) == pytest.approx(fmean(map(goodput, model)), rel=0.1)
 
 
-#: A station of 802.11n with one stream, to which more is sent than it can carry.
+#: A saturated station of 802.11n with one stream.
 HIGH_THROUGHPUT = (
     'network.wlan.standard="802.11n"',
     'flow.down.app={ kind = "cbr", rate = "70 Mbit/s", datagram = "1400 B" }',
@@ -167,7 +169,8 @@ def test_aggregates_of_the_kernels_wifi_carry_what_those_of_the_model_do(tmp_pat
         changes = [*HIGH_THROUGHPUT, f'network.wlan.aggregate="{size}"']
         model = bp.simulate(file, overrides=changes, out=tmp_path / f"{name}-model")
         linux = bp.emulate(file, overrides=changes, out=tmp_path / f"{name}-linux", clock="kernel")
-        # Of 1 s, a few milliseconds are the agreement on block acknowledgments, and the last aggregate is under way.
+        # Of 1 s, a few milliseconds are the agreement on block acknowledgments, and the last
+        # aggregate is in flight.
         assert goodput(linux) == pytest.approx(goodput(model), rel=0.03)
         assert sender(linux)["airtime"] == pytest.approx(sender(model)["airtime"], rel=0.03)
         sent = linux.trace("wifi.sent", "wlan.ap")["sent"]
@@ -179,7 +182,7 @@ def test_aggregates_of_the_kernels_wifi_carry_what_those_of_the_model_do(tmp_pat
 
 
 def acknowledged(run: bp.Run, begin: float) -> int:
-    """Frames of the access point that were acknowledged from ``begin`` on."""
+    """Returns the access point's frames that were acknowledged from ``begin`` on."""
     rows = run.trace("wifi.acknowledged", "wlan.ap").filter(pl.col("time") >= begin)
     return int(rows["acknowledged"].sum())
 
@@ -192,20 +195,22 @@ def acknowledged(run: bp.Run, begin: float) -> int:
 def test_minstrel_ht_carries_what_linux_does_in_aggregates(
     tmp_path: Path, snr: int, seeds: Sequence[int]
 ) -> None:
-    """Without statuses of whole aggregates the kernel stays at its first rates (docs/notes/linux-wifi.md)."""
+    """Without statuses of whole aggregates, the kernel stays at its first rates
+    (docs/notes/linux-wifi.md)."""
     file = write(tmp_path, '"minstrel-ht"', FADING.format(snr=snr), seconds=3)
-    # The kernel's limit of airtime in the driver makes longer aggregates shorter than the model's.
+    # The kernel's limit of airtime in the driver makes long aggregates shorter than the model's.
     more = [*HIGH_THROUGHPUT, "network.wlan.short_retry_limit=20", "network.wlan.aggregate_frames=8"]
     model = [bp.simulate(file, overrides=more, out=tmp_path / f"model-{seed}", seed=seed) for seed in seeds]
     linux = [
         bp.emulate(file, overrides=more, out=tmp_path / f"linux-{seed}", clock="kernel", seed=seed)
         for seed in seeds
     ]
-    # If a fade loses the agreement on block acknowledgments, the kernel asks again after a second.
+    # If a fade loses the agreement on block acknowledgments, the kernel repeats its request after a
+    # second.
     kernel, ours = (fmean(acknowledged(run, 1.1) for run in runs) for runs in (linux, model))
     assert kernel == pytest.approx(ours, rel=0.1)
     for run in linux:
-        # Of the frames that the channel has corrupted, most are retransmitted; what is acknowledged arrives.
+        # Most frames that the channel corrupts are retransmitted; acknowledged frames arrive.
         assert sender(run)["corrupted"] > 100
         assert run.flows["delivered_packets"][0] == pytest.approx(acknowledged(run, 0), rel=0.02)
 
@@ -243,7 +248,7 @@ def test_the_real_clock_refuses_where_the_kernel_has_no_radios(tmp_path: Path) -
     assert not (tmp_path / "run").exists()
 
 
-#: Prints files of the kernel's debugfs, with their lines, after a time.
+#: Prints files of the kernel's debugfs, with their lines, after a delay.
 LOOK = """
 import ctypes, glob, json, sys, time
 ctypes.CDLL(None).mount(b"none", b"/sys/kernel/debug", b"debugfs", 0, None)
@@ -254,7 +259,8 @@ print(json.dumps({file[len("/sys/kernel/debug/ieee80211/"):]: open(file).read().
 
 
 def look(folder: Path, file: Path, wait: float, *patterns: str) -> dict[str, list[str]]:
-    """Emulates a scenario with a program that reads files of the kernel's Wi-Fi after so many seconds."""
+    """Emulates a scenario with a program that reads files of the kernel's Wi-Fi after this many
+    seconds."""
     script = folder / "look.py"
     script.write_text(LOOK)
     command = shlex.join([sys.executable, str(script), str(wait), *patterns])
@@ -273,12 +279,14 @@ def look(folder: Path, file: Path, wait: float, *patterns: str) -> dict[str, lis
     return found
 
 
-#: Airtime in microseconds that mac80211 lets a driver hold for one station (AQL's high limit of Linux 6.12).
+#: Airtime in microseconds that mac80211 lets a driver hold for one station (AQL's high limit of
+#: Linux 6.12).
 AIRTIME_LIMIT = 12_000
 
 
 def queued(folder: Path, file: Path) -> tuple[dict[str, str], int]:
-    """Returns the row of best effort in the access point's table of queues, and the airtime in us in its driver."""
+    """Returns the row of best effort in the access point's table of queues, and the airtime in us
+    in its driver."""
     found = look(folder, file, 1.5, "phy0/netdev:wlan0/stations/*/aqm", "phy0/aql_pending")
     (lines,) = (lines for name, lines in found.items() if name.endswith("/aqm"))
     header = lines[0].split()
@@ -291,7 +299,7 @@ def queued(folder: Path, file: Path) -> tuple[dict[str, str], int]:
 
 @guests
 def test_no_packet_waits_in_the_queues_of_the_kernels_wifi(tmp_path: Path) -> None:
-    """The driver takes whatever mac80211's queues hold, so those of a saturated station are empty.
+    """The driver takes all packets of mac80211's queues, so those of a saturated station are empty.
 
     See docs/notes/linux-wifi.md.
     """
@@ -300,14 +308,15 @@ def test_no_packet_waits_in_the_queues_of_the_kernels_wifi(tmp_path: Path) -> No
     packets = int(row["tx-packets"])
     assert packets > 500
     assert (int(row["backlog-packets"]), int(row["drops"])) == (0, 0)
-    # Each packet has found an empty queue, so it began a flow of its own.
+    # Each packet found an empty queue, so it began a flow of its own.
     assert int(row["new-flows"]) == packets
     assert 0 < airtime < AIRTIME_LIMIT
 
 
 @guests
 def test_packets_of_802_11n_wait_in_the_queues_of_the_kernels_wifi(tmp_path: Path) -> None:
-    """Of these more are handed over than the airtime of the driver allows (docs/notes/linux-wifi.md)."""
+    """In 802.11n, mac80211 has more packets than the driver's airtime allows
+    (docs/notes/linux-wifi.md)."""
     file = write(tmp_path, '{ kind = "fixed", rate = "6.5 Mbit/s" }', seconds=2)
     file.write_text(file.read_text().replace("802.11a", "802.11n"))
     row, airtime = queued(tmp_path, file)
@@ -321,20 +330,20 @@ def test_packets_of_802_11n_wait_in_the_queues_of_the_kernels_wifi(tmp_path: Pat
 def test_a_station_is_associated_with_the_access_point(tmp_path: Path) -> None:
     file = write(tmp_path, FIXED, seconds=1)
     found = look(tmp_path, file, 0.5, "phy*/netdev:wlan0/stations/*/flags", "phy1/netdev:wlan0/*id")
-    # The radio of each: the access point is the first.
+    # The radio of each station; the access point is the first.
     for name in (
         "phy0/netdev:wlan0/stations/02:00:00:00:00:01",
         "phy1/netdev:wlan0/stations/02:00:00:00:00:00",
     ):
         assert {"AUTH", "ASSOC", "AUTHORIZED"} <= set(found[f"{name}/flags"])
     assert found["phy1/netdev:wlan0/bssid"] == ["02:00:00:00:00:00"]
-    # Its association identifier.
+    # The association identifier of the station.
     assert found["phy1/netdev:wlan0/aid"] == ["1"]
 
 
 @guests
 def test_a_station_that_has_lost_its_access_point_comes_back(tmp_path: Path) -> None:
-    # Each row is 10 ms: nothing gets through from 2 s to 6 s.
+    # Each row is 10 ms: no frame passes from 2 s to 6 s.
     (tmp_path / "outage.csv").write_text("lost,frames\n0,200\n1,400\n0,1000\n")
     error = '{ kind = "trace", outcomes = { file = "outage.csv" }, start = 1, interval = "10 ms" }'
     file = write(tmp_path, FIXED, error, seconds=10)
@@ -360,6 +369,6 @@ def test_stations_without_an_access_point_form_an_ad_hoc_network(tmp_path: Path)
     model = bp.simulate(file, out=tmp_path / "model")
     linux = bp.emulate(file, out=tmp_path / "linux", clock="kernel")
     assert goodput(linux) == pytest.approx(goodput(model), rel=0.05)
-    # Who only receives sends beacons, too.
+    # Stations that only receive send beacons, too.
     laptop = linux.table("wifi").filter(pl.col("station") == "wlan.laptop")["transmissions"][0]
     assert laptop > 5

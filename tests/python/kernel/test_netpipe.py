@@ -1,4 +1,5 @@
-"""NetPIPE: simulated beside the real program in the virtual-time kernel, and runs that end badly."""
+"""NetPIPE: the simulation compared with the real program in the virtual-time kernel, and runs that
+end badly."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ needs_nptcp = pytest.mark.skipif(shutil.which("NPtcp") is None, reason="NPtcp (n
 ISLANDS = ROOT / "studies" / "lan_islands" / "islands.toml"
 REAL = ROOT / "studies" / "lan_islands" / "nptcp.toml"
 
-#: How near the simulated times of blocks come to those of the real program.
+#: Tolerance between simulated times of blocks and those of the real program.
 NEAR = 0.05
 
 
@@ -85,7 +86,7 @@ def test_the_real_program_through_run_takes_as_long_as_simulated(bentpipe: Bentp
     run = bp.simulate(ISLANDS, overrides=[legs(10), linux], out=tmp_path / "simulated")
     simulated = {block.size: block.time_s for block in blocks(run)}
     assert [block.size for block in measured] == [size for size in simulated if size <= 2048]
-    # Half a millisecond is what a busy machine takes to wake the programs and the network.
+    # A busy machine takes half a millisecond to wake the programs and the network.
     assert all(abs(block.time_s / simulated[block.size] - 1) < 0.2 for block in measured)
 
 
@@ -104,7 +105,7 @@ def test_delay_errors_and_contract_change_while_it_is_up(bentpipe: Bentpipe) -> 
     bentpipe("set", "network.wan.legs.1.error={ kind = 'packet', probability = 1.0 }")
     assert bentpipe.done(*ping).returncode == 1
     bentpipe("set", "network.wan.legs.1.error=none")
-    # One cell in 424 s conforms, so that no packet of more cells does.
+    # One cell in 424 s conforms, so no packet of several cells conforms.
     bentpipe("set", "network.wan.contract={ category = 'cbr', peak = '1 bit/s' }")
     assert bentpipe.done(*ping).returncode == 1
     assert "the number of legs cannot change" in bentpipe(
@@ -135,7 +136,7 @@ def test_np_out_is_the_programs_file(tmp_path: Path) -> None:
     read = read_np_out(file)
     assert [(block.size, block.time_s) for block in read] == [(1, 8.95e-6), (1021, 14.06e-6)]
     ours = np_out(read).splitlines()
-    # The program rounds the time only when it writes: the throughput is of the exact time.
+    # The program rounds the time only for output: the throughput is that of the exact time.
     for line, theirs in zip(ours, text.splitlines(), strict=True):
         assert line.split()[0::2] == theirs.split()[0::2] and len(line) == len(theirs)
         assert abs(float(line.split()[1]) / float(theirs.split()[1]) - 1) < 1e-3
