@@ -38,7 +38,8 @@ def published() -> dict[str, dict[str, Any]]:
         for row in csv.DictReader(stream):
             good, lost = float(row["stay_good"]), float(row["stay_lost"])
             back = float(row["lost_to_good"] or 1 - lost)
-            # The second good state of EP1 cannot be reached, as its row adds to 1 without it.
+            # The second good state of EP1 cannot be reached, because its row adds to 1 without that
+            # state.
             if not row["stay_second_good"] or abs(1 - lost - back) < 1e-9:
                 chains[row["name"]] = markov([0.0, 1.0], [[good, 1 - good], [1 - lost, lost]])
             elif lost + back <= 1:
@@ -57,7 +58,8 @@ def test_published_chains_are_recovered_within_5_percent_from_a_million_frames()
     # EP2 is not a chain: two of its probabilities add to 1.0024.
     assert sorted(chains) == ["EP1", "EP4", "EP6", "two-state WLAN"]
     for name, error in chains.items():
-        # EP1 has only 320 bursts in a million frames, whose mean length has a standard error of 5 %.
+        # EP1 has only 320 bursts in a million frames, whose mean length has a standard error of 5
+        # %.
         drawn = frames.draw(error, 10_000_000 if name == "EP1" else 1_000_000, seed=4)
         true = np.array(error["transitions"])
         if len(true) == 2:
@@ -72,7 +74,8 @@ def test_published_chains_are_recovered_within_5_percent_from_a_million_frames()
             ours = np.array(best.error["transitions"])
             tolerances = np.full((3, 3), 0.05)
             if name == "EP6":
-                # By Fisher's information no estimator has a standard error below 4 % for this one.
+                # By Fisher's information, no estimator has a standard error below 4 % for this
+                # chain.
                 tolerances[1, 1] = 0.12
             off = np.abs(ours[true > 0] / true[true > 0] - 1)
             assert (off < tolerances[true > 0]).all(), (name, ours)

@@ -1,4 +1,5 @@
-"""Handovers under the kernel's own TCP: the data that arrives is the data sent, whatever happens to the links."""
+"""Handovers under the kernel's TCP: the received data equals the sent data for any change of the
+links."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ links = ["satellite", "wired"]
 
 
 def plan(seed: int) -> str:
-    """Returns some ten handovers of every kind within some seconds."""
+    """Returns about ten handovers of every kind within some seconds."""
     draw = random.Random(seed)
     text, at, serving = "", 400, [0, 0]
     for _ in range(10):
@@ -62,8 +63,8 @@ def plan(seed: int) -> str:
 
 
 def transfer(text: str) -> list[tuple[bytes, bytes]]:
-    """Sends random bytes over one connection in both directions at once. Returns checksums of data sent and
-    received."""
+    """Sends random bytes over one connection in both directions at once. Returns checksums of data
+    sent and received."""
     with network(text, ["client", "server"]) as (_, hosts):
         client, server = (Place.at(hosts[name]["namespace"]) for name in ("client", "server"))
         address = (hosts["server"]["ipv4"], 7000)

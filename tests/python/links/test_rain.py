@@ -1,4 +1,5 @@
-"""Rain by ITU-R: the library held to the tables of Study Group 3, series to their own statistics, and the commands."""
+"""Rain by ITU-R: the library checked against the tables of Study Group 3, series against their own
+statistics, and the commands."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from bentpipe.rain.attenuation import library, number
 from bentpipe.rain.synthesis import BETA, Distribution, chunks, correlations
 from rigs import commands
 
-# Importing it takes seconds, also in runs of other tests.
+# Importing this library takes seconds, also in runs of other tests.
 pytestmark = pytest.mark.skipif(find_spec("itur") is None, reason="the extra rain is not installed")
 
 TABLES = Path("tests/authorities/itu")
@@ -82,7 +83,7 @@ def test_outside_the_range_of_the_recommendation_nothing_is_calculated() -> None
 
 
 def test_a_synthesised_series_exceeds_levels_as_often_as_stated_and_fades_as_fast() -> None:
-    """In 24 simulated years, and within 10 %."""
+    """The tolerance is 10 % over 24 simulated years."""
     distribution, step, years = Distribution.at(ROME), 30.0, 24
     percentages = (0.1, 0.3, 1.0, 3.0)
     assert statistics(ROME, [0.1])[0][1] == pytest.approx(distribution.exceeded(0.1))

@@ -121,7 +121,7 @@ def test_what_would_take_all_time_or_memory_is_refused(
 @pytest.mark.parametrize(
     ("times", "rows"),
     [
-        # mahimahi's trace of 12 Mbit/s: a packet in each millisecond, for ever.
+        # mahimahi's trace of 12 Mbit/s: a packet in each millisecond, repeated forever.
         ([1], [(0.0, 12e6)]),
         ([*range(1, 1006)], [(0.0, 12e6)]),
         # 4 packets in 10 ms, none in 20 ms, and 3 in the last 6 ms.
@@ -136,7 +136,8 @@ def test_a_trace_ends_with_its_last_packet_and_repeats_then(
     assert series.read(trace).rows() == rows
     of_series(trace, out)
     assert f'repeat = "{times[-1]} ms"' in out.read_text()
-    # 3 s of datagrams faster than the trace take all that it offers, whose mean is that of one period.
+    # 3 s of datagrams faster than the trace use all its opportunities; their mean is that of one
+    # period.
     flow = {"app": {"kind": "cbr", "rate": "20 Mbit/s", "datagram": "1472 B"}, "transport": "udp"}
     changed = {"duration": "3 s"} | {f"flow.upload.{key}": value for key, value in flow.items()}
     run = bp.simulate(out, overrides=changed, out=tmp_path / "run")
@@ -145,7 +146,8 @@ def test_a_trace_ends_with_its_last_packet_and_repeats_then(
 
 
 def test_a_link_carries_what_the_trace_has_opportunities_for(tmp_path: Path) -> None:
-    """An on-off trace of mahimahi: 10 packets in a row, then nothing for 90 ms, for ever; 1.2 Mbit/s on average."""
+    """An on-off trace of mahimahi: 10 packets in a row, then nothing for 90 ms, repeated forever;
+    1.2 Mbit/s on average."""
     packets = [100 * burst + place for burst in range(20) for place in range(1, 11)] + [2000]
     (tmp_path / "on-off.down").write_text("".join(f"{time}\n" for time in packets))
     series.write(series.read(tmp_path / "on-off.down", step_ms=1), tmp_path / "on-off.csv")
@@ -172,7 +174,8 @@ transport = "udp"
     )
     run = bp.simulate(scenario, out=tmp_path / "run")
     received = run.trace("datagram")
-    # 201 opportunities in 2 s, all used but for nine at the start, when only two datagrams of the ten had been sent.
+    # 201 opportunities in 2 s. All are used except nine at the start, when only two datagrams of
+    # the ten had been sent.
     assert received.height == 10 * 201 - 9
     phase = (received["time"] - 0.010) % 0.1
     # Each packet leaves in one of the ten milliseconds of a burst, or in the one before the first.

@@ -1,4 +1,5 @@
-"""ACM, link budgets and moving paths as a user meets them: commands, both clocks, presets, the example."""
+"""ACM, link budgets and moving paths from a user's view: commands, both clocks, presets, the
+example."""
 
 from __future__ import annotations
 
@@ -90,13 +91,14 @@ def rain(tmp_path: Path) -> Path:
     return tmp_path / "rain.toml"
 
 
-#: 11.5 dB, 4.5 dB half a second late, nothing, and 11.5 dB again, which is 0.47 dB above 16APSK 4/5: too little for the
-#: hysteresis.
+#: 11.5 dB, 4.5 dB half a second late, no signal, and 11.5 dB again. The latter is 0.47 dB above
+#: 16APSK 4/5, less than the hysteresis.
 TIMES, EFFICIENCIES = [0.0, 3.5, 6.5, 8.5], [3.166, 1.487, 0.0, 2.967]
 
 
 def compare(simulated: bp.Run, emulated: bp.Run, entity: str) -> None:
-    """Asserts that both clocks have the same changes of the MODCOD and the same goodput, and neither loses a byte."""
+    """Asserts that both clocks have the same changes of the MODCOD and the same goodput, and that
+    neither loses a byte."""
     flows = [
         {row["flow"]: row for row in run.flows.iter_rows(named=True) if row["flow"] in ("up", "down")}
         for run in (simulated, emulated)
@@ -161,7 +163,7 @@ def test_facts_and_notes_name_the_fade_and_the_outage(rain: Path) -> None:
 
 
 def test_a_parquet_series_is_the_same_as_its_text(tmp_path: Path) -> None:
-    """For fades, jitter and traces of links; and what is wrong in one is refused with its file and line."""
+    """Covers fades, jitter and traces of links; errors are refused with file and line."""
     text = LINK.replace('duration = "12 s"', 'duration = "4 s"').replace(
         'delay = "250 ms"\nframing = "gse"',
         'delay = "250 ms"\nframing = "gse"\njitter = { kind = "series", samples = { file = "jitter.NAME" } }',
@@ -284,7 +286,7 @@ def test_a_bad_series_on_a_link_is_refused_with_file_and_line(
             call("check", scenario)
             continue
         message = " ".join(call("check", scenario, code=2).stderr.split())
-        # The line of the file, and not its beginning.
+        # The line of the file that is wrong, instead of the file's beginning.
         assert "series.csv:" in message and words in message and "0,1" not in message, message
     (tmp_path / "series.csv").write_text(f"time,{column}\n0,1\n1,1\n")
     call("check", scenario)
@@ -294,8 +296,8 @@ def test_a_bad_series_on_a_link_is_refused_with_file_and_line(
 def test_low_orbits_shift_every_15_s_within_the_published_range(
     tmp_path: Path, preset: str, least: float, most: float
 ) -> None:
-    """Round trips of probes that share the path with nothing, as those that were published, and that lose nothing: what
-    TCP measures after a loss includes the time of its recovery."""
+    """The round trips of probes on an otherwise idle path match the published ones, and no probe is
+    lost. TCP's samples after a loss include the time of its recovery."""
     text = f"""
     name = "probes"
     duration = "1200 s"
@@ -316,7 +318,8 @@ def test_low_orbits_shift_every_15_s_within_the_published_range(
     assert len(found) > 3000
     assert min(found) >= least
     assert max(found) <= most, max(found)
-    # The level of a period (from 12, 27, 42 and 57 s of each minute) is that of its least delayed probe.
+    # The level of a period (from 12, 27, 42 and 57 s of each minute) is that of its least delayed
+    # probe.
     period = ((round_trips["time"].to_numpy() + 3) // 15).astype(int)
     levels = [found[period == one].min() for one in range(1, period.max())]
     shifts = [abs(one - other) for one, other in pairwise(levels)]
