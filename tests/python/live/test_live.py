@@ -1,4 +1,5 @@
-"""Live networks as a user runs them: run, shell, up, ps, exec, watch, down. Each test removes what it creates."""
+"""Live networks from a user's view: run, shell, up, ps, exec, watch, down. Each test removes
+everything it creates."""
 
 from __future__ import annotations
 
@@ -34,14 +35,15 @@ def test_ping_takes_twice_the_delay_and_what_the_packet_takes_at_the_rate(bentpi
     late = json.loads(bentpipe("watch", "--once", "--json"))["late"]
     expected = 40 + 2 * 84 * 8 / 20_000
     assert len(rtts) == 20
-    # Median, since the machine schedules the programs at the ends.
+    # Median, because the machine schedules the programs at the ends.
     assert 0 <= sorted(rtts)[10] - expected < max(2.0, 2000 * late["p99"])
     # IPv6 has a separate name.
     assert rtts_ms(bentpipe("exec", "user", "--", "ping", "-c", "1", "ip6-server"))
 
 
 def test_addresses_are_settled_when_a_network_is_up(bentpipe: Bentpipe) -> None:
-    # Programs that monitor addresses, such as browsers, would take a later change for another network.
+    # Programs that monitor addresses, such as browsers, would take a later change for another
+    # network.
     bentpipe("up", "geo", *LINK)
     for host in ("user", "server"):
         addresses = bentpipe("exec", host, "--", "ip", "address", "show", "dev", "sat0")
@@ -80,7 +82,8 @@ TERMINAL = {"SHELL": "/bin/sh", "PS1": "prompt> "}
 def in_terminal(
     bentpipe: Bentpipe, *arguments: object, typed: Callable[[str], bytes | None]
 ) -> tuple[str, int]:
-    """Returns the output on a terminal and the exit status; ``typed`` gets the output and returns what to type."""
+    """Returns the output on a terminal and the exit status; ``typed`` gets the output and returns
+    the next input."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe(sys.executable, bentpipe.words(*arguments), bentpipe.variables() | TERMINAL)
@@ -97,7 +100,7 @@ def in_terminal(
 
 
 def once(mark: str, words: bytes) -> Callable[[str], bytes | None]:
-    """Returns a function that types something once a word has appeared."""
+    """Returns a function that types a text once a word has appeared."""
     typed: list[bool] = []
 
     def answer(text: str) -> bytes | None:
@@ -150,7 +153,8 @@ def test_what_does_not_listen_is_killed(bentpipe: Bentpipe) -> None:
     process.terminate()
     assert process.wait(20) == 137
     process.stdout.close()
-    # Also in a network that stays; processes that a command leaves behind end with its network.
+    # The same in a network that stays up; processes that a command leaves behind end with its
+    # network.
     bentpipe("up", "geo")
     bentpipe("exec", "user", "--", "sh", "-c", f"({script}) >/dev/null 2>&1 &")
     (record,) = bentpipe.records()
@@ -249,7 +253,8 @@ def test_set_changes_a_network_that_is_up(bentpipe: Bentpipe) -> None:
     assert bentpipe("set", "link.sat.delay=50 ms", "link.sat.return.delay=30 ms") == ""
     assert min(rtts_ms(bentpipe(*ping))) == pytest.approx(80, abs=2)
     bentpipe("set", "link.sat.rate=1 Mbit/s")
-    # 1028 bytes of ping take 8.2 ms at 1 Mbit/s and 0.4 ms on the way back, which has stood on its own since its delay.
+    # 1028 bytes of ping take 8.2 ms at 1 Mbit/s and 0.4 ms on the way back, which has settings of
+    # its own since its delay was changed.
     large = ["exec", "user", "--", "ping", "-c", "3", "-i", "0.2", "-s", "1000", "server"]
     assert min(rtts_ms(bentpipe(*large))) == pytest.approx(80 + 8.2 + 0.4, abs=2)
     bentpipe("set", "geo", "link.sat.error={ kind = 'packet', probability = 1 }")
@@ -260,7 +265,7 @@ def test_set_changes_a_network_that_is_up(bentpipe: Bentpipe) -> None:
 
 
 def test_set_takes_a_network_into_an_outage_and_back(bentpipe: Bentpipe) -> None:
-    """The signal of a star with ACM that is up; every packet is delivered, dropped or still inside."""
+    """The signal of a running star with ACM; every packet is delivered, dropped or still inside."""
     bentpipe("up", "ka-hub", "--set", "network.sat.forward.acm.delay=200 ms")
     ping = ["exec", "st1", "--", "ping", "-c", "4", "-i", "0.2", "-W", "2", "gw"]
     assert len(rtts_ms(bentpipe(*ping))) == 4
@@ -276,7 +281,8 @@ def test_set_takes_a_network_into_an_outage_and_back(bentpipe: Bentpipe) -> None
 
 @pytest.mark.parametrize("family", ["-4", "-6"])
 def test_large_packets_and_fragments_pass(bentpipe: Bentpipe, family: str) -> None:
-    """Packets of 9000 bytes pass whole; longer ones, and those of a small interface, in fragments."""
+    """Packets of 9000 bytes pass whole; longer ones, and those of a small interface, in
+    fragments."""
     server = "server" if family == "-4" else "ip6-server"
     header = 28 if family == "-4" else 48
     bentpipe("up", "geo", *LINK, "--mtu", "9000")
@@ -289,7 +295,8 @@ def test_large_packets_and_fragments_pass(bentpipe: Bentpipe, family: str) -> No
     bentpipe("up", "geo", *LINK, "--mtu", "1280")
     assert rtts_ms(bentpipe("exec", "user", "--", *in_pieces))
     packets = json.loads(bentpipe("watch", "--once", "--json"))["packets"]
-    # 30 000 bytes in fragments of at most 1280, both ways; IPv6 fragments have an additional header.
+    # 30 000 bytes in fragments of at most 1280, in both directions; IPv6 fragments have an
+    # additional header.
     assert packets["created"] >= 2 * 24 and packets["dropped"] == 0
 
 
@@ -299,7 +306,8 @@ def test_an_mtu_that_no_interface_has_is_refused(bentpipe: Bentpipe) -> None:
 
 
 def test_set_changes_how_capacity_is_asked_for_and_assigned(bentpipe: Bentpipe) -> None:
-    """RBDC's weight and time-out, and the forward rate, of a DVB-RCS network that is up and in use."""
+    """RBDC's weight and time-out, and the forward rate, of a DVB-RCS network that is up and in
+    use."""
     bentpipe("up", "dvb-rcs", "--set", "network.sat.return.dama.scheme=rbdc")
     ping = ["exec", "st1", "--", "ping", "-c", "4", "-i", "0.2", "gw"]
     before = min(rtts_ms(bentpipe(*ping)))
@@ -307,7 +315,7 @@ def test_set_changes_how_capacity_is_asked_for_and_assigned(bentpipe: Bentpipe) 
     bentpipe("set", f"{scheme}.gamma=0.9", f"{scheme}.timeout=30", "network.sat.forward.rate=2 Mbit/s")
     assert len(rtts_ms(bentpipe(*ping))) == 4 and before > 500
     assert "0 to 1" in bentpipe("set", f"{scheme}.gamma=7", code=2)
-    # What the frame is made of does not change while it runs.
+    # The frame's composition does not change while the network runs.
     assert "cannot" in bentpipe("set", "network.sat.return.slots_per_frame=8", code=2)
 
 
@@ -389,7 +397,8 @@ def test_a_record_that_was_never_finished_is_removed(bentpipe: Bentpipe) -> None
 
 @pytest.fixture
 def open_path() -> Iterator[Path]:
-    """A folder that any user can enter: every pytest that starts takes other users' access to pytest's own away."""
+    """A folder that any user can enter: every pytest that starts removes other users' access to
+    pytest's own folder."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
@@ -397,9 +406,10 @@ def open_path() -> Iterator[Path]:
 
 @pytest.mark.alone
 def test_without_root_too(open_path: Path) -> None:
-    """As the user nobody: a ping, nested networks, and a network that stays."""
+    """As the user nobody: a ping, nested networks, and a network that stays up."""
     nobody = 65534
-    # On some machines only root may open the device: then this test replaces it in a separate mount namespace.
+    # On some machines only root may open the device: then this test replaces it in a separate mount
+    # namespace.
     device = open_path / "tun"
     os.mknod(device, stat.S_IFCHR | 0o666, Path("/dev/net/tun").stat().st_rdev)
     device.chmod(0o666)
@@ -466,7 +476,7 @@ def test_the_way_out_leads_through_the_machine_and_closes_behind_the_last(
         assert time.monotonic() - begin > 0.08
         assert server.stderr is not None and server.stderr.readline().startswith("203.0.113.1 ")
         assert machine.picture() == before
-        # Two at once: the first one ends first, and the other continues.
+        # Two networks at once: the first ends first, and the other continues.
         inside("up", "geo", *LINK, "--internet", "--name", "one")
         inside("up", "geo", *LINK, "--internet", "--name", "two")
         assert machine.forwards

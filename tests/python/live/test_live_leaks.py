@@ -1,5 +1,5 @@
-"""`bentpipe down --all` removes everything that networks killed at any time leave, and nothing that belongs to
-others."""
+"""`bentpipe down --all` removes all leftovers of networks killed at any time, and nothing that
+belongs to others."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ import pytest
 from bentpipe.live import processes
 from rigs.networks import Bentpipe, Machine, in_use, namespace_of, needs, networks, until
 
-#: Alone, because the kernel reuses the numbers of namespaces immediately.
+#: Not in parallel, because the kernel reuses the numbers of namespaces immediately.
 pytestmark = [pytest.mark.alone, networks, needs("nft", "nsenter", "ip", "unshare")]
 
 
 class Strangers:
-    """Things on the machine that are not ours: rules under a similar name, a namespace, and a process."""
+    """Items on the machine that do not belong to bentpipe: rules under a similar name, a namespace,
+    and a process."""
 
     def __init__(self, machine: Machine) -> None:
         machine("nft", "add table ip bentpipe_geo_1; add chain ip bentpipe_geo_1 mine")
@@ -93,7 +94,7 @@ def test_programs_of_exec_end_with_a_killed_keeper(bentpipe: Bentpipe, turn: int
     bentpipe("up", "geo", "--name", "one")
     (record,) = bentpipe.records()
     inodes = {host["inode"] for host in record["hosts"].values()}
-    # One at a terminal's end, one that has left it, and one that does not listen.
+    # A program in the terminal's session, one in its own session, and one that ignores SIGTERM.
     script = "sleep 300 & setsid sleep 300 & trap '' TERM; while true; do sleep 1; done"
     program = bentpipe.begin("exec", "one", "user", "--", "sh", "-c", script)
     until(lambda: len(processes.inside(inodes)) >= 3)
@@ -106,7 +107,8 @@ def test_programs_of_exec_end_with_a_killed_keeper(bentpipe: Bentpipe, turn: int
 
 
 def test_what_one_removes_another_keeps(bentpipe: Bentpipe, machine: Machine, strangers: Strangers) -> None:
-    """Of two networks, one is killed and cleared while the other stays up, with the outlet that both used."""
+    """Of two networks, one is killed and cleared while the other stays up, with the outlet that
+    both used."""
     inside = Bentpipe(bentpipe.state, before=machine.inside)
     before = machine.picture()
     inside("up", "geo", "--internet", "--name", "one")

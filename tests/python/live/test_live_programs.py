@@ -1,4 +1,4 @@
-"""Real programs through live networks, as users would try first. Each is skipped if not installed."""
+"""Common programs through live networks. A test is skipped if its program is not installed."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ DELAY_S = 0.02
 
 @contextmanager
 def serving(bentpipe: Bentpipe, *command: str, cwd: Path | None = None) -> Iterator[subprocess.Popen[str]]:
-    """Runs a server in the host of that name until the end."""
+    """Runs a server in the host of that name until the end of the block."""
     words = bentpipe.words("exec", "server", "--", *command)
-    # `exec` becomes the program, so its number ends it.
+    # `exec` replaces the shell with the program, so signals to its number reach the program.
     process = subprocess.Popen(
         words, env=bentpipe.variables(), cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -36,7 +36,7 @@ def serving(bentpipe: Bentpipe, *command: str, cwd: Path | None = None) -> Itera
 
 
 def listens(bentpipe: Bentpipe, port: int) -> None:
-    """Wait until a program listens at the server."""
+    """Waits until a program listens at the server."""
     # State 0A of /proc/net/tcp is LISTEN.
     probe = ["grep", "-qsE", f":{port:04X} 0+:0000 0A", "/proc/net/tcp", "/proc/net/tcp6"]
     until(lambda: bentpipe.done("exec", "server", "--", *probe).returncode == 0)
@@ -50,7 +50,7 @@ def test_curl_takes_the_round_trips_of_tcp_and_http(bentpipe: Bentpipe, tmp_path
         listens(bentpipe, 80)
         shown = "%{time_connect} %{time_total} %{size_download}"
         command = ["curl", "-sS", "-o", "/dev/null", "-w", shown, "http://server/page"]
-        # A busy machine adds to a time and never takes from it, so the quickest of three shows the link.
+        # A busy machine can only increase a time, so the fastest of three shows the link.
         fetched = [bentpipe("exec", "user", "--", *command).split() for _ in range(3)]
         connect, total, size = min([float(number) for number in one] for one in fetched)
         # One round trip for the connection and one for the page.

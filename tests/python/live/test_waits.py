@@ -35,7 +35,8 @@ def test_for_another_process_that_holds_the_state(tmp_path: Path, monkeypatch: p
 
 def test_for_a_network_that_does_not_come_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     number = tmp_path / "number"
-    # It reads its input, prints nothing, and ignores requests to end, as while it blocks signals.
+    # This process reads its input, prints nothing, and ignores termination signals, as while it
+    # blocks signals.
     never = script(tmp_path / "never", f"trap '' TERM\necho $$ >{number}\nwhile :; do sleep 0.05; done")
     monkeypatch.setattr(sys, "executable", str(never))
     monkeypatch.setattr(daemon, "_LIMIT_S", 1.0)
