@@ -1,4 +1,4 @@
-"""The fourth instrument: a path is measured, and its known truth is found again."""
+"""The fourth instrument: the measurement of a path recovers its known parameters."""
 
 from __future__ import annotations
 
@@ -37,14 +37,16 @@ from typer.testing import CliRunner
 
 
 def test_fields_lie_where_rfc_8762_has_them() -> None:
-    # Figures 1 and 3 of RFC 8762, with the SSID of RFC 8972 in the first two bytes of what must be zero.
+    # Figures 1 and 3 of RFC 8762, with the SSID of RFC 8972 in the first two bytes of the
+    # must-be-zero field.
     probe = stamp.Probe(0x01020304, 0, 0x0506, 0x8F84)
     assert probe.packed(None) == (bytes.fromhex("01020304 83aa7e8000000000 8f84 0506") + bytes(28))
     reply = stamp.Reply(9, 500_000_000, 250_000_000, probe, 0x3F01, 64)
     assert reply.packed(None) == bytes.fromhex(
         "00000009 83aa7e8080000000 3f01 0506 83aa7e8040000000 01020304 83aa7e8000000000 8f84 0000 40 000000"
     )
-    # Figures 2 and 4: times at 16, 32 and 64, and HMAC-SHA-256 of the first 96 bytes, cut to 16.
+    # Figures 2 and 4: times at 16, 32 and 64, and HMAC-SHA-256 of the first 96 bytes, truncated to
+    # 16.
     packet = reply.packed(KEY)
     assert len(packet) == 112
     assert struct.unpack_from("!I", packet)[0] == 9 and struct.unpack_from("!I", packet, 48)[0] == 0x01020304
@@ -83,7 +85,8 @@ def test_a_packet_is_read_as_it_was_written_and_refused_if_a_byte_differs(
 
 
 def test_variation_lies_in_its_interval_in_95_of_100_cases() -> None:
-    """Clocks apart by seconds, skewed by 1 to 100 ppm; variation of 10 us to 20 ms in both directions."""
+    """Clocks with an offset of seconds and a skew of 1 to 100 ppm; variation of 10 us to 20 ms in
+    both directions."""
     source, inside, wide = np.random.default_rng(8762), 0, 0
     for _ in range(100):
         count, least = 400, source.uniform(0.005, 0.3)
@@ -106,7 +109,8 @@ def test_variation_lies_in_its_interval_in_95_of_100_cases() -> None:
 
 
 def test_delays_on_demand_in_one_direction_leave_the_other_one_certain() -> None:
-    """Capacity by request delays all but 6 of 100 probes by 0.8 s; replies vary by 10 us to 20 ms."""
+    """Capacity on request delays all but 6 of 100 probes by 0.8 s; replies vary by 10 us to 20
+    ms."""
     source, inside, wide = np.random.default_rng(900), 0, 0
     for _ in range(100):
         count, least = 100, 0.26
@@ -129,7 +133,8 @@ def test_delays_on_demand_in_one_direction_leave_the_other_one_certain() -> None
 @settings(max_examples=20)
 @given(st.integers(0, 2**32))
 def test_one_way_delays_lie_in_their_intervals(seed: int) -> None:
-    # Clocks apart by seconds and skewed by up to 100 ppm, delays that vary in both directions, a clock that is stepped.
+    # Clocks with an offset of seconds and a skew of up to 100 ppm, delays that vary in both
+    # directions, a clock that is stepped.
     source = np.random.default_rng(seed)
     count, least = 400, source.uniform(0, 0.2)
     sent = np.sort(source.uniform(0, 60, count))
@@ -153,11 +158,12 @@ def test_one_way_delays_lie_in_their_intervals(seed: int) -> None:
     assert (found.backward_low <= backward + exact).all() and (backward <= found.backward_high + exact).all()
     assert all(part.skew[0] - 1e-9 <= skew <= part.skew[1] + 1e-9 for part in found.parts)
     if not stepped:
-        # Variation is certain to 1 ms and 1 % of the round-trip time, whatever the offset.
+        # Variation is certain to 1 ms and 1 % of the round-trip time, for any offset.
         middle = (found.forward_low + found.forward_high) / 2
         error = np.ptp(middle - forward)
         assert error <= 1e-3 + 0.01 * (forward + backward).min()
-        # Hosts that know their clocks to 10 ms make the intervals as narrow; what they do not know is found out.
+        # Hosts with clocks known to 10 ms make the intervals this narrow; larger errors than they
+        # claim are detected.
         times = (sent, remote(reading), remote(reading + 1e-4), returned, least)
         closer = clock.delays(*times, (offset - 0.01, offset + 0.01))
         assert not closer.contradicted
@@ -183,7 +189,7 @@ def test_losses_of_the_directions_are_told_apart() -> None:
     seen = Measured(measure.Plan(), np.full(10, 140), np.full(10, -1), *fields)
     said = summarise(seen)
     assert [(one.sent, one.lost) for one in said.directions] == [(10, 2), (8, 2)]
-    # A reflector that repeats the numbers cannot tell.
+    # A reflector that repeats the numbers cannot distinguish the directions of loss.
     reply[back] = back
     said = summarise(seen)
     assert [one.lost for one in said.directions] == [None, None]
@@ -193,7 +199,7 @@ def test_losses_of_the_directions_are_told_apart() -> None:
 def test_a_distance_that_light_cannot_have_gone_is_said() -> None:
     with reflecting(KEY) as (port, _):
         seen = measure.probe("127.0.0.1", port, measure.Plan(duration=0.5, rate=50.0, train=0), KEY)
-    # Of one reply the stamps contradict each other.
+    # The stamps of one reply contradict each other.
     seen.left[3] = seen.arrived[3] - 1_000_000
     said = summarise(seen, 0.24)
     assert any("earlier than light" in note for note in said.notes)
@@ -210,7 +216,8 @@ def test_strangers_get_nothing_and_others_get_what_is_allowed() -> None:
         other.connect(("127.0.0.1", port))
         wrong = stamp.Probe(1, time.time_ns()).packed(KEY)
         hello = handshake.Message(handshake.HELLO, bytes(16))
-        # Without a session, with another key, with a cookie that was not given, and nonsense.
+        # Packets without a session, with another key, with a cookie that was not given, and
+        # nonsense.
         forged = [wrong, hello.packed(b"another key......"), bytes(64), b"", handshake.MAGIC, b"\xff" * 1400]
         forged.append(handshake.Message(handshake.PROOF, bytes(16), b"c" * 16).packed(KEY))
         for packet in forged * 20:
@@ -220,14 +227,16 @@ def test_strangers_get_nothing_and_others_get_what_is_allowed() -> None:
         other.setblocking(False)
         with pytest.raises(BlockingIOError):
             other.recv(2000)
-        # A second's worth at once, and 20 in each second until the last reply, however long a busy machine took.
+        # The quota of a second at once, and then 20 per second until the last reply, for any
+        # duration on a busy machine.
         allowed = 20 + 20 * (seen.left.max() - before) / 1e9 + 1
         assert 20 <= seen.replied.sum() <= allowed < len(seen.sent)
     assert counts[0].ignored == 20 * len(forged) and counts[0].sessions == 1 and counts[0].over_rate > 0
 
 
 def test_a_measurement_waits_without_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What waits in the kernel for the program, as the stamps of departures do, is read before it waits again."""
+    """Data that waits in the kernel for the program, such as stamps of departures, is read before
+    the program waits again."""
     whole, waits = select.select, list[object]()
 
     def counted(*arguments: Any) -> Any:
@@ -239,7 +248,8 @@ def test_a_measurement_waits_without_a_processor(monkeypatch: pytest.MonkeyPatch
         seen = measure.probe(
             "127.0.0.1", port, plan_of({"duration": "2 s", "rate": 20, "train": 0}, "p.toml"), KEY
         )
-    # For each probe until it is due, when it has left, and when its reply comes; else each tenth of a second.
+    # The program wakes for each probe when it is due, when it has left, and when its reply arrives;
+    # otherwise every tenth of a second.
     assert 0 < seen.replied.sum() <= len(waits) < 4 * len(seen.sent) + 100
 
 
@@ -258,7 +268,7 @@ def test_an_interrupted_measurement_is_continued_by_the_same_command(
     whole, fractions = Bar.advance, list[float]()
 
     def advance(bar: Bar, fraction: float) -> bool:
-        # 4.4 s after the begin one load has ended and the other one has not.
+        # 4.4 s after the beginning, one load has ended and the other has not.
         if fraction > 0.587 and max(fractions, default=0.0) <= 0.587:
             os.kill(os.getpid(), signal.SIGINT)
         fractions.append(fraction)
@@ -279,7 +289,7 @@ def test_an_interrupted_measurement_is_continued_by_the_same_command(
         assert answer.exit_code == 0 and "resuming the interrupted" in answer.stderr, answer.output
         run = open_run(tmp_path / "run")
         assert run.complete and any("interrupted and continued" in note for note in run.fidelity["reasons"])
-        # Both loads whole, and the probes of both parts; nothing is lost on loopback.
+        # Both loads are complete, and so are the probes of both parts; nothing is lost on loopback.
         rows = run.trace("load")
         assert set(run.flows["flow"]) == names
         sizes = sorted(len(part) for _, part in rows.filter(rows["lane"] == 0).group_by("flow"))
@@ -287,7 +297,7 @@ def test_an_interrupted_measurement_is_continued_by_the_same_command(
         assert len(run.trace("probe")) > probes + 50
         assert run.table("direction")["lost"].to_list() == [0, 0]
         assert not (run.path / "interrupted.npz").exists()
-        # What is complete is not measured again, and what cannot be read is said.
+        # Complete parts are not measured again, and unreadable files are reported.
         assert "is not empty" in CliRunner().invoke(app, line).stderr
         (run.path / "interrupted.npz").write_bytes(b"nonsense")
         answer = CliRunner().invoke(app, line)
@@ -321,9 +331,9 @@ def test_what_cannot_be_measured_is_a_message(tmp_path: Path, monkeypatch: pytes
         ):
             answer = CliRunner().invoke(app, line.split())
             assert answer.exit_code == 2 and said in answer.stderr, (line, answer.output)
-        # No folder is left of what could not begin.
+        # A measurement that could not begin leaves no folder.
         assert not (tmp_path / "runs" / "measure-127.0.0.1").exists()
-        # A reflector that has a key answers nobody who has none.
+        # A reflector with a key ignores clients without one.
         (tmp_path / "open.toml").write_text('duration = "0.5 s"\ntrain = 0\n')
         line = f"measure 127.0.0.1 --port {port} --plan open.toml --out open"
         answer = CliRunner().invoke(app, line.split())
@@ -345,7 +355,7 @@ def test_the_doctor_says_what_limits_measurements() -> None:
         "congestion controls",
         "log of TCP",
     } <= set(found)
-    # What is limited has a remedy, but for hardware that is there and not used.
+    # Each limitation has a remedy, except hardware that exists and is unused.
     assert all(
         one["remedy"] for one in found.values() if one["status"] == "limited" and "yet" not in one["found"]
     )
@@ -379,7 +389,7 @@ def test_stamps_under_load_that_are_too_wrong_are_said(
 def test_stamps_at_a_gigabit_are_those_of_the_kernel_and_earlier_than_the_program() -> None:
     stamps = accuracy.stamp_errors(count=400, bit_s=accuracy.LOAD_BIT_S)
     assert stamps is not None and stamps.bit_s > 0
-    # What a program reads comes after its stamp, however busy the machine is.
+    # A program reads data after its stamp, on any busy machine.
     assert (stamps.program > 0).all() and np.median(stamps.kernel) < np.median(stamps.program)
 
 
@@ -434,7 +444,8 @@ return = { rate = "5 Mbit/s", delay = "250 ms", error = { kind = "packet", proba
 @pytest.mark.quiet
 @networks
 def test_a_path_of_known_truth_is_found_again(bentpipe: Bentpipe, tmp_path: Path) -> None:
-    """GEO with 5 % loss there and 2 % back, 5 Mbit/s; the reflector's clock is 3 s ahead and 40 ppm fast."""
+    """A GEO path with 5 % loss there and 2 % back, and 5 Mbit/s; the reflector's clock is 3 s ahead
+    and 40 ppm fast."""
     plan = 'duration = "8 s"\nrate = 50\ntrain_every = "2 s"\n'
     with path(bentpipe, tmp_path, PATH):
         text = measure_path(bentpipe, tmp_path, plan, "--distance", "71572 km", "--json")
@@ -443,9 +454,10 @@ def test_a_path_of_known_truth_is_found_again(bentpipe: Bentpipe, tmp_path: Path
     assert run.clock == "measured" and run.complete
     rows = {row["direction"]: row for row in document["directions"]}
     for name, loss in (("forward", 0.05), ("backward", 0.02)):
-        # 250 ms, and 0.2 ms to send the smallest packet; the machine may add to it, but not to more than the interval.
+        # 250 ms, and 0.2 ms to send the smallest packet. The machine may add to it, but within the
+        # interval.
         assert rows[name]["delay_least_low"] <= 0.2503 <= rows[name]["delay_least_high"] + 0.002
-        # 99.9 % instead of 95 %, so that the test fails once in a thousand runs.
+        # 99.9 % instead of 95 %, so that the test fails by chance once in a thousand runs.
         spread = rows[name]["loss_high"] - rows[name]["loss_low"]
         assert rows[name]["loss_low"] - spread / 2 <= loss <= rows[name]["loss_high"] + spread / 2
     assert rows["forward"]["delay_least_low"] >= 71572e3 / 299_792_458

@@ -1,4 +1,4 @@
-"""The access scheduler is found again from impulses, on simulated networks whose truth is drawn at random."""
+"""Impulses recover the access scheduler on simulated networks with random parameters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ transport = {{ kind = "udp" }}
 """
 
 
-#: Probes that are sent besides: 4 a second, of 140 and of 1400 bytes.
+#: Additional probes: 4 per second, of 140 and of 1400 bytes.
 PROBES = """
 [[flow]]
 name = "probes-{size}"
@@ -55,7 +55,8 @@ transport = {{ kind = "udp" }}
 
 
 def impulses(folder: Path, seed: int, probes: float = 0.0, **keys: object) -> Loaded:
-    """What a measurement would see of a simulated network, with so many `probes` a second besides."""
+    """Returns a measurement's view of a simulated network, with this many additional `probes` per
+    second."""
     pattern = LOAD.pattern(np.random.default_rng(seed))
     starts = np.unique(pattern["at"])
     text = NETWORK.format(duration=starts[-1] + 20, **keys)
@@ -76,14 +77,14 @@ def impulses(folder: Path, seed: int, probes: float = 0.0, **keys: object) -> Lo
 
 
 def test_superframe_response_and_scheme_are_found_again(tmp_path: Path) -> None:
-    """Ten networks at random, of which the scheme is to be right in nine, the superframe within 1 %."""
+    """Ten random networks: the scheme must be right in nine, the superframe within 1 %."""
     source, right = np.random.default_rng(24), 0
     for seed in range(10):
         scheme = ("rbdc", "vbdc", "cra")[int(source.integers(0, 5)) // 2]
         frames = int(source.integers(1, 5))
-        # Slots have whole bytes.
+        # Slots have a whole number of bytes.
         frame = round(8 * float(source.uniform(47, 110)) / frames) / 8
-        # With requests a constant rate of one slot of 32, or none.
+        # In addition to requests, a constant rate of one slot of 32, or none.
         cra = 320_000 if scheme == "cra" else int(source.choice([0, 64_000]))
         response = int(-(-560 // (frame * frames)) + source.integers(1, 5))
         keys: dict[str, Any] = {
@@ -101,7 +102,8 @@ def test_superframe_response_and_scheme_are_found_again(tmp_path: Path) -> None:
             assert found.superframe is None and found.cra == pytest.approx(cra, rel=0.05), keys
             continue
         assert found.superframe == pytest.approx(1e-3 * frame * frames, rel=0.01), keys
-        # The slots of a superframe, of which the first may be another's, are as uncertain as a superframe.
+        # The slots of a superframe are uncertain by one superframe, because the first may belong to
+        # another terminal.
         assert found.response is None or abs(found.response - response) <= 1, keys
         assert found.cra == pytest.approx(cra, rel=0.15), keys
     assert right >= 9
@@ -109,7 +111,7 @@ def test_superframe_response_and_scheme_are_found_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cra", [0, 64_000])
 def test_capacity_that_probes_have_asked_for_is_no_constant_rate(tmp_path: Path, cra: int) -> None:
-    """Rates that 4 probes a second have requested are there when an impulse comes."""
+    """Rates that were requested by 4 probes per second are available when an impulse arrives."""
     keys: dict[str, Any] = {"scheme": "rbdc", "frame": 32.875, "frames": 3, "cra": cra, "response": 9}
     found = access(impulses(tmp_path, 1, probes=4.0, **keys), 4.0 * 8 * 770)
     assert found is not None and found.scheme == ("CRA + RBDC" if cra else "RBDC"), found
@@ -120,7 +122,7 @@ def test_capacity_that_probes_have_asked_for_is_no_constant_rate(tmp_path: Path,
 def test_a_period_is_found_within_one_percent_and_chance_has_none(length: float, seed: int) -> None:
     source = np.random.default_rng(seed)
     begins = np.cumsum(source.uniform(2, 9, 25))
-    # Spread over a tenth of the period.
+    # Probes are spread over a tenth of the period.
     steps = np.ceil(begins / length) * length + source.uniform(0, 0.1 * length, 25)
     assert period(steps) == pytest.approx(length, rel=0.01)
     assert period(begins) is None

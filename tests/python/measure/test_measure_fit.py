@@ -1,4 +1,4 @@
-"""Scenarios made of series, of statistics and of models."""
+"""Scenarios made from series, from statistics and from models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_mahimahi_trace_becomes_a_scenario_that_carries_its_rate(tmp_path: Pat
         "Assumed, because the trace has no such column: delay (no delay), loss (no loss)" in out.read_text()
     )
     run = bp.simulate(out, out=tmp_path / "run")
-    # TCP takes nearly all of what 1.2 Mbyte opportunities offer, without the headers.
+    # TCP takes nearly all of the 1.2 Mbyte of opportunities, without the headers.
     offered = 1500 * len(lines)
     assert 0.75 * offered <= run.flows["delivered_bytes"][0] <= 0.98 * offered
 
@@ -40,7 +40,8 @@ def test_a_series_of_rate_delay_and_loss_becomes_a_scenario(tmp_path: Path) -> N
 
 
 def test_a_trace_of_leoreplayer_becomes_a_scenario_with_its_rate_and_delay(tmp_path: Path) -> None:
-    """12 Mbit/s for each line of a millisecond; delays of 24 ms, and of 40 ms in the second second."""
+    """12 Mbit/s for each line of a millisecond; delays of 24 ms, and of 40 ms in the second
+    second."""
     lines = [*np.repeat(range(1000), 2), *range(1000, 2000)]
     (tmp_path / "bw_7.txt").write_text("".join(f"{line}\n" for line in lines))
     (tmp_path / "delay_7.txt").write_text("24\n" * 100 + "40.5\n" * 100)
@@ -75,7 +76,7 @@ def test_what_is_no_series_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_a_profile_keeps_the_distribution_and_the_order_in_time() -> None:
-    # Delay that changes every 15 s, which independent draws would not keep.
+    # Delay that changes every 15 s, which independent samples would not preserve.
     source = np.random.default_rng(1)
     levels = np.repeat(source.uniform(0.03, 0.08, 80), 30)
     frame = pl.DataFrame({"time": np.arange(len(levels)) * 0.5, "delay": levels, "loss": levels * 0})
@@ -83,7 +84,7 @@ def test_a_profile_keeps_the_distribution_and_the_order_in_time() -> None:
     delay = drawn["forward"]["delay"].to_numpy()
     assert len(delay) == 9600 and drawn["backward"]["delay"].to_numpy().tolist() == delay.tolist()
     assert np.quantile(delay, [0.1, 0.5, 0.9]) == pytest.approx(np.quantile(levels, [0.1, 0.5, 0.9]), rel=0.1)
-    # Of the steps of the series one in 30 changes; blocks of 40 steps add one in 40.
+    # One in 30 steps of the series changes; blocks of 40 steps add one in 40.
     changes = float((np.diff(delay) != 0).mean())
     assert changes == pytest.approx(1 / 30 + 1 / 40, rel=0.25)
     again = fitting.profile({"forward": frame, "backward": frame}, 4800.0, seed=3)
@@ -113,7 +114,8 @@ def test_probes_of_a_scenario_are_a_poisson_process_as_those_measured(tmp_path: 
     (tmp_path / "p.toml").write_text(POISSON)
     run = bp.simulate(tmp_path / "p.toml", out=tmp_path / "run")
     gaps = np.diff(run.trace("datagram", "f")["time"].to_numpy())
-    # A hundred a second; the deviation of an exponential distribution is its mean, and 1/e of it lies above the mean.
+    # A hundred per second. The deviation of an exponential distribution equals its mean, and 1/e of
+    # it lies above the mean.
     assert len(gaps) == pytest.approx(20_000, rel=0.03)
     assert gaps.std() == pytest.approx(0.01, rel=0.03)
     assert (gaps > 0.01).mean() == pytest.approx(np.exp(-1), abs=0.015)

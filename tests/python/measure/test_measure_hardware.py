@@ -1,5 +1,5 @@
-"""Time stamps of network cards: the kernel's messages and structures as its documentation has them, made by hand, since
-no card is needed for that; and what devices without such stamps answer."""
+"""Time stamps of network cards: messages and structures made by hand as the kernel's documentation
+specifies them, so no card is needed; and the answers of devices without such stamps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from bentpipe.measure.summary import summarise
 from helpers.measuring import KEY, reflecting
 from rigs.networks import networks
 
-#: An able card: all flags of software and hardware, clock 0, departures off and on, arrivals none or all.
+#: A capable card: all flags of software and hardware, clock 0, departures off and on, arrivals none
+#: or all.
 ABLE = struct.pack("=11I", 0x41, 0x5F, 0, 0b11, 0, 0, 0, 0b11, 0, 0, 0)
 #: SCM_TIMESTAMPING, SCM_TIMESTAMPING_PKTINFO and IP_RECVERR.
 STAMPS, ABOUT, REPORT = 37, 58, 11
@@ -31,13 +32,14 @@ SOFT, HARD = 1_700_000_000_000_001_000, 1_700_000_037_000_000_500
 
 
 def stamps(software: int, raw: int) -> tuple[int, int, bytes]:
-    """A message of struct scm_timestamping: three times, of which the second one is no longer used."""
+    """Returns a message of struct scm_timestamping: three times, the second of which is no longer
+    used."""
     times = (*divmod(software, 10**9), 0, 0, *divmod(raw, 10**9))
     return socket.SOL_SOCKET, STAMPS, struct.pack("=6q", *times)
 
 
 def about(index: int) -> tuple[int, int, bytes]:
-    """A message of struct scm_ts_pktinfo."""
+    """Returns a message of struct scm_ts_pktinfo."""
     return socket.SOL_SOCKET, ABOUT, struct.pack("=4I", index, 142, 0, 0)
 
 
@@ -51,7 +53,7 @@ def test_flags_are_those_of_the_kernel() -> None:
 
 
 class Socket:
-    """A socket whose kernel says these messages, one packet after the other."""
+    """A socket whose kernel returns these messages, one packet after the other."""
 
     def __init__(self, *packets: list[tuple[int, int, bytes]]) -> None:
         self.packets = list(packets)
@@ -67,9 +69,11 @@ def test_an_arrival_has_the_time_of_the_card_that_received_it() -> None:
     own = Socket([stamps(SOFT, HARD), about(3)], [about(4), stamps(SOFT, HARD)], [stamps(SOFT, 0)], [])
     found = [sockets.received(own, card.arrived) for _ in range(4)]  # type: ignore[arg-type]
     times = [one.stamp for one in found if one is not None]
-    # Its clock is 37 s ahead of the host's, as TAI is of UTC; readings of both are microseconds apart.
+    # The card's clock is 37 s ahead of the host's, as TAI is of UTC; readings of both are
+    # microseconds apart.
     assert times[0] == pytest.approx(HARD - 37 * 10**9, abs=100_000)
-    # One of another interface, one that the card has not stamped, and one without any stamp.
+    # One stamp of another interface, one packet that the card has not stamped, and one without any
+    # stamp.
     assert times[1:] == [SOFT, SOFT, None] and card.received == 1
     without = sockets.received(Socket([stamps(SOFT, HARD), about(3)]))  # type: ignore[arg-type]
     assert without is not None and without.stamp == SOFT
@@ -95,7 +99,7 @@ def test_the_clock_of_a_card_is_followed() -> None:
     while time.time_ns() < begin + 200_000_000:
         now = time.time_ns()
         errors.append(abs(card.wall(now + (now - begin) // 100) - now))
-    # 2 ms would be gained in all.
+    # 2 ms would be gained in total.
     assert sorted(errors)[len(errors) // 2] < 150_000
 
 
@@ -118,7 +122,7 @@ def test_what_a_card_lacks_is_said(place: int, value: int, said: str) -> None:
 
 
 class Driver:
-    """Stands for the ioctls of an able card: what is switched on, and whether that may be changed."""
+    """The ioctls of a capable card: its current settings, and the permission to change them."""
 
     def __init__(self, config: tuple[int, int, int], allowed: bool = True) -> None:
         self.config, self.allowed = config, allowed
@@ -136,7 +140,7 @@ class Driver:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A file that stands for /dev/ptp0, and the host's own clock for its clock."""
+    """A file in place of /dev/ptp0, and the host's own clock for its clock."""
     (tmp_path / "ptp0").touch()
     opening, reading = os.open, time.clock_gettime_ns
     monkeypatch.setattr(
@@ -157,7 +161,7 @@ def test_stamps_are_switched_on_where_permitted_and_left_as_they_were(
         assert abs(found.wall(time.time_ns()) - time.time_ns()) < 10_000_000
         found.close()
         assert driver.config == before
-    # What is on already may be used without the privilege to switch it on.
+    # Enabled stamps may be used without the privilege to enable them.
     monkeypatch.setattr(hardware, "_request", Driver((0, 1, 1), allowed=False).request)
     found = hardware.card("lo")
     assert isinstance(found, Card)

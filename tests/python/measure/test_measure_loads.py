@@ -1,4 +1,4 @@
-"""Loads of a measurement: what is sent, in which order, what arrives, and what the path does to it."""
+"""Loads of a measurement: their data, order and arrivals, and the effect of the path."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ def test_blocks_have_every_congestion_control_once_in_an_order_of_their_own() ->
     blocks = [items[at : at + 4] for at in range(0, 80, 4)]
     kinds = [[item.congestion for item in block] for block in blocks]
     assert all(sorted(map(str, kind)) == ["None", "bbr", "cubic", "reno"] for kind in kinds)
-    # Each of 24 orders is as likely, so that 20 blocks with fewer than 8 different ones would be a wonder.
+    # All 24 orders are equally likely, so fewer than 8 different ones in 20 blocks are practically
+    # impossible.
     assert len({tuple(kind) for kind in kinds}) >= 8
-    # One after the other, with the pause between.
+    # One load after the other, with the pause between.
     for before, after in itertools.pairwise(items):
         assert after.start == pytest.approx(before.start + before.load.duration + before.load.pause)
     assert schedule(loads, ["cubic"], ["cubic"], seed=1) == schedule(loads, ["cubic"], ["cubic"], seed=1)
@@ -98,7 +99,7 @@ def test_messages_are_refused_that_another_key_made_or_that_come_twice() -> None
         one.say({"b": 2})
         assert other.hear(1.0) == ({"a": 1}, b"data")
         assert other.hear(1.0) == ({"b": 2}, b"")
-        # The same message again has another place in the order.
+        # The same message has another place in the order when repeated.
         one._sent -= 2
         one.say({"b": 2})
         with pytest.raises(ChannelError, match="another key"):
@@ -113,7 +114,7 @@ def test_strangers_get_no_byte_over_tcp() -> None:
         for first in (b"GET / HTTP/1.0\r\n\r\n", MAGIC + bytes(32), bytes(16)):
             with socket.create_connection(("127.0.0.1", port), timeout=10) as stranger:
                 stranger.sendall(first)
-                # It may be reset before or after.
+                # The connection may be reset before or after.
                 with contextlib.suppress(OSError):
                     stranger.shutdown(socket.SHUT_WR)
                 with contextlib.suppress(ConnectionResetError):
@@ -145,12 +146,13 @@ def test_every_kind_of_load_arrives_whole_over_loopback() -> None:
         assert len(by_name[f"tcp-{direction}-cubic-1"].outcome.tcp) > 10
         udp = by_name[f"udp-{direction}-1"]
         assert udp.lost == 0 and len(udp.time) == 416
-        # 1172 of 1200 bytes are payload, and the last datagram leaves 2.4 ms before the second is over.
+        # 1172 of 1200 bytes are payload, and the last datagram leaves 2.4 ms before the end of the
+        # second.
         assert udp.goodput == pytest.approx(4e6 * 1172 / 1200, rel=0.05)
         assert by_name[f"burst-{direction}-1"].lost == 0
-        # The delay of loopback, whose interval holds what no clock can tell apart.
+        # The delay of loopback. Its interval contains every value that the clocks cannot exclude.
         assert float(np.nanmin(udp.low)) <= 1e-3 and float(np.nanmin(udp.high)) >= 0
-    # Probes last until the last load has ended.
+    # Probes continue until the last load has ended.
     assert said.time[-1] >= max(one.begin + one.span for one in said.loads) - 0.5
 
 
@@ -187,7 +189,8 @@ def test_calls_and_pages_are_what_a_scenario_has(tmp_path: Path) -> None:
 
 
 def test_pages_of_few_objects_end() -> None:
-    """A page that is one object needs nothing else, and one of two no second connection."""
+    """A page of one object needs no further request, and a page of two objects no second
+    connection."""
     loads = [{"kind": "page", "pages": 2, "objects": count, "pause": "0 s"} for count in (1, 2, 3)]
     plan = plan_of({"duration": "1 s", "train": 0, "load": loads}, "plan.toml")
     with reflecting(KEY) as (port, _):
@@ -243,7 +246,8 @@ pause = "1 s"
 @pytest.mark.quiet
 @networks
 def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path) -> None:
-    """A queue of 100 ms in both directions, filled by TCP and by datagrams at 1.4 times the rate."""
+    """A queue of 100 ms in both directions, filled by TCP and by datagrams at 1.4 times the
+    rate."""
     with path(bentpipe, tmp_path, PATH):
         text = measure_path(bentpipe, tmp_path, PLAN, "--json")
     document = json.loads(text)
@@ -253,19 +257,19 @@ def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path)
     assert tcp["congestion"] == "cubic" and tcp["goodput"] > 7e6 and tcp["retransmissions"] > 0
     log = run.trace("tcp", "tcp-up-cubic-1")
     cwnd, srtt = log["cwnd"].to_numpy(), log["srtt"].drop_nulls().to_numpy()
-    # When the queue overflows first, 100 kB are on their way and 125 kB wait: 150 packets of 1500 B, of which the
-    # probes' 0.3 of 10 Mbit/s are not the transfer's.
+    # When the queue overflows first, 100 kB are in flight and 125 kB wait: 150 packets of 1500 B.
+    # The probes take 0.3 of 10 Mbit/s, which are not the transfer's.
     assert cwnd.max() >= 150 * (1 - 0.3 / 10) and 0.08 <= srtt.min() < 0.1 < srtt.max() <= 0.2
-    # 4 of 14 Mbit/s are lost, but for the 125 kB that the queue has taken; probes take 0.3 Mbit/s.
+    # 4 of 14 Mbit/s are lost, except the 125 kB that the queue has taken; probes take 0.3 Mbit/s.
     rows = run.trace("load", "udp-down-1")
     lost = 1 - float(rows["arrived"].to_numpy().mean())
     assert lost == pytest.approx(1 - ((10 - 0.3) * 2 + 1) / (14 * 2), abs=0.02)
     delay = ((rows["delay_low"] + rows["delay_high"]).drop_nulls() / 2).to_numpy()
-    # The queue is full for most of the time; a busy host may hold single datagrams up.
+    # The queue is full for most of the time; a busy host may delay single datagrams.
     assert np.quantile(delay, 0.98) - delay.min() == pytest.approx(0.1, rel=0.1)
     arrived = (10 - 0.3) * 2 + 1
     assert 8 * udp["delivered_bytes"] == pytest.approx(1e6 * arrived * 1172 / 1200, rel=0.03)
-    # Probes that were in the same queue, but not lost in it at random, do not make the path lossy.
+    # Probes in the same queue whose losses are not random do not make the path lossy.
     assert run.scenario["link"][0]["error"]["kind"] == "none"
     # The queue towards the reflector drops at its front, the other one at its tail.
     for direction, policy in (("up", "drop-front"), ("down", "drop-tail")):
@@ -274,7 +278,7 @@ def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path)
         assert found["rate"] == pytest.approx(10e6, rel=0.03)
         assert found["depth"] == pytest.approx(125e3, rel=0.1)
     assert run.scenario["link"][0]["queue"]["kind"] == "drop-front"
-    # Models fitted to it give what was measured, and say so.
+    # Models fitted to the run reproduce and report the measured values.
     out, shown = str(tmp_path / "fitted.toml"), str(tmp_path / "figure.png")
     answer = CliRunner().invoke(
         app, ["fit", str(run.path), "--model", "fitted", "--out", out, "--figure", shown]
@@ -298,7 +302,7 @@ def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path)
 
 
 def test_a_congestion_control_that_this_host_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Other tests register congestion controls of their own meanwhile.
+    # Other tests register congestion controls meanwhile.
     controls = bulk.controls()
     monkeypatch.setattr(bulk, "controls", lambda: controls)
     table = {
@@ -320,11 +324,11 @@ def test_a_congestion_control_that_this_host_lacks_is_said(monkeypatch: pytest.M
 def through(
     queue: str, packets: int, count: int, gap: float, loss: float = 0.0, *, size: int = 1000, room: int = 0
 ) -> Loaded:
-    """A burst through a queue of so many packets, or bytes in `room`, at 8 Mbit/s: 1 ms for a packet of 1000 bytes, and
-    20 ms of delay."""
+    """Returns a burst through a queue of this many packets, or bytes in `room`, at 8 Mbit/s: 1 ms
+    for a packet of 1000 bytes, and 20 ms of delay."""
     load = Load("burst", size=size, packets=count)
     pattern = load.pattern(np.random.default_rng(1))
-    # A small datagram goes with the one before it.
+    # A small datagram leaves with the one before it.
     own = np.cumsum(pattern["size"] == load.size)[: int((pattern["lane"] == 0).sum())] - 1
     pattern["at"][: len(own)] = own * gap
     pattern["at"][len(own) :] += count * gap
@@ -378,10 +382,11 @@ def test_the_numbers_that_disappear_tell_the_policy(kind: str, policy: str, loss
 
 
 def test_losses_that_no_probe_had_do_not_make_a_queue_one_of_aqm() -> None:
-    """No loss of 33 probes is one of 10 % at most; the path has 3 %."""
+    """No loss among 33 probes means a loss rate of at most 10 %; the path has 3 %."""
     front = queue(through("front", 60, 300, 2e-5, 0.03, size=1400), (0.0, 0.104))
     assert front is not None and front.policy == "drop-front"
-    # Above its rate for some seconds, so that many are lost while the queue is not full.
+    # Above the rate of the path for some seconds, so that many are lost while the queue is not
+    # full.
     tail, early = (queue(through(kind, 200, 3000, 9e-4, 0.03), (0.0, 0.104)) for kind in ("tail", "early"))
     assert tail is not None and tail.policy is None and tail.depth_most is None
     assert early is not None and early.policy != "drop-tail"
@@ -410,8 +415,8 @@ def test_a_queue_of_packets_is_told_by_two_sizes() -> None:
 
 
 def test_a_constant_load_does_not_make_a_queue_that_drops_in_front_one_of_packets() -> None:
-    """At 1.2 times the rate what arrives has waited for 1 / 1.2 of the queue: as many packets of 1200 bytes as of a
-    burst's 1400."""
+    """At 1.2 times the rate, packets that arrive have waited for 1 / 1.2 of the queue: as many
+    packets of 1200 bytes as of a burst's 1400."""
     burst = queue(through("front", 60, 300, 2e-5, size=1400))
     assert burst is not None and burst.policy == "drop-front"
     steady = replace(burst, load="udp-up-1", size=1200, depth=round(burst.depth / 1.17), policy="aqm")
@@ -428,7 +433,7 @@ def test_the_bounds_of_a_depth_hold_it_when_a_host_is_late(kind: str, late_s: fl
     rows, sound = one.outcome.arrived, queue(one)
     assert sound is not None and sound.depth_reason is None and sound.depth_most is not None
     assert sound.depth_least <= 60_000 <= sound.depth_most <= 1.1 * sound.depth_least
-    # A host does nothing for a while when those come that have waited longest, and then takes all.
+    # A paused host receives the packets that have waited longest late, and then all at once.
     at, late = rows["arrived"], int(1e9 * late_s)
     first = at[np.flatnonzero(rows["number"] >= (60 if kind == "tail" else 315))[0]]
     at[(at > first) & (at < first + late)] = first + late
@@ -444,19 +449,19 @@ def test_a_fair_queue_lets_another_port_pass() -> None:
 
 
 def test_what_does_not_fill_a_queue_says_only_that() -> None:
-    # 100 packets in a queue for 200; and packets that come more slowly than they leave.
+    # 100 packets in a queue for 200; and packets that arrive more slowly than they leave.
     found = queue(through("tail", 200, 100, 1e-4))
     assert found is not None and not found.overflowed and found.policy is None
     assert found.rate == pytest.approx(8e6, rel=0.03)
     slow = queue(through("tail", 200, 100, 2e-3))
     assert slow is not None and slow.rate is None
-    # Losses at random are no policy.
+    # Random losses are no policy.
     lossy = queue(through("tail", 10**6, 500, 1e-4, 0.05), (0.05, 0.05))
     assert lossy is not None and not lossy.overflowed and lossy.policy is None
 
 
 def test_a_transfer_is_on_the_path_until_its_last_packet_can_have_left_the_queue() -> None:
-    """Behind a loss nothing is delivered any more, while a queue of 600 ms still drains."""
+    """After a loss nothing is delivered, while a queue of 600 ms still drains."""
     outcome = Outcome(Item("tcp-up-cubic-1", 2.0, Load("tcp", duration=5.0)), begin=2 * 10**9)
     outcome.tcp = np.full((3, 1 + len(COLUMNS)), np.nan)
     outcome.tcp[:, 1 + COLUMNS.index("rtt")] = 0.5, 1.1, np.nan
@@ -464,7 +469,7 @@ def test_a_transfer_is_on_the_path_until_its_last_packet_can_have_left_the_queue
     one = Loaded(outcome, 2.0, 4.6, 0, *[nothing] * 6)
     assert one.drained == pytest.approx(5.0 + 1.1)
     time = np.array([1.0, 1.7, 4.0, 6.9, 7.8, 8.3, 9.0])
-    # A round trip of 0.4 s before it and after it does not count either.
+    # A round trip of 0.4 s before and after the loss does not count either.
     assert _at_rest(time, np.full(7, 0.4), [one]).tolist() == [True, False, False, False, False, False, True]
     outcome.tcp = outcome.tcp[:0]
     assert one.drained == 4.6
@@ -486,14 +491,14 @@ def test_a_handover_within_a_load_changes_neither_policy_nor_depth_nor_rate(
     rows = one.outcome.arrived
     late = rows["arrived"] > rows["arrived"][len(rows) // 2]
     rows["arrived"][late] += int(1e9 * step_s)
-    # On a shorter path nothing overtakes.
+    # On a shorter path no packet overtakes another.
     rows["arrived"] = np.maximum.accumulate(rows["arrived"])
     assert_60_packets(one, loss)
 
 
 @pytest.mark.parametrize("step_s", [0.011, -0.011])
 def test_a_handover_within_a_burst_does_not_change_its_rate(step_s: float) -> None:
-    """Of a short burst it is a seventh of the time."""
+    """The handover takes a seventh of a short burst."""
     one = through("front", 60, 300, 1e-4)
     rows = one.outcome.arrived
     rows["arrived"][rows["arrived"] > rows["arrived"][60]] += int(1e9 * step_s)
@@ -503,7 +508,7 @@ def test_a_handover_within_a_burst_does_not_change_its_rate(step_s: float) -> No
 
 
 def test_the_turns_of_a_scheduler_are_part_of_the_rate() -> None:
-    """Of each 50 ms 20 are this terminal's: 400 bytes per ms on the average."""
+    """This terminal has 20 of each 50 ms: 400 bytes per ms on average."""
     one = through("tail", 150, 500, 1e-4)
     at = one.outcome.arrived["arrived"]
     sent_after = (at - at[0]) // 20_000_000

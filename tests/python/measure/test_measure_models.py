@@ -1,4 +1,5 @@
-"""Known truth is found again in the models of a measured path: handovers, and the parameters of an access network."""
+"""Models of a measured path recover known parameters: handovers, and the parameters of an access
+network."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from typer.testing import CliRunner
 
 @settings(max_examples=30)
 @given(st.floats(4, 20), st.integers(0, 2**32), st.booleans())
-# A change 0.4 s after the gap, which another one in the gap moves.
+# A change 0.4 s after the gap, which another change in the gap moves.
 @example(6.625, 144681, True)
 def test_slots_and_levels_are_found_again(length: float, seed: int, with_gap: bool) -> None:
     source = np.random.default_rng(seed)
@@ -42,16 +43,16 @@ def test_slots_and_levels_are_found_again(length: float, seed: int, with_gap: bo
     size = source.choice([140, 1400], len(time))
     number = np.floor((time - phase) / length).astype(int) + 1
     rtt = levels[number] + 16 * size / 10e6 + source.exponential(1e-4, len(time))
-    # A load that lasts for two slots hides what happens meanwhile.
+    # A load of two slots hides changes in its interval.
     quiet = ~((time > 4.3 * length) & (time < 6.1 * length)) if with_gap else np.ones(len(time), dtype=bool)
     found = slots(time, rtt, size, quiet)
     steps = np.flatnonzero(np.abs(changes[1:]) > 0) * length + phase
     seen = [at for at in steps if at < time[-1] - 1 and not (with_gap and 4 * length < at < 6.4 * length)]
-    # Steps close to the gap do not tell when they were.
+    # The time of steps close to the gap is unknown.
     if len(seen) < (7 if with_gap else 5):
         return
     assert found is not None and found.period is not None, (length, seed, with_gap, found, steps)
-    # Without changes at some slots a multiple may fit as well.
+    # Without changes at some slots, a multiple may fit equally well.
     multiple = found.period / length
     assert abs(multiple / max(1, round(multiple)) - 1) < 0.01
     for begin, level in found.levels:
@@ -79,7 +80,7 @@ def test_a_step_of_a_busy_host_does_not_hide_the_slots() -> None:
 def test_random_steps_rarely_have_a_grid() -> None:
     source = np.random.default_rng(1)
     for count in (3, 4, 5, 6, 7, 10):
-        # Steps are a second apart, as levels last that long.
+        # Steps are a second apart, the duration of a level.
         drawn = [np.sort(source.uniform(0, 14 * count, count)) + np.arange(count) for _ in range(200)]
         false = sum(_grid(steps) is not None for steps in drawn)
         # The stated rate is at most 1.5 %, 3 of 200.
@@ -119,7 +120,8 @@ def test_handovers_of_a_path_are_in_its_fit(bentpipe: Bentpipe, tmp_path: Path) 
     assert 5 <= len(changed) <= 6 and all(0 < at < 21 for at in changed)
     table = run.table("slots")
     assert table["period"].unique().to_list() == [pytest.approx(SLOT_S, rel=0.01)]
-    # Both ways; the smallest packets take 0.11 ms to be sent, and hosts some tenths.
+    # Both directions; the smallest packets take 0.11 ms to be sent, and hosts some tenths of a
+    # millisecond.
     for level in table["round_trip"]:
         assert min(abs(level / 2 - one / 1e3) for one in LEVELS) < 1e-3
     # The fit has the same slots, and repeats them in the same grid.
@@ -133,7 +135,7 @@ def test_handovers_of_a_path_are_in_its_fit(bentpipe: Bentpipe, tmp_path: Path) 
     edges = table["begin"].to_list()[1:]
     off = (steps - edges[0] + SLOT_S / 2) % SLOT_S - SLOT_S / 2
     assert np.abs(off).max() < 0.1 + 0.01 * 60 and delay.max() - delay.min() < 12.5e-3
-    # Between changes every probe takes as long as the levels say that are repeated.
+    # Between changes, every probe has the delay of the repeated levels.
     repeated = tomllib.loads(out.read_text())["link"][0]["trace"]
     points = [row.split(",") for row in repeated["samples"].splitlines()[1:]]
     begins, levels = np.array(points, dtype=float).T
@@ -181,8 +183,8 @@ size = "600 B"
 def test_a_fitted_access_network_says_for_which_uses_it_must_not_be_trusted(
     tmp_path: Path, response: int | None, column: str
 ) -> None:
-    """Impulses over loopback, of which an access network is claimed: what it would delay by 0.5 s and more is named.
-    Older versions called its scheme a category."""
+    """Impulses over loopback with a claimed access network: the report names delays that would be
+    0.5 s and more longer. Older versions called its scheme a category."""
     load = Load("impulses", duration=0.4, every=0.2, packets=10, pause=0.0)
     with reflecting(KEY) as (port, _):
         seen = measure.probe("127.0.0.1", port, measure.Plan(duration=1.0, train=0, loads=(load,)), KEY)
@@ -200,7 +202,7 @@ def test_a_fitted_access_network_says_for_which_uses_it_must_not_be_trusted(
     assert any("half of the round-trip time" in line and "one-way delays" in line for line in found.lines)
     assert "rates above 1200 kbit/s" in of_network
     assert ("the time from a request to its capacity" in of_network) == (response is None)
-    # Each impulse was simulated when it was sent, and is a row of the load that it belongs to.
+    # Each impulse was simulated at its departure time, and is a row of its load.
     (residual,) = (
         one for one in found.residuals if one.flow == "impulses-up-1" and one.quantity == "delay_p95"
     )
@@ -230,7 +232,7 @@ def test_a_fit_says_where_its_queue_is_not_the_one_that_was_seen(tmp_path: Path)
             [said] if said else []
         )
         assert any("other loads that fill the queue" in note for note in notes) == ("aqm" in policies)
-    # What a program reads is the same.
+    # A program reads the same values.
     out = tmp_path / "fitted.toml"
     words = ["fit", str(run.path), "--model", "fitted", "--out", str(out), "--json"]
     answer = CliRunner().invoke(app, words)
@@ -249,7 +251,7 @@ def test_a_fit_says_where_its_queue_is_not_the_one_that_was_seen(tmp_path: Path)
 @pytest.mark.parametrize("scheme", ["rbdc", "vbdc"])
 @networks
 def test_an_access_network_is_in_the_fit_of_its_path(bentpipe: Bentpipe, tmp_path: Path, scheme: str) -> None:
-    """Impulses over an emulated DVB-RCS network, whose clocks are 3 s apart and skewed."""
+    """Impulses over an emulated DVB-RCS network, with clocks that are 3 s apart and skewed."""
     with path(bentpipe, tmp_path, DVB_RCS.format(scheme=scheme)):
         measure_path(bentpipe, tmp_path, IMPULSES)
     out = tmp_path / "fitted.toml"
@@ -260,12 +262,13 @@ def test_an_access_network_is_in_the_fit_of_its_path(bentpipe: Bentpipe, tmp_pat
     assert network["kind"] == "dvb-rcs" and back["dama"]["scheme"]["kind"] == scheme
     frame = 8 * back["slot_bytes"] * back["slots_per_frame"] / base_value(back["rate"])
     assert frame * back["frames_per_superframe"] == pytest.approx(0.094, rel=0.01)
-    # A superframe more or less, as part of the first one may be another's. The rate is the highest that an impulse got,
-    # which is as much as it has asked for where rates are requested.
+    # A superframe more or less, because part of the first one may belong to another terminal. The
+    # rate is the highest that an impulse got, which equals its request if rates are requested.
     assert abs(back["dama"]["response"] - 11) <= 1
     assert base_value(back["dama"]["cra"]) == pytest.approx(64e3, rel=0.25)
     assert 0.8e6 <= base_value(back["rate"]) <= 1.1 * 2.048e6
-    # The fitted network delays the same impulses, sent when they were measured, as the measured one did.
+    # The fitted network delays the same impulses, sent at the measured times, as the measured
+    # network did.
     document, run = bp.load(out).data | {"duration": "120 s"}, open_run(tmp_path / "run")
     seen = run.trace("load", "impulses-up-1")
     impulse = {

@@ -1,4 +1,5 @@
-"""Mutated input for what measurements read besides packets: plans, answers of a reflector, series, and run folders."""
+"""Mutated input of measurements other than packets: plans, answers of a reflector, series, and run
+folders."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from helpers.measuring import KEY, Line, reflecting
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-#: Where and how a file is changed: bytes are replaced from a place on, and what follows is cut or kept.
+#: A mutation of a file: bytes are replaced from an offset, and the following bytes are cut or kept.
 CHANGES = st.tuples(st.integers(0, 5000), st.binary(min_size=1, max_size=8), st.booleans())
 
 
@@ -62,7 +63,7 @@ def test_any_file_is_a_plan_or_refused(content: bytes) -> None:
     assert all(isinstance(plan, Plan) for plan in PLANS.values())
 
 
-#: A series, one as LeoReplayer has it (rate by the millisecond, delay by ten), and a trace of mahimahi.
+#: A series, a LeoReplayer series (rate per millisecond, delay per ten), and a trace of mahimahi.
 SERIES = {
     "a.csv": b"time,rate,delay,loss\n0,2e7,0.03,0\n15,1e7,0.05,0.01\n30,2e7,0.03,0\n",
     "leo.csv": b"time,rate,delay\n"
@@ -128,7 +129,7 @@ ANSWERS = st.dictionaries(
 RECORDS = st.one_of(st.binary(max_size=40), st.just(np.zeros(2, dtype=COUNTED).tobytes()))
 
 
-# A transfer that the reflector opens, and of which nothing comes.
+# A transfer that the reflector opens and never sends.
 @example("tcp", "down", [({"name": "ab" * 16}, b"")])
 @settings(max_examples=40)
 @given(

@@ -1,7 +1,8 @@
-"""Models fitted to two loads of an emulated path predict others: another congestion control, pages, a call.
+"""Models fitted to two loads of an emulated path predict other loads: another congestion control,
+pages, a call.
 
-The errors stand beside the difference of a second measurement. Quick: one path, by simulation. With `-m slow`, several,
-by simulation and by emulation.
+The errors are compared with the difference of a second measurement. The quick test covers one path,
+by simulation. With `-m slow`, it covers several, by simulation and by emulation.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class Sketch:
     other: str
 
 
-#: Terrestrial, LEO, and GEO twice; one with random losses, one whose queue drops at its front.
+#: Terrestrial, LEO, and two GEO paths; one with random losses, one whose queue drops at its front.
 PATHS = (
     Sketch(8, 16, 12, "drop-tail", 60_000, 0.0, "reno"),
     Sketch(12, 40, 35, "drop-front", 120_000, 0.0, "bbr"),
@@ -107,8 +108,8 @@ PATHS = (
 def measured(
     bentpipe: Bentpipe, folder: Path, one: Sketch, seconds: int, call: int, pages: int = 3, times: int = 2
 ) -> list[Run]:
-    """Returns measurements of a path: for the fit, and `times` of the loads that are predicted. Its hosts have Linux'
-    own memory for what arrives, as hosts of real paths have."""
+    """Returns measurements of a path: one for the fit, and `times` of the predicted loads. Its
+    hosts have Linux' default receive memory, as hosts of real paths have."""
     wanted = one.other if one.other in controls() else "reno"
     packets = 2 * one.queue_bytes // 1400 + 100
     pause = round(1.5 + 8 * one.queue_bytes / (1e6 * one.rate), 1)
@@ -117,7 +118,8 @@ def measured(
     found = []
     again = ["repeated", *(f"repeated-{number}" for number in range(2, times))]
     with path(bentpipe, folder, SCENARIO.format(**vars(one)), receive_memory=RECEIVE_MEMORY):
-        # Further measurements have probes at other times and their loads in another order, as the next day's would.
+        # Further measurements have probes at other times and loads in another order, like those of
+        # another day.
         plans = [
             ("fit", fit, 3),
             *((name, held_out, 3 + turn) for turn, name in enumerate(["held-out", *again])),
@@ -131,9 +133,9 @@ def measured(
 
 
 def sizes_of(text: str) -> dict[tuple[str, str], float]:
-    """Returns the size of each error in per cent, from the lines of a fit that compares a prediction with two
-    measurements. The nearer one counts: what else the machine does may change one of them, and a wrong prediction is
-    wrong beside both."""
+    """Returns each error in per cent, from the lines of a fit that compares a prediction with two
+    measurements. The smaller error counts: other load on the machine may change one measurement,
+    and a wrong prediction differs from both."""
     line = re.compile(r"#   (\S+): (.+) measured .* \(([-+.\d]+) %; measured again ([-+.\d]+) %\)")
     found = {}
     for flow, quantity, *values in line.findall(text):
@@ -161,13 +163,15 @@ def test_loads_that_were_not_used_in_the_fit_are_predicted(bentpipe: Bentpipe, t
     sizes = sizes_of(text.partition("# Loads of")[2])
     assert sizes["tcp-up-reno-1", "goodput"] <= 5 and sizes["call-1", "delay p50"] <= 5
     assert float(np.median(list(sizes.values()))) <= 5
-    # All four instruments are in one figure: measured and simulated here, and what the equations say of both.
+    # One figure contains all four instruments: measurement, simulation, and the predictions of the
+    # equations for both.
     simulated, *others = predicting.predicted(
         predicting.scenario(open_run(tmp_path / "fit"), other)[0], tmp_path / "again"
     )
     assert len(others) == predicting.RUNS - 1
-    # A page takes a dozen turns of both hosts, so a busy machine makes it slower, by a third and more, never faster.
-    # What is predicted is no slower than the usual page, and no faster than the fastest one.
+    # A page takes a dozen turns of both hosts, so a busy machine makes it slower by a third and
+    # more, never faster. The prediction is no slower than the usual page, and no faster than the
+    # fastest one.
     page, what = "page-cubic-1", "completion time"
     assert (page, what) in sizes
     of_runs = (float(predicting.quantities(run)[page, what]) for run in (simulated, *others))
@@ -182,7 +186,7 @@ def test_loads_that_were_not_used_in_the_fit_are_predicted(bentpipe: Bentpipe, t
         assert [line.get_label() for line in solid] == ["measured", "simulated"]
         assert len([line for line in axes.lines if line.get_linestyle() == "--"]) == 2
         assert all(np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any() for line in axes.lines)
-    # Throughput is as much as has arrived, in traces that both have.
+    # Throughput is the data that has arrived, in traces of both.
     for run in (other, simulated):
         flows = {row["flow"]: row["delivered_bytes"] for row in run.flows.to_dicts()}
         assert run.trace("delivery", "tcp-up-reno-1")["delivered"].max() == flows["tcp-up-reno-1"]
@@ -192,21 +196,23 @@ def test_loads_that_were_not_used_in_the_fit_are_predicted(bentpipe: Bentpipe, t
     assert answer.exit_code == 0 and (tmp_path / "flow-call-1.png").stat().st_size > 10_000, answer.output
     answer = CliRunner().invoke(app, [*words_of[:4], "call-2", *words_of[5:]])
     assert answer.exit_code == 2 and "call-1" in answer.stderr
-    # What cannot be predicted is refused with what is allowed.
+    # An unpredictable load is refused with the allowed ones.
     for extra in (["--model", "replay"], ["--predict", str(out)]):
         answer = CliRunner().invoke(app, [*map(str, words), *extra])
         assert answer.exit_code == 2, answer.output
 
 
-#: How often the loads that are predicted are measured, and redrawn to bound a difference of medians.
+#: Number of measurements of the predicted loads, and of resamples that give the interval of a
+#: difference of medians.
 MEASURED = 3
 REDRAWN = 2000
 
 
 def excess(found: Sequence[tuple[str, predicting.Error]]) -> tuple[float, float, float]:
-    """Returns by how much the median error of a prediction exceeds that of a further measurement, and the bounds
-    between which it lies in 90 % of cases: loads, which the names stand for, are redrawn with replacement (B. Efron,
-    "Bootstrap methods", Annals of Statistics 1979), as the quantities of one load depend on each other."""
+    """Returns the excess of a prediction's median error over that of a further measurement, and its
+    90 % interval. Loads, identified by their names, are resampled with replacement (B. Efron,
+    "Bootstrap methods", Annals of Statistics 1979), because the quantities of one load depend on
+    each other."""
     names = sorted({name for name, _ in found})
     own = {
         name: (
@@ -229,9 +235,9 @@ def excess(found: Sequence[tuple[str, predicting.Error]]) -> tuple[float, float,
 @pytest.mark.alone
 @networks
 def test_several_paths_by_simulation_and_by_emulation(bentpipe: Bentpipe, tmp_path: Path) -> None:
-    """The 95th percentile of the errors is at most 15 %. The median is not above that of a further measurement of the
-    same path, as far as the loads tell: it would be if both bounds of the difference were above 0. Each of three
-    measurements is predicted, and stands beside the other two."""
+    """The 95th percentile of the errors is at most 15 %. The median does not exceed that of a
+    further measurement of the same path significantly: it would if both bounds of the difference
+    were above 0. Each of three measurements is predicted and compared with the other two."""
     errors: dict[str, list[tuple[str, predicting.Error]]] = {"simulation": [], "emulation": []}
     for number, one in enumerate(PATHS):
         folder = tmp_path / str(number)

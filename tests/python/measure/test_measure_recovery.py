@@ -1,7 +1,8 @@
-"""Known truth is recovered from emulated paths that are drawn at random, with clocks that are apart and skewed.
+"""Measurements recover known parameters of random emulated paths, with clocks that are apart and
+skewed.
 
-Quick: three paths. With `-m slow`, thirty, of which ten lead over DVB-RCS, two by each scheme of capacity; the share
-that is right is held to what docs/measure/accuracy.md says.
+The quick test covers three paths. With `-m slow`, it covers thirty, ten of them over DVB-RCS, two
+by each scheme of capacity; the success rate must match docs/measure/accuracy.md.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from bentpipe.results.runs import open_run
 from helpers.measuring import LINK, measure_path, path
 from rigs.networks import Bentpipe, clear, networks
 
-#: Paths that are measured at a time. Each takes a tenth of a processor.
+#: Number of concurrently measured paths. Each takes a tenth of a processor.
 AT_A_TIME = 3
 
 #: One-way delay in ms and rate in Mbit/s: least and largest.
 KINDS = {"geo": ((245, 280), (2, 20)), "leo": ((12, 60), (5, 25)), "terrestrial": ((2, 25), (5, 25))}
 
-#: Queues, and the policy as which each must be reported. Those of AQM have no depth of their own.
+#: Queues, and the policy that each report must give. Active queue management has no depth.
 QUEUES = {"drop-tail": "drop-tail", "drop-front": "drop-front", "codel": "aqm", "fq-codel": "fair-queuing"}
 
-#: Returns which truths of a path lie in a report.
+#: A check that returns the parameters of a path that a report contains.
 Judge = Callable[[dict[str, Any]], dict[str, bool]]
 
-#: Seconds between two handovers, each of which makes the path shorter or longer by some milliseconds.
+#: Seconds between two handovers. Each makes the path shorter or longer by some milliseconds.
 SLOT_S = 8
 
 SIDE = """rate = "{rate} Mbit/s"
@@ -43,7 +44,7 @@ error = {{ kind = "packet", probability = {loss} }}
 """
 HANDOVERS = 'trace = {{ samples = {{ file = "levels.csv" }}, repeat = "{repeat} s" }}\n'
 
-#: Of each direction a burst, and datagrams above its rate.
+#: For each direction a burst, and datagrams above its rate.
 LOADS = """
 [[load]]
 kind = "burst"
@@ -63,7 +64,8 @@ rate = {rate}
 train = 0
 """
 
-#: Schemes as a measurement names them: the scheme of requests, and whether there is a constant rate beside it.
+#: Schemes by the names of a measurement: the scheme of requests, and true for an additional
+#: constant rate.
 SCHEMES = {
     "CRA": ("cra", True),
     "RBDC": ("rbdc", False),
@@ -71,7 +73,7 @@ SCHEMES = {
     "VBDC": ("vbdc", False),
     "CRA + VBDC": ("vbdc", True),
 }
-#: Slots of 64 kbit/s whose length in ms, times 8, is their number of bytes.
+#: Slots of 64 kbit/s: their length in ms, times 8, is their number of bytes.
 DVB_RCS = """
 name = "path"
 duration = "1 h"
@@ -95,7 +97,8 @@ scheme = "{scheme}"
 response = {response}
 cra = "{cra} bit/s"
 """
-#: 17 pairs of impulses, which are longer than a constant rate of 64 kbit/s sends while a request is answered.
+#: 17 pairs of impulses. Each is larger than the data that a constant rate of 64 kbit/s sends until
+#: a request is answered.
 IMPULSES = """
 [[load]]
 kind = "impulses"
@@ -107,10 +110,10 @@ size = "600 B"
 
 
 def drawn(source: np.random.Generator) -> tuple[str, list[dict[str, Any]]]:
-    """Returns the kind of a path, and its two directions."""
+    """Returns the kind of a random path, and its two directions."""
     kind = str(source.choice(list(KINDS)))
     delays, rates = KINDS[kind]
-    # Rain and interference take as much in both directions or not; each has a queue of its own.
+    # Rain and interference affect both directions equally or not; each direction has its own queue.
     sides: list[dict[str, Any]] = [
         {
             "delay": round(float(source.uniform(*delays)), 3),
@@ -130,10 +133,10 @@ def drawn(source: np.random.Generator) -> tuple[str, list[dict[str, Any]]]:
 
 
 def drawn_access(source: np.random.Generator, name: str) -> dict[str, Any]:
-    """Returns a DVB-RCS network that gives capacity by a scheme, as :data:`DVB_RCS` has it."""
+    """Returns a random DVB-RCS network with a capacity scheme, for :data:`DVB_RCS`."""
     scheme, has_constant = SCHEMES[name]
     frames = int(source.integers(1, 5))
-    # Slots have whole bytes.
+    # Slots have a whole number of bytes.
     frame = round(8 * float(source.uniform(47, 110)) / frames) / 8
     (delays, rates), queues = KINDS["geo"], [name for name in QUEUES if has_depth(name)]
     return {
@@ -154,30 +157,30 @@ def drawn_access(source: np.random.Generator, name: str) -> dict[str, Any]:
 
 
 def has_depth(queue: str) -> bool:
-    """Whether a queue holds a number of bytes."""
+    """Returns true if a queue has a depth in bytes."""
     return queue.startswith("drop")
 
 
 def room_of(side: dict[str, Any]) -> str:
-    """Returns the keys of a queue that a scenario has beside its kind."""
+    """Returns the keys of a queue in a scenario besides its kind."""
     return f', bytes = "{side["bytes"]} B"' if has_depth(side["queue"]) else ""
 
 
 def text_of(side: dict[str, Any]) -> str:
-    """Returns one direction as a scenario has it."""
+    """Returns one direction as text of a scenario."""
     text = SIDE.format(**side, room=room_of(side))
     return text + (HANDOVERS.format(repeat=2 * SLOT_S) if side["step"] else "")
 
 
 def of_direction(document: dict[str, Any], direction: str) -> dict[str, Any]:
-    """Returns what was reported of a direction, by its name in loads."""
+    """Returns the report of a direction, by its name in loads."""
     name = {"up": "forward", "down": "backward"}[direction]
     (row,) = (one for one in document["directions"] if one["direction"] == name)
     return dict(row)
 
 
 def checks(document: dict[str, Any], run: Path, direction: str, side: dict[str, Any]) -> dict[str, bool]:
-    """Returns which truths of a direction that is a link lie in what was reported."""
+    """Returns the parameters of a link direction whose report contains the true value."""
     import polars as pl
     from bentpipe.measure.queueing import POLICIES
 
@@ -187,9 +190,10 @@ def checks(document: dict[str, Any], run: Path, direction: str, side: dict[str, 
     least = delay + 8 * 140 / rate
     found["least delay"] = row["delay_least_low"] <= least <= row["delay_least_high"] + 2e-3
     error = row["variation_error"]
-    # At rest half of the probes take the time of 1260 more bytes to be sent.
+    # At rest, half of the probes take the time of 1260 more bytes to be sent.
     truth = 8 * 1260 / rate + 1e-3 * float(side.get("step", 0.0))
-    # Where probes come together, as capacity on demand lets them, a reply waits for at most one before it.
+    # If probes arrive together, as with capacity on demand, a reply waits for at most one before
+    # it.
     behind = 8 * 1400 / rate if side.get("together") else 0.0
     found["variation"] = -error - 1e-3 <= row["variation_p95"] - truth <= error + 1e-3 + behind
     found["loss"] = row["loss_low"] <= float(side["loss"]) <= row["loss_high"]
@@ -198,7 +202,7 @@ def checks(document: dict[str, Any], run: Path, direction: str, side: dict[str, 
     rows = table.filter(pl.col("direction") == direction).to_dicts()
     policies = {row["policy"] for row in rows}
     policy = next((one for one in POLICIES if one in policies), None)
-    # The rate and the queue as the run's scenario has them.
+    # The rate and the queue of the run's scenario.
     link = open_run(run).scenario["link"][0]
     link = link if direction == "up" else link["return"]
     found["rate"] = abs(base_value(link["rate"]) / rate - 1) <= 0.03
@@ -213,11 +217,11 @@ def checks(document: dict[str, Any], run: Path, direction: str, side: dict[str, 
 
 
 def access_checks(document: dict[str, Any], run: Path, truth: dict[str, Any]) -> dict[str, bool]:
-    """Returns which truths of a return link on demand lie in what was reported."""
+    """Returns the parameters of a return link on demand whose report contains the true value."""
     row = of_direction(document, "up")
     delay, superframe = 1e-3 * float(truth["delay"]), 1e-3 * truth["frame"] * truth["frames"]
-    # The last bit of the smallest probe at the rate of all slots; by request only, it waits for the response and for
-    # the superframe that follows it.
+    # The last bit of the smallest probe at the rate of all slots; by request only, it waits for the
+    # response and for the superframe that follows it.
     least = delay + 8 * 140 / 2_048_000
     most = delay + superframe * (1 if truth["cra"] else truth["response"] + 2)
     found = {"least delay up": least <= row["delay_least_high"] + 2e-3 and row["delay_least_low"] <= most}
@@ -233,7 +237,7 @@ def access_checks(document: dict[str, Any], run: Path, truth: dict[str, Any]) ->
 
 
 def loads_of(sides: dict[str, dict[str, Any]]) -> str:
-    """Returns the loads that fill the queues of directions that are links."""
+    """Returns the loads that fill the queues of link directions."""
     # The burst is twice what the largest queue holds; it has passed when the next one begins.
     most = max(int(side["bytes"]) for side in sides.values())
     pause = 1 + max(8 * most / (1e6 * float(side["rate"])) for side in sides.values())
@@ -245,7 +249,8 @@ def loads_of(sides: dict[str, dict[str, Any]]) -> str:
 
 
 def over_links(source: np.random.Generator, folder: Path) -> tuple[str, str, str, Judge]:
-    """Draws a path of links. Returns it as text, as a scenario, the plan that measures it, and its judge."""
+    """Draws a path of links. Returns its text, its scenario, the plan that measures it, and its
+    judge."""
     kind, (up, down) = drawn(source)
     near, far = (1e-3 * (up["delay"] + more) for more in (0, up["step"]))
     (folder / "levels.csv").write_text(f"time,delay\n0,{near}\n{SLOT_S},{far}\n")
@@ -260,10 +265,10 @@ def over_links(source: np.random.Generator, folder: Path) -> tuple[str, str, str
 
 
 def over_dvb_rcs(source: np.random.Generator, folder: Path, name: str) -> tuple[str, str, str, Judge]:
-    """The same as :func:`over_links` for a path over DVB-RCS that gives capacity by a scheme."""
+    """Draws a path over DVB-RCS with a capacity scheme; see :func:`over_links`."""
     truth = drawn_access(source, name)
     text = DVB_RCS.format(**truth, room=room_of(truth))
-    # Probes ask for capacity as well, so there are few.
+    # Probes are few, because they request capacity as well.
     plan = PROBES.format(duration=7, rate=2) + IMPULSES + loads_of({"down": truth})
 
     def judge(document: dict[str, Any]) -> dict[str, bool]:
@@ -281,9 +286,9 @@ def recover(
     schemes: Sequence[str] = (),
     most_wrong: int | None = None,
 ) -> dict[str, list[bool]]:
-    """Returns for each truth in which cases it was recovered. Some paths are measured at a time. The first ones lead
-    over DVB-RCS, one by each of `schemes`. Fails when more than `most_wrong` cases of one are wrong, as the rest
-    cannot make up for them."""
+    """Returns the outcomes of the cases for each parameter. Several paths are measured at a time.
+    The first ones lead over DVB-RCS, one by each of `schemes`. Fails when more than `most_wrong`
+    cases of one parameter are wrong, because the rest cannot compensate for them."""
     source, right = np.random.default_rng(seed), dict[str, list[bool]]()
 
     def drawn_path(number: int) -> tuple[Path, tuple[str, str, str, Judge], int, int]:
@@ -341,5 +346,5 @@ def test_thirty_paths(bentpipe: Bentpipe, tmp_path: Path) -> None:
     share = {name: sum(cases) / len(cases) for name, cases in right.items()}
     assert all(share[name] >= 0.95 for name in ("least delay", "width", "rate", "depth", "loss")), share
     assert share["policy"] >= 0.9, share
-    # Superframes are told for all that ask for capacity.
+    # Superframes are reported for all schemes with requests.
     assert share["superframe"] == 1 and share["scheme"] >= 0.9, share

@@ -1,4 +1,4 @@
-"""What a measurement shows: its report, its figure, and what the command prints."""
+"""The views of a measurement: its report, its figure, and the output of the command."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_delays_are_in_one_figure(seen: measure.Measured, tmp_path: Path) -> Non
     rows = run.trace("probe").filter("replied")
     middle = 1e3 * (rows["backward_low"] + rows["backward_high"]).to_numpy() / 2
     assert np.sort(np.asarray(probes.get_ydata())) == pytest.approx(np.sort(middle))
-    # The datagrams of a load are those of its direction: a call's of both, the others' of one.
+    # The datagrams of a load are those of its direction: both for a call, one for the others.
     loads = [next(line for line in axes.lines if line.get_label() == "loads") for axes in (there, back)]
     sides = [run.flows.filter(run.flows["from"] == end)["flow"].to_list() for end in ("here", "there")]
     for line, names in zip(loads, sides, strict=True):
@@ -85,7 +85,7 @@ def test_delays_are_in_one_figure(seen: measure.Measured, tmp_path: Path) -> Non
         assert 0 < len(np.asarray(line.get_xdata())) <= len(own)
         assert set(np.asarray(line.get_xdata())) <= set(own["time"].to_list())
     assert {line.get_label() for line in both.lines} >= {"probes", "ICMP echo"}
-    # What has no delays of a path is refused.
+    # A run without delays of a path is refused.
     answer = CliRunner().invoke(app, ["plot", str(run.path), str(run.path), "--figure", "delays"])
     assert answer.exit_code == 2 and "the figure delays shows only one run" in answer.stderr
     simulated = bp.simulate(run.path / "scenario.toml", out=tmp_path / "simulated")
@@ -98,7 +98,8 @@ def test_delays_are_in_one_figure(seen: measure.Measured, tmp_path: Path) -> Non
 
 
 def test_a_call_is_not_rated_by_how_late_its_host_was(seen: measure.Measured) -> None:
-    """A sender that is held up for 200 ms sends ten packets at once; the path has delayed none of them."""
+    """A sender that pauses for 200 ms sends ten packets at once; the path has delayed none of
+    them."""
     said = summarise(seen)
     assert said.zeros is not None and said.delays is not None
     (outcome,) = (one for one in seen.outcomes if one.item.name == "call-1")
@@ -113,7 +114,7 @@ def test_a_call_is_not_rated_by_how_late_its_host_was(seen: measure.Measured) ->
     after = flows.rated(loaded(replace(seen, outcomes=[held]), said.rtt, said.delays, *said.zeros)[0])
     assert after["voice_late"] == before["voice_late"] == 0
     assert after["voice_r"] == pytest.approx(before["voice_r"], abs=0.1)
-    # What the path delays is heard.
+    # Delay of the path is audible.
     arrived = outcome.arrived.copy()
     arrived["arrived"][arrived["number"] == 7] += 500_000_000
     slow = replace(outcome, arrived=arrived)

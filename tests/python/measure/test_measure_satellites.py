@@ -1,4 +1,5 @@
-"""The satellites that may have served a measured path, beside those that did: a constellation of element sets."""
+"""The satellites that may have served a measured path, compared with those that did: a
+constellation of element sets."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from typer.testing import CliRunner
 
 TERMINAL, GATEWAY = (47.37, 8.54), (48.6, 10.9)
 GM, EARTH_RADIUS = 398_600.4418, 6378.137
-#: Milliseconds that the rest of the way takes, and the deviation of what a scheduler adds to each round trip.
+#: Milliseconds on the rest of the path, and the deviation of the delay that a scheduler adds to
+#: each round trip.
 REST_MS, NOISE_MS = 11.0, 0.15
 
 SCENARIO = """
@@ -52,7 +54,8 @@ transport = {{ kind = "udp" }}
 
 
 def element_sets(epoch: datetime, planes: int = 72, satellites: int = 22) -> str:
-    """Returns a Walker pattern at 550 km and 53 degrees, such as Starlink's first shell, as TLEs of an epoch."""
+    """Returns a Walker pattern at 550 km and 53 degrees, such as Starlink's first shell, as TLEs of
+    an epoch."""
     motion = math.sqrt(GM / (EARTH_RADIUS + 550) ** 3) * 86_400 / math.tau
     day = (epoch - datetime(epoch.year, 1, 1, tzinfo=UTC)) / timedelta(days=1) + 1
     lines = []
@@ -68,12 +71,13 @@ def element_sets(epoch: datetime, planes: int = 72, satellites: int = 22) -> str
 
 
 def _checksum(line: str) -> str:
-    """The last digit of a line of a TLE: the sum of its digits, a minus sign counting as 1, modulo 10."""
+    """Returns the last digit of a line of a TLE: the sum of its digits, a minus sign counting as 1,
+    modulo 10."""
     return str(sum(int(one) if one.isdigit() else one == "-" for one in line) % 10)
 
 
 def serving(file: Path, site: str, times: list[float]) -> list[str | None]:
-    """Returns the satellites that serve a site of a scenario at some seconds."""
+    """Returns the satellites that serve a site of a scenario at these seconds."""
     view = constellation(file, times)
     place = [one["name"] for one in view.sites].index(site)
     who = [frame["serving"][place][0] for frame in view.frames]
@@ -81,7 +85,8 @@ def serving(file: Path, site: str, times: list[float]) -> list[str | None]:
 
 
 def simulated(work: Path, epoch: datetime, seconds: int) -> tuple[Run, Path]:
-    """Returns the run of a measurement, of which only the packets' way was simulated, and the path's scenario."""
+    """Returns the run of a measurement in which only the packets' path was simulated, and the
+    path's scenario."""
     (work / "sky.tle").write_text(element_sets(epoch))
     file = work / "sky.toml"
     flows = [("user", "gateway"), ("gateway", "user")]
@@ -109,7 +114,7 @@ def simulated(work: Path, epoch: datetime, seconds: int) -> tuple[Run, Path]:
 
 
 def ranks(run: Run, file: Path, site: str, later: float = 0.0) -> list[int | None]:
-    """Returns at which place the satellite that served each slot is among its candidates."""
+    """Returns the rank of each slot's true satellite among its candidates."""
     rows = run.table("candidates")
     found: list[int | None] = []
     slots = rows.group_by("begin", "end", maintain_order=True).agg("satellite")
@@ -140,16 +145,17 @@ def test_the_serving_satellite_is_among_the_first_candidates(tmp_path: Path) -> 
     assert (tmp_path / "sky.png").stat().st_size > 20_000
     known = ranks(run, file, "user")
     print("gateway known", known)
-    # Noise of 0.15 ms, and the level of one slot beside the others.
+    # Noise of 0.15 ms, and the level of one slot compared with the others.
     assert len(known) >= 11 and sum(place == 0 for place in known) >= len(known) - 1, known
     table = run.table("candidates")
     sizes = [len(rows) for _, rows in table.group_by("begin")]
     assert np.mean(sizes) >= 4
     first = likeliest(run)
     assert (first >= 0.9).mean() >= 0.7
-    # The remainder of the way is found, though nobody said it; the noise of each packet only adds to it.
+    # The rest of the path is estimated without an input; the noise of each packet only adds to it.
     assert f"beyond the satellite, is {REST_MS:.0f}" in text
-    # Without the gateway less is known, and it is said: the true one is less sure, but among them.
+    # Without the gateway less is known, and the report states this: the true satellite is less
+    # certain, but among the candidates.
     document = json.loads(invoke("fit", run.path, *sky, "--json"))
     unknown = ranks(run, file, "user")
     print("gateway not known", unknown)
@@ -176,7 +182,7 @@ def test_what_cannot_be_told_is_refused_with_what_is_allowed(tmp_path: Path) -> 
     ):
         answer = CliRunner().invoke(app, ["fit", str(tmp_path), *map(str, words)])
         assert answer.exit_code == 2 and said in answer.stderr, (words, answer.output)
-    # Before a measurement begins, whether its host exists or not.
+    # Refused before the measurement begins, for an existing or a missing host.
     words = ["measure", "nowhere.invalid", "--elements", str(tmp_path / "bad.tle"), *place]
     answer = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "run")])
     assert answer.exit_code == 2 and "bad.tle" in answer.stderr and not (tmp_path / "run").exists()
@@ -188,7 +194,8 @@ def test_what_cannot_be_told_is_refused_with_what_is_allowed(tmp_path: Path) -> 
 def test_satellites_of_an_emulated_path_are_told_while_it_is_measured(
     bentpipe: Bentpipe, tmp_path: Path
 ) -> None:
-    """The epoch of the constellation is the time of this host, so that element sets of today describe it."""
+    """The epoch of the constellation is the time of this host, so that element sets of today
+    describe it."""
     epoch = (datetime.now(UTC) + timedelta(seconds=2)).replace(microsecond=0)
     (tmp_path / "sky.tle").write_text(element_sets(epoch))
     text = SCENARIO.format(seconds=3600, epoch=epoch, near="user", terminal=TERMINAL, gateway=GATEWAY)

@@ -1,4 +1,5 @@
-"""A reflector under a flood of forged packets, mutated input for every parser, and irtt over the same path."""
+"""A reflector under a flood of forged packets, mutated input for every parser, and irtt over the
+same path."""
 
 from __future__ import annotations
 
@@ -31,14 +32,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rigs.networks import Bentpipe, needs, networks, until
 
-#: socket(7) of UDP: a buffer that is sent as datagrams of so many bytes.
+#: socket(7) of UDP: a buffer that is sent as datagrams of this many bytes.
 UDP_SEGMENT = 103
 PACKET = 112
 
 
 @contextlib.contextmanager
 def reflector(folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """A reflector on loopback in a process of its own."""
+    """Yields a reflector on loopback in its own process."""
     (folder / "key").write_bytes(KEY)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
@@ -57,7 +58,8 @@ def reflector(folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
 
 
 def flood(port: int, rate: int, seconds: float, found: list[int]) -> None:
-    """Sends forged packets of three kinds at a rate; `found` gets how many were sent and how many came back."""
+    """Sends forged packets of three kinds at a rate; `found` gets the numbers of sent and of
+    returned packets."""
     kinds = [
         stamp.Probe(7, time.time_ns(), 3).packed(b"another key......").ljust(PACKET, b"\0")[:PACKET],
         handshake.Message(handshake.PROOF, bytes(16), b"c" * 16).packed(KEY).ljust(PACKET, b"\0"),
@@ -95,7 +97,7 @@ def test_a_flood_of_forged_packets_leaves_clients_served_and_strangers_without_a
         seen = measure.probe("127.0.0.1", port, plan, KEY)
         thread.join()
         assert process.poll() is None
-        # Whether the flood was one is seen here, not assumed.
+        # This verifies the flood instead of assuming it.
         assert found[0] >= 95_000 and found[1] == 0, found
         assert seen.replied.mean() >= 0.98, (seen.replied.sum(), len(seen.sent), found)
 
@@ -117,7 +119,7 @@ def test_any_bytes_are_a_packet_or_none(data: bytes) -> None:
 
 
 class Silent:
-    """A socket that counts what is sent."""
+    """A socket that counts sent packets."""
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []
@@ -171,7 +173,7 @@ def test_any_table_is_a_plan_or_refused(table: dict[str, Any], loads: list[dict[
         assert all(load.kind in KEYS for load in plan.loads)
 
 
-#: In place of port 443 of the machine, on which other tests listen.
+#: Used in place of port 443 of the machine, on which other tests listen.
 PORT = 20443
 
 MESSAGES = st.fixed_dictionaries(
@@ -253,7 +255,8 @@ return = { rate = "5 Mbit/s", delay = "20 ms" }
 @needs("irtt")
 @networks
 def test_irtt_sees_the_same_path(bentpipe: Bentpipe, tmp_path: Path) -> None:
-    """Round-trip time and losses of the two directions, by irtt between the same hosts."""
+    """Compares round-trip time and losses of the two directions with irtt between the same
+    hosts."""
     with path(bentpipe, tmp_path, PATH, ahead_ns=0, fast_ppm=0):
         document = json.loads(
             measure_path(bentpipe, tmp_path, 'duration = "5 s"\nrate = 60\ntrain = 0\n', "--json")
@@ -274,7 +277,8 @@ def test_irtt_sees_the_same_path(bentpipe: Bentpipe, tmp_path: Path) -> None:
     forward = rows["forward"]
     assert forward["loss_low"] - 0.05 <= stats["upstream_loss_percent"] / 100 <= forward["loss_high"] + 0.05
     assert rows["backward"]["lost"] == 0 and stats["downstream_loss_percent"] == 0
-    # The clocks are the same one, so that irtt's one-way delays are true; ours are intervals that hold them.
+    # Both clocks are the same, so irtt's one-way delays are true; bentpipe's are intervals that
+    # contain them.
     for name, other in (("forward", "send_delay"), ("backward", "receive_delay")):
         low, high = rows[name]["delay_least_low"], rows[name]["delay_least_high"]
         assert low - 1e-3 <= stats[other]["min"] / 1e9 <= high + 1e-3
@@ -296,7 +300,8 @@ def test_the_reflector_of_stamp_suite_answers_our_probes(tmp_path: Path) -> None
         finally:
             process.kill()
     assert seen.replied.all() and len(seen.sent) > 20
-    # Its times lie between ours, as all are of one clock; it has not more than some milliseconds to answer.
+    # irtt's times lie between bentpipe's, because all use one clock; irtt takes at most some
+    # milliseconds to answer.
     assert (seen.arrived - seen.sent > -1_000_000).all() and (seen.returned - seen.left > -1_000_000).all()
     assert np.median(seen.left - seen.arrived) < 50e6
 

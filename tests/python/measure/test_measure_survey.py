@@ -1,5 +1,5 @@
-"""What a path lets through is found: marks that are rewritten, sizes that do not fit, and a proxy that answers for the
-other host."""
+"""A survey detects the restrictions of a path: rewritten marks, sizes that do not fit, and a proxy
+that answers for the other host."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ kind = "survey"
 pause = "0 s"
 """
 
-#: What leaves this host loses its mark EF and all of ECN; connections to the reflector end at a proxy.
+#: Packets from this host lose their mark EF and all of ECN; connections to the reflector end at a
+#: proxy.
 RULES = """
 table ip middlebox {
   chain marks {
@@ -69,7 +70,7 @@ table ip middlebox {
 }
 """
 
-#: Splits connections: answers at once, and connects to the server by itself.
+#: A proxy that splits connections: answers at once, and connects to the server by itself.
 PROXY = """
 import socket, sys, threading
 listener = socket.socket()
@@ -118,7 +119,7 @@ def test_a_middlebox_is_seen(bentpipe: Bentpipe, tmp_path: Path) -> None:
     rows = pl.read_parquet(tmp_path / "run" / "tables" / "survey.parquet").to_dicts()
     seen = {row["sent_as"]: row["seen_as"] for row in rows}
     assert seen[0xB8] == [0] and seen[0x03] == [0x01] and seen[0x28] == [0x28] and seen[0x02] == [0x02]
-    # 1450 B do not fit 1460, so the largest of the sizes that are tried is 1420.
+    # 1450 B do not fit 1460, so 1420 is the largest of the tested sizes.
     assert {row["mtu"] for row in rows} == {1420}
 
 
@@ -148,9 +149,9 @@ duration = "2 s"
 pause = "0 s"
 """
 
-#: Towards the reflector QUIC is dropped on port 443 by its long header, and the rest of UDP there is held to 480
-#: kbit/s; from the reflector all large datagrams are held to 640 kbit/s. What nftables allows in a second may pass at
-#: once.
+#: Towards the reflector, QUIC is dropped on port 443 by its long header, and other UDP there is
+#: limited to 480 kbit/s. From the reflector, all large datagrams are limited to 640 kbit/s.
+#: nftables may pass the quota of a second at once.
 CLASSIFIER = """
 table ip classifier {
   chain arriving {
@@ -177,7 +178,8 @@ measure.reflect("0.0.0.0", 8620, Path(sys.argv[1]).read_bytes(), keep_on=lambda:
 @needs("nft", "ip", "sysctl", "setpriv")
 @pytest.mark.parametrize("accept", ["late", "early"])
 def test_our_own_proxy_is_told_by_its_hop_limit(tmp_path: Path, accept: str) -> None:
-    """`bentpipe pep` keeps addresses, ports and options. But its own connection has made one hop less."""
+    """`bentpipe pep` keeps addresses, ports and options, but its own connection has one hop
+    less."""
     (tmp_path / "key").write_bytes(KEY)
     (tmp_path / "plan.toml").write_text(PLAN)
     with contextlib.closing(Lab()) as lab:
@@ -224,11 +226,11 @@ def test_blocked_and_shaped_transports_are_told(bentpipe: Bentpipe, tmp_path: Pa
         ("down", "udp", None): "shaped against TCP",
         ("down", "quic", None): "shaped against TCP",
         ("down", "udp", 443): "shaped against TCP",
-        # Nothing of it reaches the reflector, so it sends nothing.
+        # The reflector receives nothing of this test, so it sends nothing.
         ("down", "quic", 443): "not tried",
         ("down", "tcp", None): "open",
     }
-    # Bytes of IP packets a second, as the rules count them.
+    # Bytes of IP packets per second, as the rules count them.
     assert rows["up", "udp", 443]["rate"] == pytest.approx(480e3, rel=0.15)
     assert rows["down", "udp", None]["rate"] == pytest.approx(640e3, rel=0.15)
     assert rows["up", "udp", None]["rate"] == pytest.approx(5e6, rel=0.05)
@@ -238,7 +240,7 @@ def test_blocked_and_shaped_transports_are_told(bentpipe: Bentpipe, tmp_path: Pa
 # Other measurements use port 443 too.
 @pytest.mark.alone
 def test_loopback_blocks_and_shapes_nothing() -> None:
-    # Each way has two rounds of 50 ms: a host that is late by more has not tried it.
+    # Each direction has two rounds of 50 ms; a host with a larger delay has not completed the test.
     load = {"kind": "transports", "duration": "500 ms", "pause": "0 s"}
     loads = [load, load | {"direction": "down"}]
     plan = plan_of({"duration": "2 s", "train": 0, "load": loads}, "plan.toml")
@@ -252,8 +254,8 @@ def test_loopback_blocks_and_shapes_nothing() -> None:
 
 @pytest.mark.quiet
 def test_a_way_is_shaped_by_the_path_and_not_by_a_host_that_was_late() -> None:
-    """In both rounds of a way a host sends the last quarter 50 ms late; or the path delays each packet more than the
-    one before, so that it arrives at a third of its rate."""
+    """In both rounds of a direction, a host sends the last quarter 50 ms late; or the path delays
+    each packet more than the one before, so that packets arrive at a third of their rate."""
     load = {"kind": "transports", "duration": "100 ms", "pause": "0 s"}
     with reflecting(KEY) as (port, _):
         seen = measure.probe(
@@ -285,7 +287,8 @@ def test_a_packet_that_looks_like_quic_is_read_as_it_was_written(
     payload: bytes, number: int, place: int, flip: int
 ) -> None:
     packet = transports.initial(bytes(range(16)), number, payload)
-    # RFC 9000, section 17.2: long header, fixed bit, type Initial, version 1; sections 17.2.2 and 16: lengths.
+    # RFC 9000, section 17.2: long header, fixed bit, type Initial, version 1; sections 17.2.2 and
+    # 16: lengths.
     assert packet[0] >> 4 == 0b1100 and packet[1:5] == b"\0\0\0\1" and packet[5] == packet[14] == 8
     assert int.from_bytes(packet[24:26]) & 0x3FFF == len(packet) - 26
     assert transports.unwrapped(packet) == payload

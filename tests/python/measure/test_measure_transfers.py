@@ -1,4 +1,4 @@
-"""Rate and depth of a bottleneck are found again from bulk transfers alone, on simulated paths."""
+"""Bulk transfers alone recover rate and depth of a bottleneck, on simulated paths."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ traces = ["tcp", "delivery"]
 
 
 def seen(folder: Path, seconds: int = 10, **keys: object) -> Loaded:
-    """What a measurement would see of a transfer over a simulated path."""
+    """Returns a measurement's view of a transfer over a simulated path."""
     values: dict[str, Any] = {"loss": 0, "congestion": "cubic", "more": ""} | keys
     folder.mkdir(exist_ok=True)
     file = folder / "path.toml"
@@ -70,13 +70,13 @@ def test_rate_and_depth_are_found_again(
     found = transfers.bottleneck(one)
     assert found is not None and found.overflowed and found.policy is None
     assert found.rate == pytest.approx(1e6 * rate, rel=0.03)
-    # The last packet that a full queue takes leaves up to one free.
+    # The last packet that a full queue accepts leaves at most one place free.
     assert found.depth == pytest.approx(queue, rel=0.1)
     assert found.depth_least <= queue and found.depth_most is None and found.depth_reason
 
 
 def test_a_queue_that_never_overflowed_holds_at_least_what_waited(tmp_path: Path) -> None:
-    # A receive window of 100 kB over 24 ms at 8 Mbit/s: 24 kB are on the way, the rest waits.
+    # A receive window of 100 kB over 24 ms at 8 Mbit/s: 24 kB are in flight, the rest waits.
     one = seen(tmp_path, rate=8, delay=12, queue=400_000, more=', receive_window = "100 kB"')
     found = transfers.bottleneck(one)
     assert found is not None and not found.overflowed and found.rate == pytest.approx(8e6, rel=0.03)
@@ -84,7 +84,8 @@ def test_a_queue_that_never_overflowed_holds_at_least_what_waited(tmp_path: Path
 
 
 def test_losses_at_random_fill_no_queue(tmp_path: Path) -> None:
-    """A transfer that is held down by losses keeps no bottleneck busy, and says neither rate nor depth."""
+    """A transfer that losses slow down keeps no bottleneck busy, and determines neither rate nor
+    depth."""
     one = seen(tmp_path, rate=50, delay=30, queue=400_000, loss=0.02, congestion="reno")
     assert one.outcome.tcp[-1, 1 + COLUMNS.index("retransmissions")] > 20
     assert transfers.bottleneck(one, 0.02) is None
@@ -97,5 +98,5 @@ def test_what_datagrams_have_told_of_a_direction_counts(tmp_path: Path) -> None:
     (own,) = transfers.bottlenecks([one], [], {"up": 0.0})
     whole = together([own], "up")
     assert whole is not None and whole.overflowed and whole.policy is None and not whole.in_packets
-    # What is too short to tell says nothing.
+    # A transfer that is too short determines nothing.
     assert transfers.bottleneck(seen(tmp_path / "short", seconds=1, rate=8, delay=200, queue=60_000)) is None

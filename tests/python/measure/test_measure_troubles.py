@@ -1,4 +1,4 @@
-"""What goes wrong while a path is measured is said, and what was measured is kept."""
+"""Failures during a measurement are reported, and the measured data is kept."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_reflector_s_clock_that_is_set_meanwhile_is_said_and_taken_out(tmp_pat
     document = json.loads(answer.stdout)
     (said,) = (one for one in document["fidelity"]["reasons"] if "shifted relative to each other" in one)
     assert float(said.rpartition(" at ")[2].split()[0]) == pytest.approx(2.4, abs=0.4)
-    # Without the step's 1.5 s the delays are those of loopback.
+    # Without the step's 1.5 s, the delays are those of loopback.
     for row in document["directions"]:
         assert -1e-3 < row["delay_least_low"] <= row["delay_least_high"] < 5e-3
         assert row["variation_p95"] < 50e-3 and row["lost"] == 0
@@ -68,7 +68,7 @@ rate = "5 Mbit/s"
 delay = "30 ms"
 """
 )
-#: After so many bytes nothing more reaches the reflector's port; the handshake takes 184.
+#: After this many bytes no packet reaches the reflector's port; the handshake takes 184.
 RULES = """
 table ip middlebox {{
   chain stamp {{
@@ -102,19 +102,21 @@ def test_a_middlebox_that_drops_stamp_is_said_and_what_came_before_is_kept(
                 assert not replied.any() and run.fidelity["verdict"] == "void"
             else:
                 assert done.returncode == 0, done
-                # Those that passed are measured, and it is said that what followed had no reply.
+                # Packets that passed are measured, and the report states that later packets had no
+                # reply.
                 last = int(replied.arg_true().max())  # type: ignore[arg-type]
                 assert 60 < replied.sum() < 130 and replied[: last + 1].all()
                 assert f"last {len(replied) - last - 1} packets had" in " ".join(done.stdout.split())
                 rows = pl.read_parquet(tmp_path / name / "tables" / "direction.parquet")
-                # Neither direction is blamed for what nobody can tell.
+                # The report blames neither direction, because the lossy one is unknown.
                 assert rows["lost"].to_list() == [0, 0]
                 low, high = rows.select("delay_least_low", "delay_least_high").row(0)
                 assert low <= 0.0302 <= high
 
 
 def test_an_interruption_of_the_path_is_said(tmp_path: Path) -> None:
-    """For 2 s no packet passes; before and after it one of fifty is lost, which is no interruption."""
+    """For 2 s no packet passes. Before and after, one of fifty is lost, which is no
+    interruption."""
     at = np.arange(0, 10, 0.02)
     source = np.random.default_rng(5)
     passed = ((at < 4) | (at >= 6)) & ((source.random(len(at)) > 0.02) | (at > 9.9))
@@ -180,7 +182,8 @@ def test_icmp_shows_whether_a_load_has_a_queue_of_its_own(bentpipe: Bentpipe, tm
         times = echoes.filter(during & echoes["replied"])["round_trip"].to_numpy()
         own = loads.filter(loads["flow"] == f"udp-{direction}-1")["delay_high"].drop_nulls().to_numpy()
         assert np.quantile(own, 0.95) - own.min() > 0.1
-        # 100 kB at 5 Mbit/s are 160 ms, in which ICMP waits as well; a fair queue has one for each flow.
+        # 100 kB at 5 Mbit/s are 160 ms, in which ICMP waits as well; a fair queue has one queue for
+        # each flow.
         if direction == "up":
             assert np.quantile(times, 0.95) > 0.06 + 0.1
         else:
