@@ -97,7 +97,8 @@ def test_runs_are_laid_over_each_other_by_name(tmp_path: Path) -> None:
 
 
 def test_long_legends_leave_the_panels_their_height_and_are_drawn_once(tmp_path: Path) -> None:
-    """In any script: a character that no font of this machine has is a box, not a warning."""
+    """This holds for any script: a character without a glyph on this machine is drawn as a box,
+    without a warning."""
     link = {"name": "été", "from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "20 ms"}
     flow = {"from": "a", "to": "b", "app": "bulk", "transport": "tcp"}
 
@@ -118,7 +119,7 @@ def test_long_legends_leave_the_panels_their_height_and_are_drawn_once(tmp_path:
     assert one.axes[0].get_position().height == pytest.approx(one.axes[1].get_position().height, rel=0.02)
     gap = one.axes[0].get_position().y0 - one.axes[1].get_position().y1
     assert gap * one.get_figheight() < 0.45
-    # In half a second nothing was lost: no threshold is drawn.
+    # Half a second has no losses: no threshold is drawn.
     shown = [text.get_text() for text in one.legends[0].get_texts()]
     assert shown == ["simulated, a long name", "another of them, as long", "predicted"]
 
@@ -148,7 +149,7 @@ def test_the_report_stands_alone_and_escapes_what_it_shows(tmp_path: Path) -> No
         open_run(write_run(tmp_path / "b", congestion="vegas", status="incomplete")),
     ]
     text = page(runs)
-    # The one script is the report's own.
+    # The only script is the report's own.
     assert "<script" not in page(runs, script=False)
     assert text.count("<script") == 1 and "<script>alert" not in text and "is incomplete" in text
     outside = re.findall(r'(?:src|href)="(?!#)[^"]*"|url\((?!#)[^)]*\)|@import', text)
@@ -172,7 +173,8 @@ def test_goodput_has_one_unit_whatever_its_size(tmp_path: Path, rate: str) -> No
 
 
 def test_figure_17_is_the_report_of_a_template(tmp_path: Path) -> None:
-    """Segments sent, window and slow-start threshold of one Hybla transfer, as the SatNEx study shows them."""
+    """Segments sent, window and slow-start threshold of one Hybla transfer, as in the SatNEx
+    study."""
     template = Path(plots.__file__).parents[1] / "testbed" / "templates" / "hybla.toml"
     run = simulate(template, overrides={"duration": "40 s"}, out=tmp_path / "run")
     panels = {axes.get_title(loc="left"): axes for axes in plots.overview(run).axes}
@@ -263,7 +265,7 @@ def test_many_entities_of_a_large_trace_have_a_cell_for_each_bin(
 
 
 def test_a_killed_run_is_drawn_as_far_as_it_came(busy: Path, tmp_path: Path) -> None:
-    """Neither its table of flows nor its length was written."""
+    """A killed run has neither a table of flows nor a duration."""
     killed = tmp_path / "killed"
     shutil.copytree(busy, killed)
     for name in ("flows.parquet", "summary.json", "report.html"):
@@ -301,13 +303,14 @@ def test_a_map_of_satellites_has_its_title_and_legend_within_the_figure(
     )
     figure = plots.constellation_map(constellation(scenario, [0.0]))
     pixels = imread(plots.save(figure, tmp_path / "map.png"))
-    # What is cut off reaches the edge.
+    # Truncated curves reach the edge.
     for edge in (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]):
         assert (edge == pixels[0, 0]).all()
 
 
 def test_lines_do_not_cross_times_without_samples_and_events_are_marked(tmp_path: Path) -> None:
-    """A handover at 20 s leaves the satellite's queue without arrivals until the next one, at 40 s."""
+    """A handover at 20 s leaves the satellite's queue without arrivals until the next one, at 40
+    s."""
     run = simulate(ROOT / "examples/satellite-to-wifi.toml", out=tmp_path / "run")
     figure = plots.overview(run)
     panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
@@ -323,7 +326,7 @@ def test_lines_do_not_cross_times_without_samples_and_events_are_marked(tmp_path
         assert {float(segment[0][0]) for segment in moments.get_segments()} == {20.0, 40.0}
     assert figure.get_supxlabel() == "1: handover to wifi (20 s)    2: handover to satellite (40 s)"
     assert figure.get_suptitle() == "From satellite to wireless LAN and back (run run, seed 1)"
-    # When a queue dropped packets is marked in the colour of its line.
+    # Drops of a queue are marked in the colour of its line.
     drops = [one for one in panels["Queues of links"].collections if one.get_label() == "dropped packets"]
     assert len(drops) == 1 and np.allclose(np.asarray(drops[0].get_edgecolor()), to_rgba(queue.get_color()))
     with plots.look(title="Mine"):
@@ -375,7 +378,7 @@ def test_calls_have_their_quality_and_slots_their_requests_over_time(tmp_path: P
         assert sum(int(np.isfinite(one).sum()) - 1 for one in drawn) == windows.height
     slots = panels["Return link"]
     assert slots.get_ylim()[1] > superframes(run.trace("dama"))["requested"].max()
-    # Three flows are no distribution: only that of the datagrams is drawn.
+    # Three flows are too few for a distribution: only that of the datagrams is drawn.
     assert [axes.get_title(loc="left") for axes in plots.cdf(run).axes] == ["Delay of datagrams, one way"]
 
 

@@ -1,4 +1,5 @@
-"""Runs with many flows: reports and figures stay readable, and their cost grows with the number of flows."""
+"""Runs with many flows: reports and figures stay readable, and their cost grows with the number of
+flows."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-#: A star in which every terminal has its own slot, so that all flows deliver something.
+#: A star in which every terminal has its own slot, so that all flows deliver data.
 STAR = {
     "kind": "dvb-rcs",
     "propagation": "20 ms",
@@ -52,7 +53,7 @@ def run_with(flows: int, folder: Path) -> bp.Run:
 
 
 def calls(work: Callable[[], object]) -> int:
-    """Returns the number of function calls: a measure of cost that other load does not disturb."""
+    """Returns the number of function calls, a measure of cost that is independent of other load."""
     count = 0
 
     def one(_frame: FrameType, event: str, _argument: object) -> None:
@@ -78,7 +79,7 @@ def calls(work: Callable[[], object]) -> int:
 )
 def test_the_cost_of_a_report_is_linear_in_the_flows(tmp_path: Path, work: Callable[[bp.Run], Any]) -> None:
     runs = [run_with(flows, tmp_path) for flows in (40, 80, 160)]
-    work(runs[0])  # what is imported and cached once
+    work(runs[0])  # modules that are imported and cached once
     few, more, most = (calls(lambda run=run: work(bp.open_run(run.path))) for run in runs)  # type: ignore[misc]
     # 80 further flows cost twice as much as 40; with quadratic cost, four times.
     assert most - more < 2.5 * (more - few)
@@ -118,7 +119,7 @@ def test_a_report_of_many_flows_begins_with_statistics_over_them(tmp_path: Path)
     )
     rows = {row["flow"]: row["goodput"] / 1e3 for row in run.flows.iter_rows(named=True)}
     assert (rows[goodput.best_flow], rows[goodput.worst_flow]) == pytest.approx((known[-1], known[0]))
-    # Each has its own row in the collapsed table.
+    # Each flow has its own row in the collapsed table.
     assert all(f">{name}<" in text for name in run.flows["flow"])
 
 

@@ -1,4 +1,5 @@
-"""The report in a browser: it reads at both widths with 1, 25 and 1000 flows, asks for nothing, and can be enlarged."""
+"""The report in a browser: readable at both widths with 1, 25 and 1000 flows, without requests, and
+with zoom."""
 
 from __future__ import annotations
 
@@ -68,10 +69,10 @@ def test_it_reads_at_every_width_and_asks_for_nothing(
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(pages[flows].as_uri())
     assert asked == [pages[flows].as_uri()] and errors == []
-    # Only tables and figures scroll sideways, each in itself.
+    # Only tables and figures scroll sideways, each on its own.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert (page.get_by_role("rowheader", name="DSCP 46").count() > 0) == (flows > 1)
-    # No legend lies over the data of a panel.
+    # No legend overlaps the data of a panel.
     assert page.evaluate(_COVERED) == []
     page.close()
 
@@ -140,23 +141,23 @@ def test_fingers_enlarge_and_move_a_figure(browser: Browser, pages: dict[int, Pa
         page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def times() -> list[float]:
-        """Returns the labels of the time axis, which is that of the lowest panel."""
+        """Returns the labels of the time axis, which belongs to the lowest panel."""
         texts = figure.locator('text.tick[text-anchor="middle"]').all_text_contents()
         return [float(text) for text in texts]
 
-    # Two fingers part by three times their distance.
+    # Two fingers move apart to three times their distance.
     touch("touchStart", 0.3)
     touch("touchStart", 0.3, 0.5)
     for step in (0.25, 0.5, 0.75, 1.0):
         touch("touchMove", 0.3 - 0.2 * step, 0.5 + 0.2 * step)
     touch("touchEnd")
-    # 0.3 and 0.5 of the axis are at 0.1 and 0.7 of what is seen.
+    # 0.3 and 0.5 of the axis are at 0.1 and 0.7 of the visible part.
     start, end, _ = json.loads(figure.locator("svg").get_attribute("data-axes") or "")[-1]["x"]
     assert start == 0 and 3 <= end < 3.3
     least, most = end * (0.3 - 0.1 / 3), end * (0.3 - 0.1 / 3 + 1 / 3)
     found = times()
     assert len(found) >= 3 and least <= min(found) and max(found) <= most, found
-    # One finger moves it to the left by half of what is seen.
+    # One finger moves it to the left by half of the visible part.
     touch("touchStart", 0.75)
     for share in (0.6, 0.4, 0.25):
         touch("touchMove", share)
