@@ -1,4 +1,5 @@
-"""For every key that can affect a path, the prediction agrees with the simulation, or its note names the key."""
+"""For every key that can affect a path, the prediction agrees with the simulation, or its note
+names the key."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from bentpipe.predict.prediction import predict_scenario
 from bentpipe.scenario import scenarios
 from predict.path_features import ELSEWHERE, NOT_NETWORK, ROWS, Row
 
-#: Definitions that the schema contains twice instead of by reference: the keys of the second are those of the first.
+#: Definitions that the schema contains twice instead of by reference: the keys of the second are
+#: those of the first.
 SAME = {
     "proxy.mechanism.split.sides.": "flow.transport.tcp.",
     "network.dvb-rcs.return.dama.scheme.mix.rbdc.": "network.dvb-rcs.return.dama.scheme.rbdc.",
@@ -58,7 +60,7 @@ def keys_of(schema: Mapping[str, Any]) -> set[str]:
             if isinstance(node.get(inner), Mapping):
                 yield from walk(node[inner], path)
 
-    # Links come first: what they share with others is described in their cases.
+    # Links come first: the parts that they share with other nodes are described in their cases.
     properties = {"link": schema["properties"]["link"], **schema["properties"]}
     paths = walk({"properties": properties}, ())
     return {".".join(path) for path in paths if path[0] not in NOT_NETWORK}
@@ -77,7 +79,7 @@ def test_every_key_of_the_schema_has_a_case_or_a_reason() -> None:
 
 
 def test_every_row_without_a_word_sets_the_keys_that_it_covers() -> None:
-    """Where a word names the feature, the note says so whatever the feature's keys are."""
+    """If a word names the feature, the note contains it for any keys of the feature."""
     unset = {
         key
         for row in ROWS

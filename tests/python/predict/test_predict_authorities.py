@@ -1,4 +1,5 @@
-"""The predict instrument against tables computed by others from the papers and RFCs it cites."""
+"""The predict instrument checked against tables that others computed from the cited papers and
+RFCs."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def test_padhye_full_and_approximate_model() -> None:
 def test_tfrc_throughput_equation() -> None:
     for row in table("tfrc/tfrc_throughput_reference.csv"):
         p = float(row["p"])
-        # The denominator is the reciprocal of the rate of segments of one byte at an RTT of one second.
+        # The denominator is the reciprocal of the rate of segments of one byte at an RTT of one
+        # second.
         assert 1 / predict.tfrc_rate_byte_s(p, 1.0, 1) == pytest.approx(
             float(row["f_p_b1_tRTO4R"]), abs=0.6e-9
         )
@@ -119,14 +121,15 @@ def test_retransmission_timeout(start: predict.RtoEstimator, column: str) -> Non
     ids=["forward, CRA", "return, CRA", "return, VBDC"],
 )
 def test_time_to_full_rate_of_the_dama_study(rate_bit_s: float, rtt_s: float, published_s: float) -> None:
-    """The study's text gives these times and round-trip times, "about"; ssthresh is 20 segments there."""
+    """The study's text gives these times and round-trip times, "about"; ssthresh is 20 segments
+    there."""
     flow = predict.predict_flow(rate_bit_s, rtt_s, initial_window=1, ssthresh=20, duration_s=400)
     assert flow.limited_by == "rate"
     assert flow.time_to_fill_s == pytest.approx(published_s, rel=0.25)
 
 
 def test_rbdc_upload_of_the_dama_study_is_between_constant_and_bursty() -> None:
-    """About 50 s to the full rate of the return link, by the study's text."""
+    """The study's text gives about 50 s to the full rate of the return link."""
     constant, bursty = (
         predict.predict_flow(2.048e6, 0.5, scheme, 0.094, 11, initial_window=1, ssthresh=20).time_to_fill_s
         for scheme in ("rbdc-constant", "rbdc-bursty")
@@ -136,8 +139,8 @@ def test_rbdc_upload_of_the_dama_study_is_between_constant_and_bursty() -> None:
 
 
 def test_round_trip_times_of_the_dama_study() -> None:
-    """CRA about 500 ms; VBDC around 1500 ms; RBDC between 500 and 1500 ms (return link, superframe 94 ms, L =
-    11)."""
+    """The study's values for the return link: CRA about 500 ms; VBDC around 1500 ms; RBDC between
+    500 and 1500 ms (superframe 94 ms, L = 11)."""
     cra, vbdc, rbdc = (predict.round_trip(0.5, scheme, 0.094, 11) for scheme in ("cra", "vbdc", "rbdc"))
     assert (cra.minimum_s, cra.maximum_s) == pytest.approx((0.5, 0.594))
     assert (vbdc.minimum_s, vbdc.maximum_s) == pytest.approx((1.534, 1.628))

@@ -23,7 +23,8 @@ unknown = cast(predict.Scheme, "fca")
 
 
 def count(transfer_segments: int, initial_window: float, ssthresh: float) -> int:
-    """Counts round trips of data, window by window: written from RFC 5681, not from the code under test."""
+    """Counts round trips of data, window by window: written from RFC 5681, not from the code under
+    test."""
     window, left, rounds = float(initial_window), float(transfer_segments), 0
     while left > 0:
         left -= window
@@ -58,7 +59,8 @@ def test_equation_9_rounded_up_is_the_count_where_doubling_meets_ssthresh(
 def test_equation_9_is_at_most_two_round_trips_below_the_count_everywhere(
     transfer: int, initial: int, ssthresh: float
 ) -> None:
-    """One by rounding up; one where the sender makes a shorter last step to ssthresh than a doubling."""
+    """The tolerance is one round by rounding up, and one if the sender's last step to ssthresh is
+    shorter than a doubling."""
     time = in_segments(transfer, initial, ssthresh)
     assert -1e-9 <= count(transfer, initial, ssthresh) + 1 - time.round_trips < 2
     assert predict.count_round_trips(transfer, initial, ssthresh) == count(transfer, initial, ssthresh)
@@ -69,7 +71,8 @@ def test_equation_9_is_at_most_two_round_trips_below_the_count_everywhere(
 def test_transfer_time_grows_with_size_and_falls_with_windows(
     transfer: int, initial: int, ssthresh: float
 ) -> None:
-    """The 0.1: a part of a round is taken as a line in congestion avoidance and as a curve in slow start."""
+    """The tolerance of 0.1: a part of a round is taken as a line in congestion avoidance and as a
+    curve in slow start."""
     trips = in_segments(transfer, initial, ssthresh).round_trips
     assert trips >= 2
     assert in_segments(transfer + 1, initial, ssthresh).round_trips >= trips - 1e-9
@@ -83,7 +86,7 @@ def test_edges_of_equation_9() -> None:
     # Two windows of data from a window of ten: the printed formula counts only the handshake.
     assert in_segments(20, 10, math.inf).printed_round_trips == 1.0
     assert in_segments(30, 10, math.inf).round_trips == pytest.approx(1 + 2)
-    # No slow start where ssthresh is below the initial window: 10 + 11 + 12.
+    # No slow start if ssthresh is below the initial window: 10 + 11 + 12.
     below = in_segments(33, 10, 2)
     assert (below.slow_start_round_trips, below.congestion_avoidance_round_trips) == pytest.approx((0.0, 3.0))
     # The branches meet at the end of slow start.
@@ -125,7 +128,8 @@ def test_bounded_transfer_inverts_what_is_delivered(
         assert delivered(time_s) == pytest.approx(size, rel=1e-6)
     else:
         assert delivered(time_s) >= size * (1 - 1e-9)
-    # A link rate can only slow equation 9 down, except for the fraction of a round that its logarithm allows.
+    # A link rate can only increase the time of equation 9, except for the fraction of a round that
+    # its logarithm allows.
     unbounded = predict.transfer_time(
         size,
         scheme="none",
@@ -186,8 +190,8 @@ def test_response_functions_fall_with_loss_and_keep_their_order(
 
 
 def test_limits_of_the_response_functions() -> None:
-    """For small p all Reno models are Mathis', and CUBIC is Reno where the product of rate and delay is
-    small."""
+    """For small p all Reno models equal Mathis', and CUBIC equals Reno if the product of rate and
+    delay is small."""
     p, rtt_s = 1e-9, 0.5
     mathis = predict.mathis_segments_s(p, rtt_s)
     assert predict.padhye_triple_duplicate_segments_s(p, rtt_s) == pytest.approx(mathis, rel=1e-3)
@@ -215,7 +219,8 @@ def test_jain_index_over_times_with_weights_and_without_traffic() -> None:
 
 
 def test_cubic_under_random_losses_is_the_mean_of_its_chain() -> None:
-    """The chain of windows at losses, with exponential numbers of segments between losses and RTT / p = 1."""
+    """The chain of windows at losses, with exponential numbers of segments between losses and RTT /
+    p = 1."""
     source = np.random.default_rng(1)
     c, beta = CUBIC_C, CUBIC_BETA
     epoch, maximum = np.full(4000, beta), np.ones(4000)
@@ -225,7 +230,7 @@ def test_cubic_under_random_losses_is_the_mean_of_its_chain() -> None:
         k = np.cbrt((maximum - epoch) / c)
         low, high = np.zeros_like(sent), sent / epoch
         for _ in range(45):
-            # The window never falls within an epoch, so the time that `sent` takes is found by bisection.
+            # The window never falls within an epoch, so bisection finds the time that `sent` takes.
             middle = (low + high) / 2
             short = c * ((middle - k) ** 4 - k**4) / 4 + maximum * middle < sent
             low, high = np.where(short, middle, low), np.where(short, high, middle)

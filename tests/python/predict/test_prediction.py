@@ -110,7 +110,8 @@ def test_flows_that_yield_share_what_those_that_do_not_leave() -> None:
 
 
 def with_pages(*, toward: str = "user", **app: Any) -> dict[str, Any]:
-    """A bulk flow over 10 Mbit/s and 500 ms, and pages that come to ``toward`` as the bulk flow's data does."""
+    """Returns a bulk flow over 10 Mbit/s and 500 ms, and pages that arrive at ``toward`` as the
+    bulk flow's data does."""
     other = "server" if toward == "user" else "user"
     bulk = UPLOAD | {"from": other, "to": toward}
     pages = {"kind": "http", "object": "20 kB", "objects": 9, "request": "500 B", **app}
@@ -119,7 +120,8 @@ def with_pages(*, toward: str = "user", **app: Any) -> dict[str, Any]:
 
 
 def test_pages_beside_a_bulk_flow_count_with_their_mean_rate() -> None:
-    # A page each 10 s, and 1 + 8 / 2 objects after each other, each with a round trip and what the server takes.
+    # A page each 10 s, and 1 + 8 / 2 objects after each other, each with a round trip and the
+    # server's time.
     scenario = with_pages(pages=1000, think="10 s", response_time="100 ms")
     up, web = facts(scenario)["flows"]
     per_second = 1 / (10 + 5 * (0.5 + 0.1))
@@ -135,7 +137,7 @@ def test_pages_beside_a_bulk_flow_count_with_their_mean_rate() -> None:
         "pages, files and mails of other flows are counted at their mean rate of up to 115 kbit/s"
         in bulk.note
     )
-    # In the other direction there are only requests.
+    # The other direction carries only requests.
     opposite = facts(
         with_pages(pages=1000, think="10 s", response_time="100 ms")
         | {"flow": [UPLOAD | {"from": "user", "to": "server"}, scenario["flow"][1]]}
@@ -187,7 +189,7 @@ def test_a_simulated_bulk_flow_beside_pages_or_files_has_the_predicted_rate(
 
 
 def test_over_a_constellation_the_round_trip_has_its_range_of_paths(tmp_path: Path) -> None:
-    """From the shortest to the longest path, between which the simulated delays lie."""
+    """The simulated delays lie between those of the shortest and the longest path."""
     example = ROOT / "examples" / "leo-handovers.toml"
     found = predict_scenario(example)["upload"]
     assert found.prediction is not None
@@ -195,7 +197,7 @@ def test_over_a_constellation_the_round_trip_has_its_range_of_paths(tmp_path: Pa
     assert (trip.minimum_s, trip.maximum_s) == found.arguments["rtt0_range_s"]
     assert trip.minimum_s < 0.8 * trip.mean_s and trip.maximum_s > 1.1 * trip.mean_s
     one_way = bp.simulate(example, out=tmp_path / "run").trace("datagram.delay", "probe")["delay"].to_numpy()
-    # Datagrams also take their time to be sent, and may wait during a handover.
+    # Datagrams also take time to be sent, and may wait during a handover.
     assert trip.minimum_s <= 2 * one_way.min() < 1.25 * trip.minimum_s
     assert 0.9 * trip.maximum_s < 2 * np.quantile(one_way, 0.99) < 1.25 * trip.maximum_s
     # A longer round trip makes a window-limited flow slower, a shorter one faster.
@@ -205,7 +207,8 @@ def test_over_a_constellation_the_round_trip_has_its_range_of_paths(tmp_path: Pa
 
 
 def two_paths(congestion: str, *delays_ms: float, queue: str = "125 kB") -> dict[str, Any]:
-    """Flows over links of their own to a bottleneck of 20 Mbit/s, whose queue drains in 50 ms."""
+    """Returns flows over their own links to a bottleneck of 20 Mbit/s, whose queue drains in 50
+    ms."""
     ends = {"from": "x", "to": "y"}
     last = {
         "name": "m",
@@ -226,7 +229,7 @@ def two_paths(congestion: str, *delays_ms: float, queue: str = "125 kB") -> dict
 
 
 def test_reno_shares_a_bottleneck_by_round_trip_times() -> None:
-    # Without a queue shares are as 1 / RTT^2; a full queue of a few packets comes close.
+    # Without a queue, shares are as 1 / RTT^2; a full queue of a few packets comes close.
     tiny = predict_scenario(two_paths("reno", 15, 35, queue="1500 B"))
     rates = [tiny[name].arguments["rate_bit_s"] for name in ("f0", "f1")]
     assert sum(rates) == pytest.approx(20e6) and rates[0] / rates[1] == pytest.approx(4, rel=0.05)
@@ -238,7 +241,8 @@ def test_reno_shares_a_bottleneck_by_round_trip_times() -> None:
     for name, simulated in zip(run.flows["flow"], run.flows["goodput"], strict=True):
         one = predicted[name].prediction
         assert one is not None and one.goodput_bit_s == pytest.approx(simulated, rel=0.1)
-    # Equal round trips, and congestion controls whose shares no equation has, keep the max-min share.
+    # Flows with equal round trips, or with congestion controls without an equation for shares, keep
+    # the max-min share.
     for other in (two_paths("reno", 15, 15), two_paths("cubic", 15, 75)):
         same = predict_scenario(other)
         assert [one.arguments["rate_bit_s"] for one in same.values()] == [10e6, 10e6]

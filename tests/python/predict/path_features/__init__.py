@@ -1,8 +1,10 @@
-"""Every key of a scenario that can affect a path, with a small scenario that uses it: a module per layer.
+"""Every key of a scenario that can affect a path, with a small scenario that uses it: a module per
+layer.
 
-A row has the keys that it covers, the settings over its base, and the word that the note must name. Without a word, the
-prediction must be within 10 % of the simulation. Keys are paths in the schema, including the kinds of variants; a
-part that is defined in one place and used in several is listed once, where the schema has it first.
+A row has its covered keys, the settings over its base, and the word that the note must contain.
+Without a word, the prediction must be within 10 % of the simulation. Keys are paths in the schema,
+including the kinds of variants. A part that is defined in one place and used in several is listed
+once, at its first occurrence in the schema.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ _GROUPS: Final = (
     "network.constellation.sites.spread",
 )
 
-#: Keys that cannot change a path's goodput, or that no small scenario can have, each with the reason.
+#: Keys that cannot change a path's goodput, or that no small scenario can have, each with the
+#: reason.
 ELSEWHERE: Final[dict[str, str]] = {
     **dict.fromkeys(
         _GROUPS, "a group is expanded into members before anything reads its path (test_groups.py)"

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from .base import FLOW, LINK, Row
 
-#: A second flow beside it.
+#: A second flow on the same path.
 SHARED: Final[dict[str, Any]] = {
     **LINK,
     "flow": [
@@ -30,7 +30,7 @@ def _calls(keys: str, values: str, transport: str, of_transport: str) -> Row:
 
 ROWS: Final[tuple[Row, ...]] = (
     Row("flow.app.cbr flow.app.cbr.rate flow.transport.udp", SHARED, (), None),
-    # A call takes 30 to 90 kbit/s of 4 Mbit/s, whatever its sides say and whenever they hear it.
+    # A call takes 30 to 90 kbit/s of 4 Mbit/s, for any speech pattern of its sides.
     _voice("", ""),
     _voice(
         "codec frames silence_suppression skew rtcp advantage length window",
@@ -80,7 +80,7 @@ ROWS: Final[tuple[Row, ...]] = (
         '{kind="iax2",trunk="20 ms",timestamps=true,mtu="500 B"}',
         "iax2 iax2.trunk iax2.timestamps iax2.mtu",
     ),
-    # Three motes with a sample a second send 600 bit/s against the flow's direction.
+    # Three motes with a sample per second send 600 bit/s against the flow's direction.
     Row(
         "flow.app.sensors flow.app.sensors.motes flow.app.sensors.query flow.app.sensors.period "
         "flow.app.sensors.placement flow.app.sensors.placement.nodes "

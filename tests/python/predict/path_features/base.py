@@ -26,7 +26,8 @@ LINK: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """Keys, the scenario that uses them, and the word by which a note names them if the numbers omit them."""
+    """Keys, the scenario that uses them, and the word by which a note names them if the numbers
+    omit them."""
 
     keys: str
     base: dict[str, Any]

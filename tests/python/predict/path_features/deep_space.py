@@ -20,7 +20,7 @@ BUNDLES: Final[dict[str, Any]] = {
 }
 
 
-#: Codes, with the keys that they set and a bit error rate with which they leave next to no errors.
+#: Codes, with their keys and a bit error rate at which they leave next to no errors.
 CODES: Final = (
     ("none", "", "", 1e-9),
     ("reed-solomon", "correctable interleave", ",correctable=16,interleave=4", 1e-3),
@@ -35,7 +35,7 @@ CODES: Final = (
 def _coded(kind: str, keys: str, values: str, ber: float) -> Row:
     own = " ".join(f"link.error.coded.code.{kind}.{key}" for key in keys.split())
     code = f'code={{kind="{kind}"{values}}}'
-    # Frames fill the codewords of Reed-Solomon's codes.
+    # Frames fill the codewords of Reed-Solomon codes.
     length = "length=892," if "interleave" in keys else ""
     return Row(
         f"link.error.coded link.error.coded.ber link.error.coded.code link.error.coded.code.{kind} {own}",

@@ -26,7 +26,7 @@ STAR: Final[dict[str, Any]] = {
     "flow": [UPLOAD],
 }
 
-#: The same with a frame that follows from the bytes of a slot.
+#: The same star with a frame that follows from the bytes of a slot.
 SLOTS: Final[dict[str, Any]] = {
     **STAR,
     "network": {"sat": {**STAR["network"]["sat"], "return": {"rate": "2048 kbit/s", "slot_bytes": 212}}},
@@ -34,7 +34,7 @@ SLOTS: Final[dict[str, Any]] = {
 
 ROME: Final = {"latitude": "41.9 deg", "longitude": "12.5 deg"}
 
-#: The same with positions.
+#: The same star with positions.
 PLACES: Final[dict[str, Any]] = {
     **STAR,
     "network": {

@@ -6,7 +6,7 @@ from typing import Final
 
 from .base import LINK, Row
 
-#: Losses by states of a signal, and by its ratio to the noise.
+#: Losses by states of a signal, and by its signal-to-noise ratio.
 STATES: Final = (
     'kind="snr-states",step="5 ms",rates=["1 Mbit/s","11 Mbit/s"],rate="1 Mbit/s",'
     "loss=[[0,0.1],[0.1,1]],transitions=[[0.99,0.01],[0.5,0.5]]"

@@ -1,4 +1,4 @@
-"""Links, what changes them, and jitter."""
+"""Links, their changes, and jitter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queue disciplines, and the code points that they know."""
+"""Queue disciplines, and their code points."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ LINKS: Final[dict[str, Any]] = {
     ],
 }
 
-#: Two participants of a conference beside it.
+#: Two further participants of a conference.
 RELAYED: Final[dict[str, Any]] = {
     **LINK,
     "link": [

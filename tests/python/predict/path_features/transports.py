@@ -52,7 +52,7 @@ ROWS: Final[tuple[Row, ...]] = (
         ),
         "on_handover",
     ),
-    # TCP: keys that do not, as the simulation shows.
+    # TCP: keys without an effect on the steady state, as the simulation shows.
     *(
         _tcp(value.split("=")[0], value)
         for value in (

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from .base import LINK, Row
 
-#: Wi-Fi behind a link that is slower.
+#: Wi-Fi behind a slower link.
 WIFI: Final[dict[str, Any]] = {
     **LINK,
     "link": [{"name": "w", "from": "a", "to": "m", "rate": "4 Mbit/s", "delay": "50 ms"}],
