@@ -1,4 +1,4 @@
-"""`bentpipe pep` as the ends of connections see it, and its traces on its machine."""
+"""`bentpipe pep` as seen by the ends of connections, and its traces on its machine."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_ends_see_each_other_and_each_half_closes_alone(lab: Lab, here: str, the
     assert far.getpeername()[:2] == near.getsockname()[:2]
     assert near.getsockname()[0] == here
     up, down = random.Random(1).randbytes(3 << 20), random.Random(2).randbytes(5 << 20)
-    # The client closes its half, and the proxy passes this on, long before the server begins to send.
+    # The client closes its half, and the proxy forwards this long before the server begins to send.
     sending = sent(near, up)
     assert received(far) == up
     sending.join()
@@ -124,7 +124,7 @@ def test_a_fin_stays_with_the_last_data(lab: Lab) -> None:
 
 @pytest.mark.parametrize("size", [3, 3 << 20])
 def test_urgent_data_keeps_its_place_and_nothing_waits_behind_it(lab: Lab, size: int) -> None:
-    """RFC 6093, section 4: what is urgent is part of the stream. The kernel ends a read before it."""
+    """RFC 6093, section 4: urgent data is part of the stream. The kernel ends a read before it."""
     lab.start()
     near, far = lab.pair()
     data = random.Random(3).randbytes(size)
@@ -139,7 +139,7 @@ def test_urgent_data_keeps_its_place_and_nothing_waits_behind_it(lab: Lab, size:
         near.close()
 
     if size < 1000:
-        # All of it is there when the proxy looks.
+        # All of the data is available when the proxy reads.
         os.kill(lab.worker_process, signal.SIGSTOP)
     sending = threading.Thread(target=send)
     sending.start()
@@ -151,7 +151,7 @@ def test_urgent_data_keeps_its_place_and_nothing_waits_behind_it(lab: Lab, size:
     while len(got) < len(expected):
         got += far.recv(1 << 20)
     assert got == expected
-    # Only now the connection ends, which would have moved what waited.
+    # Only now the connection ends; its end would have moved waiting data.
     read.set()
     sending.join()
     assert received(far) == b""
@@ -162,7 +162,7 @@ def test_a_reset_reaches_an_end_that_does_not_read(lab: Lab) -> None:
     near, far = lab.pair()
     near.settimeout(0.5)
     with contextlib.suppress(TimeoutError):
-        # Until every buffer on the path is full: the proxy has accepted no more than it may hold.
+        # Until every buffer on the path is full: the proxy has accepted no more than its limit.
         near.sendall(bytes(64 << 20))
     assert lab.metric('bytes_total{direction="up"}') < 32 << 20
     reset(near)
@@ -316,7 +316,8 @@ UNIT = ROOT / "packaging/systemd/bentpipe-pep.service"
 
 
 def complaints(unit: Path, others: Path) -> list[str]:
-    """Returns systemd's messages about a unit, without those about the machine's own units and those in a folder."""
+    """Returns systemd's messages about a unit, without those about the machine's own units and
+    those in a folder."""
     done = subprocess.run(
         ["systemd-analyze", "verify", "--recursive-errors=no", unit],
         env=os.environ | {"SYSTEMD_UNIT_PATH": f"{others}:"},
@@ -394,12 +395,12 @@ def test_fast_open_carries_data_in_the_syn(lab: Lab, accept: str) -> None:
         # tcpi_options, TCPI_OPT_SYN_DATA.
         return bool(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)[5] & 32)
 
-    # Which connections carry data in the SYN: the first ones have no cookie.
+    # Connections that carry data in the SYN: the first ones have no cookie.
     seen = []
     for _ in range(3):
         near = lab.client.socket()
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            # Python's own time limit would make it non-blocking, which sends no data here.
+            # Python's own time limit would make the socket non-blocking, which sends no data here.
             near.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", 10, 0))
         near.sendto(b"in the SYN", socket.MSG_FASTOPEN, (SERVER, 8080))
         far = lab.accept(listener)
@@ -410,7 +411,8 @@ def test_fast_open_carries_data_in_the_syn(lab: Lab, accept: str) -> None:
         near.close()
         far.close()
     assert seen[0] == (False, False)
-    # Late accept promises nothing before the server has answered, so only the client's half uses it.
+    # Late accept promises nothing before the server has answered, so only the client's half uses
+    # it.
     assert seen[2] == (True, accept == "early")
 
 
@@ -441,7 +443,7 @@ def test_what_keeps_it_from_working_is_said(lab: Lab) -> None:
     done = lab.command()
     assert done.returncode == 1 and "lacks CAP_NET_ADMIN: run as root" in done.stderr
     del lab.proxy.inside[-4:]
-    # As where nft is not installed.
+    # A machine without nft.
     lab.proxy.inside += ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /usr/sbin && exec "$@"', "sh"]
     done = lab.command()
     assert done.returncode == 1 and "apt install nftables" in done.stderr

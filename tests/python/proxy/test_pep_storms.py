@@ -1,4 +1,5 @@
-"""`bentpipe pep` with ends that die, do not read, or do not exist: nothing is corrupted or left behind."""
+"""`bentpipe pep` with ends that die, do not read, or do not exist: nothing is corrupted or left
+behind."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ import pytest
 from rigs.networks import needs, networks, until
 from rigs.proxied import SERVER, Lab, received, reset
 
-#: Alone: they load the machine.
+#: Not in parallel: these tests load the machine.
 pytestmark = [pytest.mark.alone, networks, needs("nft", "ip", "ss", "curl", "sysctl")]
 
 METRICS = ("--metrics", "127.0.0.1:9377")
@@ -25,7 +26,7 @@ CONNECTIONS = 400
 WARM = 16
 LONGEST = 300_000
 SIDES = ("client", "server")
-#: The data sent is a part of this, chosen by the number of the connection.
+#: The sent data is a part of this, chosen by the number of the connection.
 POOL = random.Random(8).randbytes(4 << 20)
 
 
@@ -44,12 +45,13 @@ def piece(number: int, side: str) -> bytes:
 
 
 def dies(number: int, side: str) -> bool:
-    """Whether this side of a connection ends early."""
+    """Returns true if this side of a connection ends early."""
     return random.Random(f"{number} {side} fate").random() < 0.3
 
 
 class End:
-    """One end of a connection: it sends its data, and at random reads slowly or ends early, with or without RST."""
+    """One end of a connection: it sends its data, and at random reads slowly or ends early, with or
+    without RST."""
 
     def __init__(self, lab: Lab, made: socket.socket, number: int, side: str) -> None:
         self._lab, self.number, self.side = lab, number, side
@@ -64,8 +66,8 @@ class End:
         self._slow = self._chance.random() < 0.2
 
     def live(self) -> None:
-        """Runs to its end. Only an exact prefix of the data that the other end sent may arrive, and all of it before a
-        FIN."""
+        """Runs to its end. Only an exact prefix of the other end's data may arrive, and all of it
+        before a FIN."""
         made = self._socket
         made.setblocking(False)
         if self._slow:
@@ -94,7 +96,7 @@ class End:
                         try:
                             made.shutdown(socket.SHUT_WR)
                         except OSError as error:
-                            # The other end was quicker.
+                            # The other end was faster.
                             assert error.errno == errno.ENOTCONN
                             break
                 if self._dies_at is not None and carried >= self._dies_at:
@@ -105,7 +107,7 @@ class End:
         assert self.expected[: len(self.got)] == self.got, "other bytes arrived than were sent"
 
     def _still(self, made: socket.socket) -> str:
-        """What all sockets look like when a connection that nobody ended stands still."""
+        """Returns the state of all sockets when a connection stalls without having been ended."""
         states = (
             f"{name}\n{getattr(self._lab, name)('ss', '-tinmo')}" for name in ("client", "proxy", "server")
         )
@@ -115,11 +117,12 @@ class End:
         )
 
 
-# With small buffers all data is copied and mostly waits; with larger ones it goes through pipes.
+# With small buffers all data is copied and mostly waits; with larger ones it passes through pipes.
 @pytest.mark.parametrize("buffer", [16 << 10, 128 << 10])
 def test_ends_that_die_or_read_slowly_corrupt_nothing_and_leave_nothing(lab: Lab, buffer: int) -> None:
-    # Linux answers a reset that comes behind a lost segment at most twice a second (RFC 5961, section 7) and else
-    # ignores it. Then only keepalive tells the proxy that the end is gone.
+    # Linux answers a reset that arrives behind a lost segment at most twice a second (RFC 5961,
+    # section 7) and otherwise ignores it. Then only keepalive reports to the proxy that the end is
+    # gone.
     lab.start("--workers", 2, "--buffer", buffer, "--keepalive", 5, *METRICS)
     # Both workers have started, and closed the descriptors of the other.
     for _ in range(WARM):
@@ -167,7 +170,7 @@ def test_ends_that_die_or_read_slowly_corrupt_nothing_and_leave_nothing(lab: Lab
 
 
 def checksum(data: bytes) -> int:
-    """RFC 1071."""
+    """Returns the checksum of RFC 1071."""
     total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
@@ -189,7 +192,7 @@ def test_a_flood_of_syns_and_blind_resets_harms_nobody_else(lab: Lab) -> None:
     chance = random.Random(3)
     near, far = lab.pair()
     here, there = near.getsockname(), near.getpeername()
-    # A server that never accepts: the state that spoofed clients create there is bounded.
+    # A server that never accepts: the state that spoofed clients create there is limited.
     listener = lab.listen()
     raw = lab.client.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
     over = threading.Event()

@@ -1,4 +1,5 @@
-"""Simulated proxies from outside: predictions of split flows, results per leg, and refused emulations."""
+"""Simulated proxies from a user's view: predictions of split flows, results per leg, and refused
+emulations."""
 
 from __future__ import annotations
 
@@ -27,11 +28,11 @@ def test_a_split_flow_is_predicted_to_bring_what_its_slower_leg_brings_alone() -
 
 
 def test_a_leg_whose_answer_to_losses_is_in_no_equation_is_not_predicted(tmp_path: Path) -> None:
-    """Reno's equation would give a fifteenth of what Hybla brings."""
+    """Reno's equation would give a fifteenth of Hybla's goodput."""
     split = predict_scenario(EXAMPLE)["download"]
     assert split.prediction is None
     assert "leg 2 is not predicted" in split.note and "hybla" in split.note
-    # What losses do not limit is predicted, whatever the congestion control.
+    # A flow that losses do not limit is predicted for any congestion control.
     lossless = predict_scenario(EXAMPLE, ["link.satellite.error.probability=0"])["download"]
     assert lossless.prediction is not None and lossless.prediction.limited_by != "loss"
     run = bentpipe.simulate(EXAMPLE, overrides=["duration=10 s"], out=tmp_path / "run")
@@ -46,7 +47,7 @@ def test_each_leg_has_a_row_of_its_own(tmp_path: Path) -> None:
     assert rows["download@pep"]["delivered_bytes"] <= rows["download@pep"]["sent_bytes"]
     assert rows["download@server"]["rtt_min"] < 0.03 < 0.5 < rows["download@pep"]["rtt_min"]
     assert rows["download"]["rtt_min"] is None
-    # A leg is compared with what is predicted for this leg.
+    # A leg is compared with the prediction for this leg.
     of_leg = {flow.flow: flow for flow in flow_results(run)}
     assert of_leg["download@server"].predicted_rtt == pytest.approx(0.02, rel=0.1)
     assert of_leg["download"].predicted_rtt is None
@@ -81,7 +82,7 @@ def test_a_side_without_a_congestion_control_uses_that_of_the_flow(tmp_path: Pat
     wrong = "proxy.pep.mechanism.transport.parameters={ alpha = 1 }"
     with pytest.raises(bentpipe.ScenarioError, match="belong to a congestion control"):
         bentpipe.load(EXAMPLE, [wrong])
-    # What is resolved says so, too, and loads to the same.
+    # The resolved scenario states this, too, and loads to the same.
     loaded = bentpipe.load(EXAMPLE)
     assert "congestion" not in loaded.data["proxy"][0]["mechanism"]["transport"]
     assert bentpipe.load(loaded).data == loaded.data
