@@ -14,7 +14,7 @@ from helpers import ROOT
 
 HARNESS = ROOT / "benchmarks" / "run.py"
 
-# Replaces the programs: reports the memory and time that it is given.
+# Stands for the programs: reports the memory and time that it is given.
 FAKE = """\
 #!{python}
 import json, sys
@@ -63,7 +63,8 @@ def test_every_scenario_is_toml_and_every_baseline_a_row(bench: ModuleType, tmp_
     assert len(scenarios["chain"]["link"]) == 10
     for scenario in scenarios.values():
         assert scenario["duration"].endswith(" s")
-        # Return links whose superframe grows with their terminals; no beams of several carriers, no constellations.
+        # Return links whose superframe grows with their terminals; no beams of several carriers, no
+        # constellations.
         networks = scenario.get("network", {}).values()
         for network in [network for network in networks if "slots_per_frame" in network.get("return", {})]:
             rate, _ = network["return"]["rate"].split(" kbit/s")

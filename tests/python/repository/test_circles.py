@@ -1,4 +1,4 @@
-"""`scripts/circles` finds modules of a crate or of the package that use each other in a circle."""
+"""`scripts/circles` finds modules of a crate or of the package with circular imports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCRIPT = ROOT / "scripts" / "circles"
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    """The script as a module."""
+    """Returns the script as a module."""
     loader = importlib.machinery.SourceFileLoader("circles", str(SCRIPT))
     spec = importlib.util.spec_from_loader("circles", loader)
     assert spec is not None
@@ -30,7 +30,7 @@ def script() -> ModuleType:
         ("use crate::b::{deep::{Thing, other}, B};", True),
         ("use super::b::B;", True),
         ("fn f() -> crate::b::B { crate::b::B }", True),
-        ("use crate::B;", True),  # passed on by the crate's root
+        ("use crate::B;", True),  # re-exported by the crate's root
         ("// use crate::b::B;", False),
         ('const TEXT: &str = "use crate::b::B;";', False),
         ("#[cfg(test)]\nmod tests {\n    use crate::b::B;\n}", False),
@@ -55,11 +55,11 @@ def test_modules_in_a_circle_are_found(script: ModuleType, tmp_path: Path, user:
 @pytest.mark.parametrize(
     ("user", "found"),
     [
-        ("from .b import B", True),  # passed on by the package below
+        ("from .b import B", True),  # re-exported by the package below
         ("from .b.deep import B", True),
         ("from toy.b import deep", True),
         ("import toy.b.deep", True),
-        ("from . import B", True),  # passed on by the whole package
+        ("from . import B", True),  # re-exported by the whole package
         ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .b.deep import B", True),
         ("def f():\n    from .b.deep import B", True),
         ('"""from .b import B"""', False),

@@ -1,4 +1,4 @@
-"""Files that sources and pages cite are there."""
+"""Files that sources and pages cite exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 from helpers import ROOT
 
-#: Where files are cited. Changelogs are of their time, and tests of scripts cite files that they make.
+#: Files that may cite others. Changelogs describe their time, and tests of scripts cite files that
+#: they create.
 CITING = (
     "*.md",
     "tests/authorities/**/*.md",
@@ -24,7 +25,7 @@ PATH = re.compile(
     r"(?<![\w./<>-])(?:benchmarks|crates|docs|examples|python|scripts|studies|tests)/"
     r"[\w./-]+\.(?:c|csv|h|md|py|rs|toml|txt)\b"
 )
-#: Files in examples of what is printed or written.
+#: Files in examples of printed or written text.
 EXAMPLES = {"crates/congestion/variants/aimd.c", "crates/congestion/tests/aimd.rs", "examples/a.toml"}
 
 
@@ -46,7 +47,7 @@ def test_cited_files_are_there() -> None:
     missing = {
         f"{file.relative_to(ROOT)}: {path}"
         for file, path in found
-        # From the repository or from the crate or folder of the file that cites it.
+        # Relative to the repository, or to the crate or folder of the file that cites it.
         if path not in EXAMPLES
         and "NAME" not in path
         and not any((place / path).exists() for place in (ROOT, *file.parents) if place.is_relative_to(ROOT))

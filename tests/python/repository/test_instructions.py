@@ -1,4 +1,5 @@
-"""Instructions of five scenarios stay within 1 % of the committed table (``benchmarks/instructions.csv``)."""
+"""Instructions of five scenarios stay within 1 % of the committed table
+(``benchmarks/instructions.csv``)."""
 
 from __future__ import annotations
 
@@ -27,14 +28,15 @@ def instructions() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def table(instructions: ModuleType) -> dict[str, Any]:
-    """Returns the committed counts, once the program is built as they were; skips where nothing can be counted."""
+    """Returns the committed counts, once the program is built in the same way; skips on machines
+    without counters."""
     if reason := instructions.reason_to_skip():
         pytest.skip(reason)
     counts: dict[str, Any] = instructions.recorded()
     compiler = instructions.compiler()
     if others := {row.compiler for row in counts.values()} - {compiler}:
         pytest.skip(f"instructions were counted with {', '.join(sorted(others))}, and this is {compiler}")
-    # With the features that the tests were compiled with, so that nothing else is compiled.
+    # With the features that the tests were compiled with, so that no other package is compiled.
     features = subprocess.run([ROOT / "scripts" / "features"], capture_output=True, text=True, check=True)
     command = ["cargo", "build", "--quiet", "--release", "--workspace", *features.stdout.split()]
     subprocess.run(

@@ -1,4 +1,5 @@
-"""When `make` compiles the engine: shown with this repository's Makefile and a compiler that only records its calls."""
+"""The cases in which `make` compiles the engine: shown with this repository's Makefile and a
+compiler that only records its calls."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from helpers import ROOT
 
-#: Replaces commands that are slow or change the machine.
+#: Stands for commands that are slow or change the machine.
 FAKES = {
     "scripts/packages": 'echo "packages $1" >>log; [ "$1" = test ] || [ ! -e installs ] || touch headers',
     "scripts/venv": "mkdir -p .venv/bin",
@@ -43,8 +44,8 @@ class Tree:
         (self.folder / file).touch()
 
     def make(self, *words: str) -> list[str]:
-        """Returns the recorded calls without those that install packages: first of all what compiling needs, and before
-        the tests what they need."""
+        """Returns the recorded calls without the installation of packages: the requirements of
+        compiling come first, and those of the tests before the tests."""
         log = self.folder / "log"
         log.write_text("")
         self.started(*words)
@@ -56,7 +57,7 @@ class Tree:
         return [call for call in rest if not call.startswith("packages")]
 
     def started(self, *words: str) -> str:
-        """Returns what `make` prints."""
+        """Returns the output of `make`."""
         # As if called manually, even below a `make test`.
         kept = {
             name: value
@@ -127,7 +128,7 @@ def test_what_is_missing_is_made_again(tree: Tree) -> None:
 
 
 def test_a_dry_run_installs_and_compiles_nothing(tree: Tree) -> None:
-    """A line that calls make is run by `make -n`, too."""
+    """`make -n` also runs a line that calls make."""
     log = tree.folder / "log"
     log.write_text("")
     shown = tree.started("-n", "test")

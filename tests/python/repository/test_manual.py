@@ -1,4 +1,5 @@
-"""The site: built without warnings, complete in itself, and readable on a wide and on a narrow screen."""
+"""The site: built without warnings, self-contained, and readable on a wide and on a narrow
+screen."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ __all__ = ["browser"]
 
 SITE = ROOT / "python/bentpipe/site"
 
-#: Pages that are looked at in a browser, one of each kind.
+#: Pages that are opened in a browser, one of each kind.
 SEEN = (
     "index",
     "tutorial",
@@ -45,7 +46,7 @@ def site() -> Path:
 
 
 class Links(HTMLParser):
-    """What a page loads, what it links to, and the places in it that can be linked to."""
+    """The files that a page loads, its links, and its anchors."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()

@@ -1,5 +1,6 @@
-"""``scripts/new`` for every kind in a copy of the tree: it extends the lists, everything compiles at once, and the
-skeletons' own tests and the tests that run every variant pass, on the real clock too."""
+"""``scripts/new`` for every kind in a copy of the tree. It extends the lists, everything compiles
+at once, and the skeletons' own tests and the tests that run every variant pass, on the real clock
+too."""
 
 from __future__ import annotations
 
@@ -57,15 +58,16 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for file in ("Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"):
         if (ROOT / file).exists():
             shutil.copy(ROOT / file, tree / file)
-    # Another version makes other packages for cargo, which otherwise compiles the checkout's again when it next does.
+    # Another version makes other packages for cargo. Otherwise cargo would compile the checkout
+    # again at its next build.
     workspace = (tree / "Cargo.toml").read_text(encoding="utf-8")
     other, count = re.subn(
         r'^version = "([^"]+)"$', r'version = "\1-skeleton"', workspace, flags=re.MULTILINE
     )
     assert count == 1
     (tree / "Cargo.toml").write_text(other, encoding="utf-8")
-    # The features of the crates of others that all our crates together have, so that they are compiled already. A build
-    # dependency without a build script is not compiled.
+    # The features of external crates that all bentpipe crates together enable, so that they are
+    # compiled already. A build dependency without a build script is not compiled.
     emu = (tree / "crates/emu/Cargo.toml").read_text(encoding="utf-8")
     emu, count = re.subn(r'^(nix = .*)"user"\] }$', r'\1"user", "zerocopy"] }', emu, flags=re.MULTILINE)
     assert count == 1 and "[build-dependencies]" not in emu
@@ -82,8 +84,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def current(tree: Path) -> Path:
-    """Returns a folder with the same files as ``tree``, in which skeletons are compiled. It is kept between runs, and
-    only files that differ are written, so that cargo compiles only these."""
+    """Returns a folder with the same files as ``tree``, in which skeletons are compiled. The folder
+    is kept between runs, and only files that differ are written, so that cargo compiles only
+    these."""
     kept = TARGET / "new"
     there = {file.relative_to(tree) for file in tree.rglob("*") if file.is_file()}
     for file in [file for file in kept.rglob("*") if file.is_file()]:
@@ -107,8 +110,8 @@ def test_skeletons_are_formatted(tree: Path) -> None:
 
 
 def test_skeletons_compile_and_their_tests_pass(tree: Path) -> None:
-    # External crates come from the checkout's own target folder. Ours are compiled without optimisation: the run is
-    # short.
+    # External crates come from the checkout's own target folder. bentpipe's crates are compiled
+    # without optimisation: the run is short.
     ours = [manifest.parent.name for manifest in sorted((ROOT / "crates").glob("*/Cargo.toml"))]
     quick = [f"profile.release.package.bentpipe-{name}.opt-level=0" for name in ours]
     command = ["cargo", "test", "--offline", "--quiet", "--release"]

@@ -1,4 +1,5 @@
-"""Links between pages have an end, and the glossary defines the abbreviations that pages use. Needs no built site."""
+"""Links between pages have a target, and the glossary defines the abbreviations of the pages. Needs
+no built site."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s#]*)(?:#([^)\s]+))?\)")
 #: An abbreviation: a word with at least two capitals.
 ABBREVIATION = re.compile(r"(?<![\w./-])[A-Z][A-Za-z]*[A-Z][A-Za-z]*[0-9]*(?![\w/-])")
 
-#: Pages whose readers are developers, and those that are generated or of their time.
+#: Pages for developers, and pages that are generated or describe their time.
 NOT_CHECKED = (
     "docs/decisions/",
     "docs/notes/",
@@ -36,7 +37,8 @@ NOT_CHECKED = (
     "CHANGELOG",
 )
 
-#: Abbreviations that need no definition: names, units, formats, and common knowledge of network engineers.
+#: Abbreviations that need no definition: names, units, formats, and common knowledge of network
+#: engineers.
 WITHOUT_DEFINITION = """
 AES AF4x API BCB BIB BIC BLESS CHANGELOG CI CLI CONTRIBUTING CPU CSV DATA DE421 DNS DTNperf EP1 EP2
 EP6 FCC FECFRAMEs FIFO FTP GB GCM GHz GIL GPL GSM GitHub HDTN HMAC HTML HTTP HTTPS ICNP IDE IEEE ION

@@ -1,4 +1,4 @@
-"""`scripts/prose` counts comments that read badly, and fails when a folder gets more of them."""
+"""`scripts/prose` counts unidiomatic comments, and fails when the count of a folder rises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks in `make test` find the faults that they are written for."""
+"""The checks of `make test` find the faults for which they exist."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_test_program_runs_in_one_of_two_turns(
 
 @pytest.fixture(scope="module")
 def dependencies() -> ModuleType:
-    """The script as a module."""
+    """Returns the script as a module."""
     loader = importlib.machinery.SourceFileLoader("dependencies", str(SCRIPTS / "dependencies"))
     spec = importlib.util.spec_from_loader("dependencies", loader)
     assert spec is not None
@@ -149,8 +149,8 @@ def test_a_package_of_the_page_that_is_not_used_is_found(dependencies: ModuleTyp
     ]
 
 
-#: Stands for pytest: the one that runs many files side by side fails `FAILING` tests and exits with `CODE`; the one
-#: that repeats files exits with `REPEATED`.
+#: Stands for pytest: the call that runs many files in parallel fails `FAILING` tests and exits with
+#: `CODE`; the call that repeats files exits with `REPEATED`.
 PYTEST = """#!/bin/sh
 case "$*" in
 *"not quiet"*)
@@ -165,7 +165,8 @@ esac
 """
 
 
-#: Stands for cargo. It notes which test programs on the real clock run; the one in a folder fails `BUSY` times.
+#: Stands for cargo. It records the test programs on the real clock; the program in a folder fails
+#: `BUSY` times.
 CARGO = """
 [ "$BENTPIPE_REAL_TIME" = yes ] || exit 0
 case $* in
@@ -177,14 +178,14 @@ esac
 
 
 def run_tests(tmp_path: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Runs ``scripts/test`` with stand-ins for what it starts."""
+    """Runs ``scripts/test`` with stand-ins for its programs."""
     stand_ins = dict.fromkeys(("check", "wasm", "features", "skipped", "web"), "exit 0")
     files = {f"scripts/{name}": text for name, text in stand_ins.items()}
     files |= {".venv/bin/cargo": CARGO, ".venv/bin/chrt": "exit 0"}
     files |= {name: f"#!/bin/sh\n{text}\n" for name, text in files.items()}
     files |= {".venv/bin/pytest": PYTEST, ".venv/bin/python": f'#!/bin/sh\nexec {sys.executable} "$@"\n'}
     files |= {f"scripts/{name}": (SCRIPTS / name).read_text() for name in ("test", "contained")}
-    # Marks for which the script looks.
+    # Marks that the script recognises.
     files["tests/python/test_marks.py"] = "mark.alone mark.quiet\n"
     files["crates/clock/Cargo.toml"] = "real-time = true\n"
     files |= dict.fromkeys(("crates/clock/tests/file.rs", "crates/clock/tests/folder/main.rs"), "")
@@ -239,7 +240,8 @@ def test_files_of_tests_that_fail_beside_others_are_repeated_alone(
     assert ("repeated:" in said) == any("test_0.py" in text for text in says), said
 
 
-#: A program that starts one in a session of its own, which ignores SIGTERM if its argument says so, and ends or waits.
+#: A program that starts another one in its own session. The latter ignores SIGTERM if its argument
+#: says so, and ends or waits.
 LEAVING = """
 import subprocess, sys, time
 how, waits = sys.argv[1:]
@@ -259,7 +261,7 @@ sys.exit(7)
 def test_no_process_is_left_of_what_is_contained(tmp_path: Path, how: str, waits: str) -> None:
     words = [sys.executable, "-c", LEAVING, how, waits]
     loader = "import runpy, sys; sys.argv = sys.argv[1:]; code = runpy.run_path(sys.argv[0]);"
-    # SIGKILL comes after a second instead of 15.
+    # SIGKILL follows after a second instead of 15.
     loader += "code['GRACE_S'][15] = 1.0; sys.exit(code['main']())"
     process = subprocess.Popen(
         [sys.executable, "-c", loader, str(SCRIPTS / "contained"), *words],
