@@ -1,4 +1,4 @@
-"""ATM networks."""
+"""Keys of ATM networks and their legs."""
 
 from __future__ import annotations
 

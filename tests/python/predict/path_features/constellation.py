@@ -1,4 +1,4 @@
-"""Constellations."""
+"""Keys of constellations and their links."""
 
 from __future__ import annotations
 

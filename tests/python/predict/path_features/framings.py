@@ -1,4 +1,4 @@
-"""Framings."""
+"""Keys of the framings of links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Services and proxies."""
+"""Keys of services and proxies."""
 
 from __future__ import annotations
 

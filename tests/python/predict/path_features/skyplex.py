@@ -1,4 +1,4 @@
-"""Skyplex networks."""
+"""Keys of Skyplex networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wi-Fi networks."""
+"""Keys of Wi-Fi networks."""
 
 from __future__ import annotations
 
