@@ -30,5 +30,5 @@ def scenario(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Path:
-    """A handmade run folder."""
+    """A handmade run folder with results."""
     return write_run(tmp_path / "run")

@@ -59,7 +59,7 @@ class Bed:
         return client
 
     def execute(self) -> None:
-        """Starts an executor."""
+        """Starts an executor for this test bed."""
         self.executor = Executor(self.settings, self.store)
         self.thread = threading.Thread(target=self.executor.loop)
         self.thread.start()
