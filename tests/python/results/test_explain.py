@@ -1,4 +1,4 @@
-"""Why packets waited: the parts add up, and the command reports them."""
+"""The causes of waiting packets: the parts add up, and the command reports them."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def test_parts_are_the_whole_wait(run: bp.Run) -> None:
         assert all((frame[part] >= 0).all() for part in PARTS)
         # A request and its plan take 250 ms each, or the packet did not wait for them.
         assert set(frame["wait_propagation"].unique()) <= {0, 500_000_000}
-        # Packets that left in slots assigned earlier waited for nothing else.
+        # Packets that left in slots assigned earlier have no other waiting time.
         without = frame.filter(frame["asked"] < 0)
         assert all((without[part] == 0).all() for part in PARTS if part not in ("wait_earlier", "wait_slot"))
         assert (frame.filter(frame["asked"] >= 0)["wait_earlier"] == 0).all()
-        # Without constant slots nothing leaves before request and plan have passed: 250 ms each.
+        # Without constant slots, no packet leaves before request and plan have passed: 250 ms each.
         first = frame.row(0, named=True)
         assert first["wait_propagation"] == 500_000_000
         # 11 superframes of 94 ms, of which 500 ms are propagation.
@@ -73,7 +73,7 @@ def test_a_moment_is_told_packet_by_packet(run: bp.Run) -> None:
     assert all(packet.arrival_ns <= 500_000_000 <= packet.sent_ns for packet in packets)
     times = [time for time, _ in packets[0].timeline()]
     assert times == sorted(times) and times[0] == packets[0].arrival_ns and times[-1] == packets[0].sent_ns
-    # If nothing waits, the next packet to arrive.
+    # If no packet waits, the next packet to arrive.
     assert explain(run, "st1", 2.2)[0].arrival_ns > 2_200_000_000
     with pytest.raises(bp.InputError, match="no packet waited at 31 s"):
         explain(run, "st1", 31)
@@ -96,7 +96,7 @@ def test_the_command_says_it_in_words_in_json_and_in_a_figure(run: bp.Run, tmp_p
     assert sum(packet["parts_ns"].values()) == packet["total_ns"]
     shares = json.loads(call("--terminal", "st2", "--json"))["parts"]
     assert sum(part["share"] for part in shares.values()) == pytest.approx(1)
-    # Words are on the left, as numbers are on the right.
+    # Words are aligned to the left, numbers to the right.
     shown = call("--terminal", "st2")
     assert re.search(
         r"^ slot position +position in the superframe, .* +[\d.]+ +[\d.]+ +[\d.]+ *$", shown, re.MULTILINE

@@ -1,4 +1,4 @@
-"""Tables of runs as files: every format holds the table."""
+"""Tables of runs as files: every format contains the complete table."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""The numbers of every run balance, and a number is the same wherever it is shown.
+"""The numbers of every run balance, and a number is the same in every view.
 
-The scenarios are the examples, those of the gallery, one from each preset, and three more: one that loses packets in
-one direction only, one with three legs, and one in outage. In each direction
+The scenarios are the examples, those of the gallery, one from each preset, and three more: one with
+losses in one direction only, one with three legs, and one in outage. In each direction
 
     packets sent = packets delivered + packets lost + packets in the network at the end of the run,
 
-a delay is at least the propagation delay, started = finished + unfinished, the legs of a split flow add up to the whole
-path, and groups to their flows. The Rust test ``kinds`` holds the first two for every variant of a model.
+a delay is at least the propagation delay, started = finished + unfinished, the legs of a split flow
+add up to the whole path, and groups to their flows. The Rust test ``kinds`` verifies the first two
+for every variant of a model.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from bentpipe.scenario.starters import scenario_from
 from helpers import ROOT
 from rigs import commands
 
-#: Duration of the runs where the scenario allows it.
+#: Duration of the runs, if the scenario allows it.
 SHORT = "8 s"
 
 LINK = {"name": "sat", "from": "user", "to": "server", "rate": "5 Mbit/s", "delay": "100 ms"}
 ENDS = {"from": "user", "to": "server"}
-#: A page of 20 objects, as in the tutorial, and losses of what comes back for it.
+#: A page of 20 objects, as in the tutorial, and losses of its packets on the way back.
 PAGE = {"kind": "http", "object": "50 kB"} | dict.fromkeys(("objects", "objects_min", "objects_max"), 20)
 SMALL = {"kind": "http", "object": "8 kB"}
 LOSSY_RETURN = {
@@ -47,7 +48,7 @@ LOSSY_RETURN = {
 
 
 def page() -> dict[str, Any]:
-    """Pages and a call of which packets are lost on the way back only."""
+    """Returns pages and a call that lose packets only on the way back."""
     flows = [
         {"name": "page", **ENDS, "app": PAGE, "transport": "tcp"},
         {"name": "call", **ENDS, "app": "voice", "transport": "udp"},
@@ -57,7 +58,7 @@ def page() -> dict[str, Any]:
 
 
 def split() -> dict[str, Any]:
-    """A transfer and a page over two proxies, that is three legs in each direction."""
+    """Returns a transfer and a page over two proxies, with three legs in each direction."""
     error = {"kind": "packet", "probability": 0.01}
     links = [
         {"name": "one", "from": "server", "to": "a", "rate": "50 Mbit/s", "delay": "10 ms"},
@@ -65,7 +66,7 @@ def split() -> dict[str, Any]:
         {"name": "three", "from": "b", "to": "user", "rate": "20 Mbit/s", "delay": "5 ms", "error": error},
     ]
     proxies = [
-        # Not in the order of the path.
+        # Proxies in another order than on the path.
         {"name": f"pep-{node}", "node": node, "mechanism": {"kind": "split", "buffer": "1 MB"}}
         for node in ("b", "a")
     ]
@@ -84,7 +85,8 @@ def split() -> dict[str, Any]:
 
 
 def dead() -> dict[str, Any]:
-    """Pages, calls and a transfer over a link in outage, and the same beside them over one that has capacity."""
+    """Returns pages, calls and a transfer over a link in outage, and the same over a link with
+    capacity."""
     outage = {"trace": {"samples": "time,rate\n0,0\n"}}
     links = [
         {"name": node, "from": node, "to": "server", "rate": "5 Mbit/s", "delay": "100 ms", **more}
@@ -107,7 +109,7 @@ OWN = {"page": page, "split": split, "dead": dead}
 
 
 def scenarios() -> Iterator[tuple[str, Any]]:
-    """Every scenario by its name: a path, or its content."""
+    """Yields every scenario with its name: a path, or its content."""
     for file in sorted((ROOT / "examples").glob("*.toml")):
         yield f"examples/{file.stem}", file
     for file in sorted((ROOT / "docs" / "gallery").glob("*.md")):
@@ -123,13 +125,14 @@ SCENARIOS = dict(scenarios())
 
 
 def run_of(name: str, folder: Path) -> bp.Run:
-    """Runs a scenario, for a short time where it allows that. Deep space needs hours, which are cheap there."""
+    """Runs a scenario, for a short time if possible. Deep space needs hours, which take little time
+    to simulate."""
     scenario = bp.load(SCENARIOS[name])
     slow = name in OWN or any(word in name for word in ("mars", "moon", "deep-space", "sparse"))
     try:
         return bp.simulate(scenario, overrides=[] if slow else [f"duration={SHORT}"], out=folder)
     except bp.ScenarioError as refused:
-        # Something is scheduled for a later time.
+        # An event is scheduled for a later time.
         assert "allowed: up to" in str(refused)
         return bp.simulate(scenario, out=folder)
 
@@ -162,13 +165,13 @@ def test_what_was_sent_was_delivered_or_lost_or_is_on_its_way(name: str, tmp_pat
         if row["leg"] is None:
             on_their_way += sent - delivered - lost
     assert on_their_way <= packets["held"]["packets"]
-    # Of all lost packets each belongs to a row, and to one only.
+    # Each lost packet belongs to exactly one row.
     data = sum(loss["packets"] for loss in run.summary["losses"] if loss["data"] and loss["flow"] in rows)
     assert not exact or data == sum(row["lost_packets"] or 0 for row in rows.values() if row["leg"] is None)
 
 
 def propagation(run: bp.Run, row: dict[str, Any]) -> float:
-    """The shortest time over the path of a row, or over its leg."""
+    """Returns the shortest time over the path of a row, or over its leg."""
     base = row["flow"].partition("@")[0]
     (flow,) = (flow for flow in facts(run.scenario)["flows"] if flow["name"] == base.removesuffix(".reverse"))
     hops = flow["back" if base.endswith(".reverse") else "there"]
@@ -178,14 +181,15 @@ def propagation(run: bp.Run, row: dict[str, Any]) -> float:
     links = {link["name"]: link for link in run.resolved.links}
 
     def least(hop: Hop) -> float:
-        """The delay of a hop. With jitter the facts have its mean, so the link's own delay counts."""
+        """Returns the minimum delay of a hop. With jitter the facts have its mean, so the link's
+        own delay counts."""
         link = links.get(hop["network"])
         if link is None or not any("jitter" in note for note in hop["notes"]):
             return hop["delay_s"]["least"]
         direction = link if hop["from"] == link["from"] else link.get("return") or link
         return base_value(direction["delay"])
 
-    # The facts are of the largest packets, and ATM cells of smaller ones wait less for a slot.
+    # The facts describe the largest packets; ATM cells of smaller packets wait less for a slot.
     return sum(map(least, parts)) * (0.98 if row["app"] == "netpipe" else 1)
 
 
@@ -240,11 +244,11 @@ def test_a_leg_has_its_own_sender_and_receiver(tmp_path: Path) -> None:
     for leg, delay in zip(legs, (0.01, 0.25, 0.005), strict=True):
         assert delay <= flows[leg].delay_mean < 1.3 * delay + 0.02
         assert 2 * delay <= flows[leg].rtt_mean
-    # The satellite loses 1 %, and so does the last link; the first nothing.
+    # The satellite loses 1 %, and so does the last link; the first link loses nothing.
     assert flows["endless@server"].loss == 0
     assert all(0.004 < flows[leg].loss < 0.03 for leg in legs[1:])
     assert flows["endless"].rtt_mean is None and flows["endless"].delay_mean is None
-    # The user's requests pass the proxies in the other order than the pages.
+    # The user's requests pass the proxies in the reverse order of the pages.
     assert (flows["page@user"].destination, flows["page@pep-b"].destination) == ("b", "a")
     assert flows["page.reverse@server"].destination == "a" and flows["page.reverse@pep-b"].source == "b"
     # The user has the file when the last leg has delivered it.
@@ -273,7 +277,8 @@ def test_what_never_finishes_is_counted(tmp_path: Path) -> None:
 
 
 def test_the_same_number_is_shown_everywhere(tmp_path: Path) -> None:
-    """In `flows.parquet`, JSON, the printed table, the report, `compare`, a campaign and the web interface."""
+    """The views: `flows.parquet`, JSON, the printed table, the report, `compare`, a campaign and
+    the web interface."""
     from bentpipe.campaign.results import open_campaign
     from bentpipe.report import page as report_page
     from bentpipe.testbed.api.results import results_of
@@ -302,7 +307,7 @@ def test_the_same_number_is_shown_everywhere(tmp_path: Path) -> None:
                 assert of_campaign[name] == value, (field, name)
                 (number_of,) = (of for of in compared.flows if (of.flow, of.quantity) == (name, field))
                 assert number_of.a == value
-    # The printed tables and the report have the same numbers of the flows, and those of groups.
+    # The printed tables and the report have the same numbers for flows and for groups.
     shown = commands.call("simulate", file, *given, tmp_path / "d").output
     report = report_page([run])
     lines = [" ".join(line.split()) for line in shown.splitlines()]

@@ -1,4 +1,5 @@
-"""Runs that were killed before they wrote their results: what can be read of them, and what they say is missing."""
+"""Runs that were killed before they wrote their results: their readable parts, and the reports of
+missing ones."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def recorded(run: Path) -> bool:
-    """Whether a row group of a trace is in the folder."""
+    """Returns true if a row group of a trace is in the folder."""
     return any(file.stat().st_size > 100_000 for file in (run / "traces").glob("*.parquet"))
 
 
@@ -56,7 +57,7 @@ def test_its_report_has_what_is_there_and_says_what_is_missing(killed: Path) -> 
     assert missing in text and "bentpipe simulate killed.toml --out run" in text
     page = (killed / "report.html").read_text(encoding="utf-8")
     assert "is incomplete (killed, or still running)" in page and missing in page
-    # Predictions, and the figure of what was recorded.
+    # Predictions, and the figure of the recorded part.
     assert "<svg" in page and "up" in page
     row = page.partition("<tbody>")[2].partition("</tbody>")[0]
     # Without results only the predictions.

@@ -1,4 +1,5 @@
-"""Runs that other versions have written, whose tables lack columns: they are read, or refused with file and column."""
+"""Runs of other versions, whose tables lack columns: they are read, or refused with file and
+column."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ LOADS = [
     {"kind": "survey", "pause": "0 s"},
     {"kind": "transports", "duration": "100 ms", "pause": "0 s"},
 ]
-#: What a slow path shows, and this machine does not.
+#: Notes of a slow path that this machine does not produce.
 BOTTLENECK = {
     "load": "udp-down-1",
     "direction": "down",
@@ -128,7 +129,7 @@ def lacking(run: Path, copy: Path) -> list[tuple[Path, str]]:
 
 
 def without(file: Path, column: str) -> bytes:
-    """Removes a column. Returns what the file was."""
+    """Removes a column. Returns the previous content of the file."""
     whole = file.read_bytes()
     pl.read_parquet(file).drop(column).write_parquet(file)
     return whole
@@ -174,12 +175,13 @@ def test_a_figure_says_which_column_of_a_trace_is_missing(
     without(copy / "traces" / f"{trace}.parquet", column)
     said = " ".join(commands.call(command, copy, code=2).stderr.split())
     assert f'traces/{trace}.parquet lacks the column "{column}"' in said
-    # The report has the rest.
+    # The report contains the remaining columns.
     commands.call("report", copy)
 
 
 def test_a_run_with_former_names_is_read_as_one_of_today(tmp_path: Path) -> None:
-    """The trace `waits`, the key `multilink` and the entity of the trace `selection` were called `access`."""
+    """Earlier versions called the trace `waits`, the key `multilink` and the entity of the trace
+    `selection` `access`."""
     (tmp_path / "both.toml").write_text(SCENARIO + MULTILINK)
     commands.call("simulate", "both.toml", "--out", "run", "--no-report", folder=tmp_path)
     today, old = tmp_path / "run", tmp_path / "old"
@@ -199,7 +201,7 @@ def test_a_run_with_former_names_is_read_as_one_of_today(tmp_path: Path) -> None
     read(old, today)
     for command in (("explain", "--terminal", "st1"), ("plot",), ("report",)):
         commands.call(command[0], old, *command[1:])
-    # To repeat it, the names have to be changed.
+    # Repeating the run requires the new names.
     said = commands.call("simulate", old / "scenario.toml", "--out", tmp_path / "again", code=2).stderr
     assert said.count("it is called multilink now") == 2 and said.count("it is called waits now") == 1
 
@@ -207,7 +209,7 @@ def test_a_run_with_former_names_is_read_as_one_of_today(tmp_path: Path) -> None
 def test_the_commands_say_what_is_missing(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / "old"
     lacking(path, copy)
-    # What an older version did not know is no reason to refuse its report.
+    # A missing quantity of an older version is no reason to refuse its report.
     without(copy / "tables" / "bottleneck.parquet", "depth_reason")
     without(copy / "tables" / "direction.parquet", "variation_p99")
     commands.call("report", copy)

@@ -1,4 +1,5 @@
-"""Captures of two runs packet by packet: ``bentpipe compare`` and :mod:`bentpipe.results.packets`."""
+"""Packet-by-packet comparison of the captures of two runs: ``bentpipe compare`` and
+:mod:`bentpipe.results.packets`."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ from rigs.networks import needs, networks
 
 LOSSES = 'error = { kind = "packet", probability = 0.02 }\n'
 TCP = '{ kind = "tcp", profile = "linux-6.12" }'
-#: Enhanced packets of pcapng, and where their IPv4 header, and TCP's after it, begin.
+#: Enhanced packets of pcapng, and the offsets of their IPv4 header and of the TCP header after it.
 PACKET, IP, HEADER = 6, 28, 48
 
 
@@ -58,7 +59,7 @@ def blocks_of(file: Path) -> list[bytes]:
 
 
 def edited(run: Path, to: Path, edit: Callable[[list[bytearray]], Sequence[bytes | bytearray]]) -> Path:
-    """Copies a run, with its captured packets, as blocks, replaced by what ``edit`` returns."""
+    """Copies a run and replaces its captured packets (blocks) by the result of ``edit``."""
     shutil.copytree(run, to)
     blocks = blocks_of(to / FILE)
     heads = [block for block in blocks if block[0] != PACKET]
@@ -73,7 +74,7 @@ def only(both: PacketComparison) -> Connection:
 
 
 def added(block: bytearray, at: int, number: int) -> None:
-    """Adds to a number of 32 bits in a header."""
+    """Adds to a 32-bit number in a header."""
     (before,) = struct.unpack_from("!I", block, at)
     struct.pack_into("!I", block, at, (before + number) % 2**32)
 
@@ -85,7 +86,7 @@ def moved(block: bytearray, nanoseconds: int) -> None:
 
 
 def option(block: bytearray, kind: int) -> int | None:
-    """Returns where an option of TCP begins."""
+    """Returns the offset of a TCP option."""
     at, end = HEADER + 20, HEADER + (block[HEADER + 12] >> 4) * 4
     while at < end and block[at] != kind:
         at += 1 if block[at] == 1 else block[at + 1]
@@ -104,7 +105,8 @@ def test_runs_of_one_scenario_and_seed_agree(run: Path, tmp_path: Path) -> None:
 
 
 def content(block: bytes) -> tuple[object, ...]:
-    """What makes a packet, written down again: ends, length, numbers, flags, SACK blocks."""
+    """Returns the content of a packet, parsed independently: ends, length, numbers, flags, SACK
+    blocks."""
     at = option(bytearray(block), 5)
     sack = block[at : at + block[at + 1]] if at else b""
     return block[IP + 2 : IP + 4], block[IP + 12 : HEADER + 12], block[HEADER + 13], sack
@@ -114,7 +116,7 @@ def content(block: bytes) -> tuple[object, ...]:
     "key", ["ack_pushed=false", "congestion=vegas", "initial_window=4", "delayed_ack=false"]
 )
 def test_a_changed_key_shows_at_the_first_packet_that_differs(run: Path, tmp_path: Path, key: str) -> None:
-    """Initial sequence numbers of one seed are equal, so that headers can be compared as they are."""
+    """Initial sequence numbers of one seed are equal, so headers can be compared directly."""
     other = bp.simulate(scenario(f"flow.f.transport.{key}"), out=tmp_path / "other").path
     ours, theirs = (
         [content(block) for block in blocks_of(folder / FILE) if block[0] == PACKET]
@@ -129,7 +131,8 @@ def test_a_changed_key_shows_at_the_first_packet_that_differs(run: Path, tmp_pat
 
 
 def test_a_segment_with_psh_is_acknowledged_at_once_by_one_run_only(run: Path, tmp_path: Path) -> None:
-    """Where the acknowledgments differ, that of the run with ``ack_pushed`` is earlier and for one segment less."""
+    """If the acknowledgments differ, that of the run with ``ack_pushed`` is earlier and covers one
+    segment less."""
     other = bp.simulate(scenario("flow.f.transport.ack_pushed=false"), out=tmp_path / "other").path
     one = only(compare_packets(run, other))
     assert "acknowledgment" in one.differs and one.first is not None
@@ -259,8 +262,8 @@ def test_a_run_that_ends_earlier_agrees_as_far_as_it_goes(run: Path, tmp_path: P
 
 
 def test_sequence_numbers_ports_and_the_time_of_day_do_not_matter(run: Path, tmp_path: Path) -> None:
-    """As in an emulation: other initial sequence numbers, which begin again after 32 bits, the port of the end that
-    opens, the time since 1970, and times as of a slower machine."""
+    """Differences of an emulation: other initial sequence numbers, which wrap after 32 bits, the
+    port of the end that opens, the time since 1970, and times of a slower machine."""
 
     def change(blocks: list[bytearray]) -> list[bytearray]:
         (first,) = struct.unpack_from("!I", blocks[0], HEADER + 4)
@@ -289,7 +292,8 @@ def test_sequence_numbers_ports_and_the_time_of_day_do_not_matter(run: Path, tmp
 
 
 def test_one_direction_alone_tells_the_numbers_of_the_other(run: Path, tmp_path: Path) -> None:
-    """Where packets return on another path, the first acknowledgment is that of the SYN: 1 above its number."""
+    """If packets return on another path, the first acknowledgment is that of the SYN: 1 above its
+    number."""
 
     def change(blocks: list[bytearray], shift: int) -> list[bytearray]:
         sent = [block for block in blocks if block[IP + 12 : IP + 16] == blocks[0][IP + 12 : IP + 16]]
@@ -307,12 +311,13 @@ def test_one_direction_alone_tells_the_numbers_of_the_other(run: Path, tmp_path:
 
 
 def test_totals_are_those_of_the_run(run: Path) -> None:
-    """Retransmissions as the sender counts them; the others by their definitions, of headers one by one."""
+    """Retransmissions as the sender counts them; the others by their definitions, from individual
+    headers."""
     totals = only(compare_packets(run, run)).a
     rows = pl.concat(packets(run / FILE)).to_dicts()
     data = [row for row in rows if row["payload"] > 0]
     acknowledgments = [row["acknowledgment"] for row in rows if row["payload"] == 0 and row["flags"] == 0x10]
-    # The first is of the handshake, and leaves at the source.
+    # The first packet belongs to the handshake, and leaves at the source.
     steps = [b - a for a, b in itertools.pairwise(acknowledgments[1:])]
     first = acknowledgments[1] - data[0]["sequence"]
     assert totals.retransmissions == bp.open_run(run).flows["retransmissions"][0] > 5
@@ -325,7 +330,7 @@ def test_totals_are_those_of_the_run(run: Path) -> None:
 
 @needs("tshark")
 def test_packets_are_those_that_tshark_reads(run: Path, tmp_path: Path) -> None:
-    """With relative sequence numbers, and windows that are scaled."""
+    """Compared with relative sequence numbers and scaled windows."""
 
     def change(blocks: list[bytearray]) -> list[bytearray]:
         EDITS["sequence"][1](blocks[with_data(blocks)[-1]])
@@ -355,7 +360,7 @@ def test_packets_are_those_that_tshark_reads(run: Path, tmp_path: Path) -> None:
 
 
 def test_nodes_connections_and_datagrams_are_told_apart(tmp_path: Path) -> None:
-    """Nodes by their names in any order; flows by theirs, and further connections by their order."""
+    """Nodes match by name in any order; flows by name, and further connections by order."""
     app = '{ kind = "http", object = "12 kB", pages = 3, think = "100 ms" }'
     probe = pieces.flow(
         "probe", "b", "a", '{ kind = "cbr", rate = "64 kbit/s", datagram = "200 B" }', '"udp"'
@@ -508,8 +513,8 @@ def test_a_million_packets_take_some_400_bytes_each(tmp_path: Path) -> None:
 @networks
 @pytest.mark.quiet
 def test_an_emulation_begins_as_its_simulation(tmp_path: Path) -> None:
-    """The handshake and the initial window of ten segments (RFC 6928), over the time of day, ports and initial sequence
-    numbers of real hosts."""
+    """Compares the handshake and the initial window of ten segments (RFC 6928), with the time of
+    day, ports and initial sequence numbers of real hosts."""
     simulated = bp.simulate(scenario(duration="1 s"), out=tmp_path / "simulated").path
     emulated = bp.emulate(scenario(duration="1 s"), out=tmp_path / "emulated").path
     one = only(compare_packets(simulated, emulated, ignore=["window", "psh"], tolerance_s=1.0))

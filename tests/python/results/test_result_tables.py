@@ -44,13 +44,13 @@ def test_calls_are_shown_with_their_quality(tmp_path: Path) -> None:
     mos = number(heard["voice_mos"])
     quality = shown[shown.index("MOS") :]
     row = next(line.split() for line in quality.splitlines() if line.startswith(" call "))
-    # One call began, and something of it was heard.
+    # One call began, and part of it was heard.
     assert row == ["call", mos, "0", number(1e3 * heard["voice_delay"]), "1", "1", "0"]
     assert "<th>MOS</th>" in page([run]) and f"<td>{mos}</td>" in page([run])
 
 
 def test_transfers_and_pages_are_shown_with_the_time_that_they_took(tmp_path: Path) -> None:
-    """Beside the time that is predicted, in the same unit as in a comparison."""
+    """The time is next to the predicted one, in the same unit as in a comparison."""
     bulk = {"name": "file", "from": "a", "to": "b", "app": {"kind": "bulk", "size": "100 kB"}}
     pages = {"name": "web", "from": "a", "to": "b", "app": {"kind": "http", "pages": 3, "object": "10 kB"}}
     flows = [flow | {"transport": "tcp", "start": "1 s"} for flow in (bulk, pages)]
@@ -67,12 +67,13 @@ def test_transfers_and_pages_are_shown_with_the_time_that_they_took(tmp_path: Pa
     assert ["web", *times, "3", "3", "0"] in rows
     assert f"<td>{number(took)}</td>" in page([run]) and f"<td>{times[0]}</td>" in page([run])
     compared = {one.quantity: one.unit for one in compare(run, run).flows if one.flow == "file"}
-    # What is the same in both by definition is left out.
+    # Quantities that are equal by definition are left out.
     assert compared["transfer"] == ("s", 1.0) and not {"dscp", "leg", "predicted_transfer"} & {*compared}
 
 
 def test_datagrams_and_bundles_are_shown_with_what_was_lost(tmp_path: Path) -> None:
-    """A flow of twice the rate of its link loses half; a node whose storage is full refuses every bundle."""
+    """A flow of twice the rate of its link loses half; a node with full storage refuses every
+    bundle."""
     cbr = {"kind": "cbr", "rate": "4 Mbit/s", "datagram": "1000 B"}
     flow = {"name": "flood", "from": "a", "to": "b", "app": cbr, "transport": "udp"}
     short = ("--set", "link.sat.queue={ packets = 10 }")
@@ -107,7 +108,8 @@ def test_groups_of_calls_have_opinion_scores(tmp_path: Path) -> None:
 
 
 def test_groups_and_reports_have_the_packets_that_were_too_late(tmp_path: Path) -> None:
-    """The network drops nothing of calls that ask for more than the link carries: what is bad about them is late."""
+    """The network drops no packets of calls that exceed the link's capacity; the packets are late
+    instead."""
     file = written(tmp_path, CALL | {"count": 3})
     narrow = ("--set", "link.sat.rate=60 kbit/s", "--set", "duration=10 s")
     shown = commands.call("simulate", file, *narrow, "--out", tmp_path / "run").output
@@ -131,14 +133,14 @@ def test_a_table_that_is_too_wide_omits_columns_without_numbers(tmp_path: Path) 
     heading = next(line for line in shown.splitlines() if line.startswith(" flow "))
     assert "kbit/s" in heading and "efficiency" not in heading
     assert any(line.startswith(f" {name} ") for line in shown.splitlines()), shown
-    # A line that names the folder of the run is as long as its name.
+    # A line that contains the run's folder is as long as its name.
     assert all(len(line) <= 80 for line in shown.splitlines() if str(tmp_path) not in line)
 
 
 @networks
 def test_real_hosts_flows_have_no_loss_beside_simulated_ones(tmp_path: Path) -> None:
-    """The network does not know to which flow a real packet that it drops belongs: not a loss of 0 % beside the
-    simulation's."""
+    """The network cannot attribute a dropped real packet to a flow, so the table has no value
+    instead of a loss of 0 % next to the simulation's."""
     cbr = {"kind": "cbr", "rate": "4 Mbit/s", "datagram": "1000 B"}
     flows = [
         {"name": name, "from": "a", "to": "b", "app": cbr, "transport": "udp", "endpoints": endpoints}
@@ -154,8 +156,8 @@ def test_real_hosts_flows_have_no_loss_beside_simulated_ones(tmp_path: Path) -> 
 
 
 def test_a_report_has_what_the_parts_of_the_network_counted(tmp_path: Path) -> None:
-    """Bundles, of which the table of flows has nothing, with the meaning of each number; of many parts it says where
-    their table is."""
+    """The report lists bundles, which the table of flows omits, with the meaning of each number;
+    for many parts it names the file of their table."""
     run = bp.simulate("examples/mars-orbiter.toml", out=tmp_path / "1")
     shown = page([run])
     (bundles,) = run.table("bundles").to_dicts()
@@ -168,7 +170,8 @@ def test_a_report_has_what_the_parts_of_the_network_counted(tmp_path: Path) -> N
 
 
 def test_what_a_report_suggests_can_be_pasted(tmp_path: Path) -> None:
-    """Into a shell, from a folder with a space; and into Python, for a run without TCP."""
+    """Suggestions work in a shell, from a folder with a space, and in Python, for a run without
+    TCP."""
     run = bp.simulate(written(tmp_path, CALL), overrides=["duration=1 s"], out=tmp_path / "a run")
     lines = html.unescape(page([run])).splitlines()
     (compared,) = (line for line in lines if line.startswith("bentpipe compare"))

@@ -1,4 +1,4 @@
-"""Reading run folders."""
+"""Readers of run folders in Python."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def test_an_incomplete_run_says_so(tmp_path: Path) -> None:
 
 
 def test_a_notebook_finds_what_it_needs_at_once(tmp_path: Path) -> None:
-    """dir() shows the interface and nothing else, overrides are a dictionary of typed values, a run shows itself as
-    HTML, and a report is one call."""
+    """dir() lists only the interface, overrides are a dictionary of typed values, a run displays
+    itself as HTML, and a report is one call."""
     import bentpipe as bp
 
     assert set(dir(bp)) == {*bp.__all__, "__doc__", "__version__"}

@@ -1,4 +1,5 @@
-"""Names in results are looked up, never parsed: reasons of failed connections, and services from outside."""
+"""Names in results are looked up, never parsed: reasons of failed connections, and services from
+outside."""
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ role = "relay"
 
 
 def simulated(text: str, folder: Path) -> bentpipe.Run:
-    """A run of the scenario ``text``."""
+    """Returns a run of the scenario ``text``."""
     file = folder / "scenario.toml"
     file.write_text(text, encoding="utf-8")
     return bentpipe.simulate(file, out=folder / "run")
