@@ -1,4 +1,5 @@
-"""Paths over constellations: several at once, and the effect of path changes on packets."""
+"""Paths over constellations: several concurrent paths, and the effect of path changes on
+packets."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ import pytest
 
 
 def probes(folder: Path, count: int, balance: dict[str, Any] | None) -> list[tuple[int, int, float | None]]:
-    """Returns packets sent, packets delivered and mean delay of probes of 800 kbit/s that begin every two seconds, over
-    ground links of 2 Mbit/s to two satellites: one over the Atlantic, and one with a path around the Earth."""
+    """Returns packets sent, packets delivered and mean delay of probes of 800 kbit/s that begin
+    every two seconds, over ground links of 2 Mbit/s to two satellites: one over the Atlantic, and
+    one with a path around the Earth."""
     network: dict[str, Any] = {"gsl": {"antennas": 2}}
     if balance is not None:
         network["routing"] = {"balance": balance}
@@ -35,7 +37,7 @@ def probes(folder: Path, count: int, balance: dict[str, Any] | None) -> list[tup
     return run.flows.select("sent_packets", "delivered_packets", "delay_mean").rows()
 
 
-#: Packets in flight at the end: 0.27 s and 0.77 s of 100 packets a second.
+#: Packets in flight at the end: 0.27 s and 0.77 s of 100 packets per second.
 UNDER_WAY = 80
 
 
@@ -60,7 +62,8 @@ def test_connections_are_spread_over_paths_and_refused_where_none_has_room(tmp_p
 
 
 def test_reordering_shows_where_the_way_has_changed_and_nowhere_else(tmp_path: Path) -> None:
-    """On one path no packet overtakes; packets on a new, shorter path overtake those sent earlier on the longer one."""
+    """On one path no packet overtakes another. Packets on a new, shorter path overtake those sent
+    earlier on the longer one."""
     flow = {
         "name": "probe",
         "from": "user",

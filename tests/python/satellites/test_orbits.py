@@ -1,4 +1,5 @@
-"""Orbits against Skyfield, which downloads nothing: its time scale is built in, and no ephemeris is used."""
+"""Orbits compared with Skyfield, which downloads nothing: its time scale is built in, and no
+ephemeris is used."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ skyfield = pytest.importorskip("skyfield.api", reason="Skyfield is not installed
 SETS = ROOT / "tests" / "authorities" / "orbits"
 START = (2022, 9, 14, 12, 0)
 TEXT = "2022-09-14T12:00:00Z"
-#: Equator, mid-latitude, polar, date line; two of them on mountains.
+#: Equator, mid-latitude, polar, date line; two of the sites are on mountains.
 SITES = [(0.0, -78.5, 2850.0), (48.1, 11.6, 520.0), (78.2, 15.4, 450.0), (-16.5, 179.99, 10.0)]
 LIGHT = 299_792_458.0
 
@@ -58,12 +59,14 @@ def test_look_angles_and_ranges_are_skyfields_to_a_metre(name: str, timescale: A
             assert np.abs(off).max() < 1.0
             around = (azimuth_deg - azimuth.degrees + 180) % 360 - 180
             assert np.abs(np.radians(around) * np.cos(altitude.radians) * range_m).max() < 1.0
-            # Skyfield uses SGP4's velocities, which are not exactly the derivative of its positions; ours are.
+            # Skyfield uses SGP4's velocities, which are not exactly the derivative of its
+            # positions; bentpipe's velocities are.
             assert np.abs(range_rate - rate.m_per_s).max() < 0.05
 
 
 def crossing(difference: Any, near: float, mask: float, timescale: Any) -> float:
-    """Returns the second at which Skyfield's altitude crosses the mask: its own event search stops at half a second."""
+    """Returns the second at which Skyfield's altitude crosses the mask: its own event search stops
+    at half a second."""
 
     def above(seconds: float) -> bool:
         altitude = difference.at(timescale.utc(*START, seconds)).altaz()[0].degrees
@@ -93,7 +96,7 @@ def test_passes_are_skyfields_to_ten_milliseconds(name: str, timescale: Any) -> 
                 for moment, event in zip(moments, events, strict=True)
                 if event != 1
             ]
-            # A pass cut by the beginning or end of the search has no crossing there.
+            # A pass that is cut by the beginning or end of the search has no crossing there.
             ours = [t for window in windows[site][number] for t in window if 0 < t < seconds]
             assert len(ours) == len(crossings), (site, satellite.name)
             np.testing.assert_allclose(ours, crossings, rtol=0, atol=0.01)
@@ -111,8 +114,8 @@ CITIES = {
     "cape-town": (-33.92, 18.42),
 }
 PAIRS = [("london", "boston"), ("new-york", "london"), ("sydney", "santiago"), ("tromso", "cape-town")]
-#: Planes, satellites, altitude (km), inclination, phasing, distance of the nodes (deg), whether the planes close, mask,
-#: latitude up to which planes are linked (0 for no links at all).
+#: Planes, satellites, altitude (km), inclination, phasing, distance of the nodes (deg), true if the
+#: planes close, mask, latitude up to which planes are linked (0 for no links at all).
 WALKERS: dict[str, list[tuple[int, int, float, float, float, float, bool, float, float]]] = {
     "big-leo": [(6, 11, 780, 86.4, 3, 31.6, False, 8.2, 60)],
     "iridium-next": [(6, 11, 780, 86.4, 3, 31.6, False, 8.2, 68)],
@@ -146,7 +149,8 @@ def scenario(preset: str) -> str:
 
 
 def positions(preset: str, seconds: float, timescale: Any) -> np.ndarray:
-    """Returns earth-fixed positions in metres: Walker's pattern with the secular rates of J2, turned by Skyfield."""
+    """Returns Earth-fixed positions in metres: Walker's pattern with the secular rates of J2,
+    rotated by Skyfield."""
     moment = timescale.utc(*START, seconds)
     ut1 = moment.ut1
     if preset == "geo-five":
@@ -173,8 +177,8 @@ def positions(preset: str, seconds: float, timescale: Any) -> np.ndarray:
 
 
 def links(preset: str, at: np.ndarray) -> list[tuple[int, int]]:
-    """Returns the links that are up: each satellite with the next in its plane, and with the nearest in phase beside
-    it."""
+    """Returns the active links: each satellite with the next in its plane, and with the nearest in
+    phase in the next plane."""
     if preset == "geo-five":
         return [(index, (index + 1) % 5) for index in range(5)]
     pairs, first = [], 0
@@ -195,7 +199,7 @@ def links(preset: str, at: np.ndarray) -> list[tuple[int, int]]:
                 if abs(latitude).max() <= most:
                     pairs.append((here, there))
         first += planes * per_plane
-    # None of them comes closer to the surface than 80 km in these patterns.
+    # In these patterns, no link comes closer to the surface than 80 km.
     return pairs
 
 
