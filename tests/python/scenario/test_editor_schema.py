@@ -1,4 +1,5 @@
-"""The schema for editors accepts what people write, refuses misspelt keys, and is found by a scenario's first line."""
+"""The schema for editors accepts valid scenarios, refuses misspelt keys, and is found by a
+scenario's first line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Groups of flows, from a scenario of a few lines to its results: a hub of 200 terminals with web pages and calls."""
+"""Groups of flows, from a short scenario to its results: a hub of 200 terminals with web pages and
+calls."""
 
 from __future__ import annotations
 
@@ -49,11 +50,11 @@ def test_a_hub_of_200_terminals_is_a_scenario_of_under_40_lines_and_10_s_of_proc
     shown = call("simulate", HUB, "--out", "hub", "--report", folder=tmp_path)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    # The goal is 10 s of a release build; this test tells a gross mistake, not a slow machine.
+    # The goal is 10 s for a release build; this test detects a gross mistake, not a slow machine.
     assert used < 60
     assert max(map(len, shown.splitlines())) <= 80, shown
     assert "web: 200 flows" in shown and "voice: 100 flows" in shown
-    # The traffic classes are the groups under other names: they are in the report alone.
+    # The traffic classes are the groups under other names: only the report contains them.
     assert len(shown.splitlines()) < 40
     page = (tmp_path / "hub" / "report.html").read_text()
     assert "200 flows" in page and "DSCP 46, class voice" in page and "the equations describe" in page
@@ -152,13 +153,14 @@ def test_cautions_name_what_is_probably_not_meant() -> None:
 
 
 def test_a_network_of_contacts_is_not_called_unloaded_by_their_rates() -> None:
-    """The rover of the example sends in 2 % of the time."""
+    """The rover of the example transmits 2 % of the time."""
     scenario = bp.load("examples/mars-orbiter.toml")
     assert not any("unloaded" in caution for caution in cautions(scenario, facts(scenario)))
 
 
 def test_flows_that_ask_for_more_than_their_way_carries_are_named() -> None:
-    """By terminal and direction: one call of 80 kbit/s at IP, over a constant 64 kbit/s of a link of 2 Mbit/s."""
+    """By terminal and direction: one call of 80 kbit/s at IP, over a constant 64 kbit/s of a link
+    of 2 Mbit/s."""
     call = {"kind": "voice", "codec": "G.711u", "silence_suppression": False}
     flow: dict[str, Any] = {"name": "call", "from": "st1", "to": "gw", "app": call, "transport": "udp"}
     satellite: dict[str, Any] = {
@@ -181,7 +183,8 @@ def test_flows_that_ask_for_more_than_their_way_carries_are_named() -> None:
 
     (said,) = found(flow)
     assert said == "sat.st1: overloaded: flows send 80 kbit/s (call), more than its capacity of 64 kbit/s"
-    # At 128 kbit/s it is neither too much nor, beside little on the forward link of 10 Mbit/s, unloaded.
+    # At 128 kbit/s the call neither exceeds the rate, nor does its small share of the 10 Mbit/s
+    # forward link count as unloaded.
     little = {"app": {"kind": "cbr", "rate": "8 kbit/s"}, "from": "gw", "to": "st1"}
     assert found(flow, flow | {"name": "little"} | little, rate="128 kbit/s") == []
     # Each call fits; both of one terminal do not.
@@ -190,7 +193,7 @@ def test_flows_that_ask_for_more_than_their_way_carries_are_named() -> None:
         "sat.st1: overloaded: flows send 160 kbit/s (call), more than its capacity of 128 kbit/s"
     )
     assert found(flow, flow | {"name": "other", "from": "st2"}, rate="128 kbit/s") == []
-    # A constant rate that nobody has set is none.
+    # A constant rate that is not set does not count.
     assert found(flow, rate="0 kbit/s") == ["sat.st1: its rate is 0 bit/s, so no packet of call passes"]
     # A medium that terminals share: each stays below its 2.048 Mbit/s.
     cbr = flow | {"app": {"kind": "cbr", "rate": "1500 kbit/s"}}
@@ -212,7 +215,8 @@ def test_a_part_that_is_passed_twice_has_the_delays_of_both_hops() -> None:
     assert (part, delay) == ("space", "3 ms-1209 s")
 
 
-#: Packets of 1460 B with the headers of TCP with time stamps; rows of 25 B; 160 B of G.711 over RTP and UDP.
+#: Packets of 1460 B with the headers of TCP with time stamps; rows of 25 B; 160 B of G.711 over RTP
+#: and UDP.
 ANSWERS = {
     'app = { kind = "bulk" }\ntransport = "tcp"': ("nothing", 52),
     'app = { kind = "http", object = "18 kB" }\ntransport = "tcp"': ("stream", 1512),
@@ -243,11 +247,11 @@ def test_a_queue_is_sized_by_what_an_application_sends_through_it(flow: str, tmp
     known = facts(file)
     assert (known["flows"][0]["answers"], known["flows"][0]["answer_bytes"]) == (answers, size)
     queues = {row.part: row.queue_bytes for row in parts(known)}
-    # A direction that carries nothing is no part of the table.
+    # The table omits a direction without traffic.
     assert queues.get("sat") == (40 * size or None)
     said = " ".join(cautions(bp.load(file), known))
-    # 250 kB are on their way at 4 Mbit/s; the queue of requests does not matter.
+    # 250 kB are in flight at 4 Mbit/s; the queue of requests does not matter.
     assert ("sat: the queue of 60.5 kB" in said) == (answers == "stream")
     assert "sat.return:" not in said or answers == "nothing"
-    # A call takes 3 % of the slower direction; how much a query yields is not known.
+    # A call takes 3 % of the slower direction; the gain from a queue is unknown.
     assert ("% of its rate" in said) == ("voice" in flow)

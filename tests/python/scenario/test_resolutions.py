@@ -89,7 +89,8 @@ def test_a_launch_resolves_once_to_check_and_once_to_run(
     bed.execute()
     shown = until(lambda: (now := ada.get(f"/api/runs/{run['id']}").json())["ended"] and now, 120)
     assert shown["state"] == "done", shown
-    # The executor itself resolves nothing. What it tells the run's process is done again here, where it is counted.
+    # The executor itself resolves nothing. The work of the run's process is repeated here, where it
+    # is counted.
     assert len(resolved) == 1
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     runner.perform(told[0] | {"folder": str(tmp_path / "again")}, lambda _: None)

@@ -1,4 +1,5 @@
-"""Every preset works as a new scenario, as a network for one program, and as a network that stays up."""
+"""Every preset works as a new scenario, as a network for one program, and as a network that stays
+up."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def test_a_scenario_from_a_preset_runs(preset: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_the_flow_of_a_new_scenario_uses_the_preset(preset: str) -> None:
-    """It passes every network, and the time that TCP waits for a handshake is enough for its distance."""
+    """The flow crosses every network, and TCP's time-out for a handshake is sufficient for the
+    distance."""
     written = bp.load(tomllib.loads(scenario_from(preset, *PRESETS[preset])))
     said = cautions(written, facts(written))
     assert not [one for one in said if "no flow uses" in one or "no connection" in one]
