@@ -25,7 +25,8 @@ EXAMPLE = ROOT / "examples" / "mars-sensors.toml"
 def test_the_example_delivers_averages_to_the_earth(tmp_path: Path) -> None:
     run = bp.simulate(EXAMPLE, out=tmp_path / "run")
     flow = run.flows.row(0, named=True)
-    # The handshake and the query take three delays of 10 s; a window ends every 10 s for each of three motes.
+    # The handshake and the query take three delays of 10 s; a window ends every 10 s for each of
+    # three motes.
     assert 70 <= flow["sensor_rows"] <= 84
     assert 0 < flow["sensor_delay_mean"] < 13
     motes = run.table("motes")
@@ -40,7 +41,7 @@ def test_the_placed_plan_costs_less_than_shipping() -> None:
     assert plan.cost.power_w * 10 < plan.shipped.power_w
     at_sink = sensors.explain(EXAMPLE, placement="sink")
     assert at_sink.cost == at_sink.shipped == plan.shipped
-    # What the motes yield passes through each operator's successors to the client.
+    # The data of the motes passes through each operator's successors to the client.
     by_id = {operator.id: operator for operator in plan.operators}
     last = by_id[max(by_id)]
     assert (last.kind, last.node, last.outputs) == ("deliver", "sink", [])
@@ -53,7 +54,7 @@ def test_the_plan_is_printed_in_words_and_fits() -> None:
     assert done.exit_code == 0 and max(map(len, lines)) <= 80
     text = " ".join(done.stdout.split())
     assert text.startswith("SELECT node, avg(temperature) AS temperature")
-    # m1 and m2 have identical operators, m3 also merges what they send.
+    # m1 and m2 have identical operators; m3 also merges their data.
     assert [line.split()[:3] for line in lines if " sample " in line] == [
         ["m1,", "m2", "sample"],
         ["m3", "sample", "every"],
@@ -119,7 +120,7 @@ def test_the_sink_is_a_tcp_server() -> None:
         client.sendall(b"SELECT node, light FROM motes WHERE node <> 'm2';\n")
         assert stream.readline() == b"# sampled_s,node,light\n"
         rows = [stream.readline().decode().strip().split(",") for _ in range(20)]
-        # Two motes with ten samples a second each: the tenth of each is 900 ms after the first.
+        # Two motes with ten samples per second each: the tenth of each is 900 ms after the first.
         assert time.monotonic() - begun > 0.85
         assert {row[1] for row in rows} == {"m1", "m3"}
         assert all(float(row[2]) >= 0 for row in rows)
