@@ -27,7 +27,7 @@ QUICK = ("T_I", "T_I-causes", "T_II-causes", "T_III", "T_III-causes", "T_IV", "T
 
 @pytest.fixture(scope="module")
 def reproduction(out: Path) -> studies.Reproduction:
-    """The quick tests: some seconds."""
+    """The quick tests, which take some seconds."""
     parts = [studies.run(FOLDER, test, out, json=True) for test in QUICK]
     return studies.Reproduction(
         [verdict for part in parts for verdict in part.verdicts],

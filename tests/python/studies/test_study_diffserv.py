@@ -21,7 +21,8 @@ def test_few_short_runs_give_points_figures_and_table_3(tmp_path: Path) -> None:
         file.stat().st_size > 10_000 for file in reproduction.figures
     )
     means = {(row[0], row[1]): float(row[3]) for row in reproduction.tables[0].rows}
-    # Up and down is 250 ms over a geostationary satellite, some 30 ms over a low one; the rest is queues.
+    # Up and down is 250 ms over a geostationary satellite, about 30 ms over a low one; the rest is
+    # queueing delay.
     assert 0.5 < means["GEO", "RTT s"] < 1.0 and 0.05 < means["LEO", "RTT s"] < 0.4
     # Runs are kept: the second call reuses them.
     again = studies.run(FOLDER, "small", tmp_path, json=True, replications=2)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the eng
 
 FOLDER = ROOT / "studies" / "handover"
 
-#: All but the table of the assumptions, which `make studies` makes.
+#: All tests except the table of the assumptions, which `make studies` creates.
 QUICK = ("fig2", "fig3a", "fig3b", "loss", "fig4", "fig5", "fig6", "today", "access")
 
 

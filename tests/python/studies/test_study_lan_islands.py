@@ -1,4 +1,4 @@
-"""The study of LAN islands on the virtual clock comes out as its README says."""
+"""The study of LAN islands on the virtual clock reproduces its README."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The quick tests of the SatNEx study reproduce its README, and its measures are what they say."""
+"""The quick tests of the SatNEx study reproduce its README, and its measures match their
+definitions."""
 
 from __future__ import annotations
 
@@ -61,13 +62,14 @@ def test_figures_are_drawn(reproduction: studies.Reproduction) -> None:
 
 @pytest.fixture(scope="module")
 def measures(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Imports a file of the study, which is loaded with its quickest test."""
+    """Returns a file of the study as a module, loaded with the study's quickest test."""
     studies.run(FOLDER, "skyplex", tmp_path_factory.mktemp("satnex"), json=True)
     return lambda name: importlib.import_module(f"bentpipe_study_satnex.{name}")
 
 
 def test_a_loss_lasts_until_the_window_is_as_before(measures: Any) -> None:
-    """Two losses: the first is regained 6 s later, after its repair; the second not before the end."""
+    """Two losses: the window recovers from the first 6 s later, after its repair; from the second
+    not before the end."""
     time = np.arange(12.0)
     cwnd = np.array([8, 10, 10, 5, 10, 6, 8, 9, 11, 12, 6, 7], dtype=float)
     state = np.array([0, 0, 3, 3, 3, 0, 0, 1, 0, 0, 4, 0], dtype=float)
@@ -82,14 +84,16 @@ def test_a_log_that_begins_within_a_repair_has_no_loss_there(measures: Any) -> N
 
 
 def test_a_window_that_grows_in_steps_bends(measures: Any) -> None:
-    """A line has no distance from itself, though it ends flat; a step after three has two thirds of its growth."""
+    """A line has no distance from itself, although it ends flat; a step after three has two thirds
+    of its growth."""
     bend, sent = measures("eggs").bend, np.arange(7.0)
     assert bend(sent, np.array([10, 11, 12, 13, 14, 14, 14.0])) == pytest.approx(0)
     assert bend(sent, np.array([0, 0, 0, 6, 6, 6, 6.0])) == pytest.approx(2 / 3)
 
 
 def test_shares_of_a_chain_are_those_of_its_balance(measures: Any) -> None:
-    """Two states: the share of each is the probability of coming back to it over the sum of both (balance of flows)."""
+    """Two states: the share of each is the probability of returning to it over the sum of both
+    (balance of flows)."""
     states = measures("states")
     transitions = np.array([[0.9, 0.1], [0.3, 0.7]])
     assert states.shares(transitions) == pytest.approx([0.75, 0.25])

@@ -1,4 +1,4 @@
-"""What studies share: verdicts, their summary, and the segments of a capture."""
+"""Common parts of studies: verdicts, their summary, and the segments of a capture."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_only_a_shown_cause_makes_a_difference_known(tmp_path: Path) -> None:
     assert [one.expected for one in verdicts] == [True, True, True, False]
     assert not studies.Reproduction(verdicts).successful
     assert studies.Reproduction(verdicts[:3]).successful
-    # What was not measured is never expected, whatever the study says of it.
+    # A missing measurement is never expected, whatever cause the study gives.
     assert not studies.Reproduction(studies.judge(statements[2:3], {"c": None})).successful
 
 
@@ -82,7 +82,7 @@ def test_segments_of_a_capture_are_those_of_the_flow(tmp_path: Path) -> None:
     assert row["retransmissions"] > 0
     assert len(sent) - len({one.sequence for one in sent}) == row["retransmissions"]
     assert {one.payload for one in data} == {1000} and len({one.source for one in data}) == 1
-    # Each arrival is its last transmission, 20 ms of path and 8.3 ms of transmission later at least.
+    # Each arrival is at least 20 ms of path and 8.3 ms of transmission after its last transmission.
     last = {}
     delays = []
     for one in data:
