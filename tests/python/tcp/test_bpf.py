@@ -1,4 +1,4 @@
-"""Every congestion control also builds for its other home, the kernel: a BPF struct_ops object."""
+"""Every congestion control also builds for the kernel, as a BPF struct_ops object."""
 
 import shutil
 import struct
@@ -13,7 +13,8 @@ PROBE = ROOT / "crates/congestion/tests/probe.c"
 
 
 def build(folder: Path, *files: Path) -> dict[str, bytes]:
-    """Returns the objects that scripts/bpf compiles from the files, by name; skips if it cannot."""
+    """Returns the objects that scripts/bpf compiles from the files, by name; skips if it cannot
+    compile."""
     command = [ROOT / "scripts" / "bpf", folder, *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "no BPF objects built" in done.stderr:
@@ -53,7 +54,7 @@ def test_objects_register_themselves_under_their_name(objects: dict[str, bytes])
         assert {"struct_ops/ssthresh", "struct_ops/undo_cwnd"} <= set(found), name
         assert {"struct_ops/cong_avoid", "struct_ops/cong_control"} & set(found), name
         assert found["license"] == b"Dual MIT/GPL\0", name
-        # Types, and the places at which the loader adapts them to the running kernel.
+        # Types, and the offsets at which the loader adapts them to the running kernel.
         assert {".BTF", ".BTF.ext"} <= set(found), name
         assert b"\0tcp_sock\0" in found[".BTF"], name
 
@@ -67,7 +68,7 @@ def test_the_worked_example_of_the_recipe_becomes_an_object(tmp_path: Path) -> N
 
 def test_parameters_are_constants_that_a_loader_can_set(objects: dict[str, bytes]) -> None:
     vegas = sections(objects["vegas"])
-    # Initial window and threshold, which are the kernel's own by default, then the parameters.
+    # Initial window and threshold, by default the kernel's own, then the parameters.
     assert struct.unpack("<5I", vegas[".rodata.settings"]) == (0, 0, 2, 4, 1)
     for parameter in (b"alpha", b"beta", b"gamma"):
         assert b"\0" + parameter + b"\0" in vegas[".BTF"]

@@ -1,4 +1,4 @@
-"""Multipath TCP (RFC 8684), the kernel's own, over a satellite and a terrestrial access at once."""
+"""The kernel's Multipath TCP (RFC 8684) over a satellite and a terrestrial access at once."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_transfer_takes_both_accesses_and_outlives_one_of_them(machine: Place)
             moments.append((time.monotonic() - begin, total))
             if total > len(data) * 2 // 3:
                 break
-        # One access fails for good: its data is sent over the other.
+        # One access fails permanently: its data is sent over the other.
         live.change("link.wifi.error", '{ kind = "packet", probability = 1.0 }')
         while part := end.recv(1 << 16):
             received.update(part)
@@ -102,5 +102,6 @@ def test_a_transfer_takes_both_accesses_and_outlives_one_of_them(machine: Place)
         listener.close()
         assert total == len(data)
         assert received.digest() == hashlib.sha256(data).digest()
-        # Two thirds of the data in less time than either access alone needs for them, even without headers.
+        # Two thirds of the data in less time than either access alone needs for them, even without
+        # headers.
         assert moments[-1][0] < moments[-1][1] * 8 / 4e6

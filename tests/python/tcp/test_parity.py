@@ -1,4 +1,4 @@
-"""One scenario, two clocks: simulation and real kernels agree, case by case."""
+"""One scenario, two clocks: simulation and real kernels agree in each case."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rigs.guests import guests
 #: The results must agree to 5 %.
 pytestmark = pytest.mark.quiet
 
-#: Number of emulations at a time: each takes some hundredths of a processor, and most of that when it starts.
+#: Number of concurrent emulations: each takes some hundredths of a processor, mostly at its start.
 AT_A_TIME = 16
 
 
@@ -28,8 +28,8 @@ MODELLED = [case for case in parity.CASES if case.in_memory]
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """The outcome of each case, with the kernel's sockets or in memory. Cases run in parallel, since each takes as long
-    as its scenario states."""
+    """The outcome of each case, with the kernel's sockets or in memory. Cases run in parallel,
+    because each takes the duration of its scenario."""
     folder: Path = tmp_path_factory.mktemp("parity")
     pool = ThreadPoolExecutor(AT_A_TIME)
     why = without_hosts()
@@ -41,7 +41,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
     with_kernels = [] if why else [(case, False) for case in parity.CASES]
     both = [*with_kernels, *((case, True) for case in MODELLED)]
-    # The longest first, so that none is left over at the end.
+    # The longest case first, so that none remains at the end.
     both.sort(key=lambda one: -base_value(one[0].duration))
     futures: dict[tuple[str, bool], Future[list[agreement.Difference]]] = {
         (case.name, in_memory): pool.submit(run, case, in_memory) for case, in_memory in both
@@ -69,7 +69,7 @@ def test_real_kernels_in_virtual_time_do_what_is_simulated(case: parity.Case, tm
 
 @pytest.mark.parametrize("case", MODELLED, ids=lambda case: case.name)
 def test_the_real_clock_does_what_is_simulated(case: parity.Case, outcome: Outcome) -> None:
-    """Without privileges: the engine of an emulation, and models behind ports in memory."""
+    """Runs without privileges: the engine of an emulation, and models behind ports in memory."""
     agree(outcome(case, True))
 
 

@@ -1,6 +1,7 @@
 """Every congestion control in the engine and in the kernel: `make test-variants`.
 
-Twice: the same C file in this machine's kernel, in real time; and the kernel's own of that name, in virtual time.
+Two comparisons: the same C file in this machine's kernel, in real time; and the kernel's own
+control of that name, in virtual time.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from helpers import agreement
 from helpers.agreement import without_hosts
 from rigs.guests import guests
 
-#: Number of cases at a time, of up to 16 runs each: few enough not to disturb each other on two processors.
+#: Number of concurrent cases, of up to 16 runs each: few enough not to disturb each other on two
+#: processors.
 AT_A_TIME = 2
 
 OURS = parity.home_cases(one["name"] for one in json.loads(_native.variants())) + parity.UNDONE
@@ -28,7 +30,8 @@ Outcome = Callable[[parity.Case], list[agreement.Difference]]
 
 
 def outcomes(cases: tuple[parity.Case, ...], folder: Path, clock: Clock) -> Outcome:
-    """The outcome of each case. Cases run in parallel, since each takes as long as its scenario states."""
+    """Returns the outcome of each case. Cases run in parallel, because each takes the duration of
+    its scenario."""
     pool = ThreadPoolExecutor(AT_A_TIME)
 
     def run(case: parity.Case) -> list[agreement.Difference]:
@@ -52,12 +55,12 @@ def in_real_time(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 @pytest.fixture(scope="module")
 def in_virtual_time(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """The kernel's own."""
+    """The congestion controls of the kernel itself."""
     return outcomes(KERNELS, tmp_path_factory.mktemp("kernels"), "kernel")
 
 
 def judge(case: parity.Case, outcome: Outcome, known: Mapping[str, str]) -> None:
-    """Print a case's quantities, and fail if they differ too much without being known to differ."""
+    """Prints a case's quantities, and fails for large differences that are not known."""
     differences = outcome(case)
     for one in differences:
         print(f"{case.name:<26}{one.quantity:<16}{one.simulated!s:>20}{one.emulated!s:>20}{one.ratio:>8.3f}")

@@ -22,14 +22,14 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="not installe
 
 
 def recipe() -> str:
-    """The C file of the recipe, whose test in congestion/ says what it does."""
+    """The C file of the recipe; its test in congestion/ describes it."""
     page = (ROOT / "docs" / "congestion-recipe.md").read_text()
     return page.partition("```c\n")[2].partition("```")[0]
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A folder with a congestion control, and a scenario that names it by a path beside itself."""
+    """A folder with a congestion control, and a scenario that names the file by a relative path."""
     (tmp_path / "mine.c").write_text(recipe())
     scenario = (ROOT / EXAMPLE).read_text().replace('"reno"', '{ file = "./mine.c" }')
     (tmp_path / "mine.toml").write_text(scenario.replace("400 s", "60 s"))
@@ -48,7 +48,7 @@ def test_source_runs_only_when_it_is_allowed(own: Path) -> None:
     assert done.returncode == 0, done.stderr
     run = bp.open_run(own / "run")
     assert run.flows["congestion"][0] == "aimd"
-    # After a loss it keeps 7/8 of its window, not half: general AIMD with b = 875.
+    # After a loss it keeps 7/8 of its window instead of half: general AIMD with b = 875.
     windows = run.trace("cwnd")["cwnd"].to_list()
     assert windows and max(windows) > 100
     # The run folder needs no other file.
@@ -94,7 +94,7 @@ def test_the_kernel_gets_the_same_source(own: Path) -> None:
 
 
 class Halving:
-    """Reno without slow start's end, in Python."""
+    """Reno without an end of slow start, in Python."""
 
     def ssthresh(self, tcp: Any) -> int:
         return max(2, int(tcp.snd_cwnd) // 2)
@@ -121,9 +121,9 @@ def test_a_class_of_reno_behaves_as_reno(tmp_path: Path) -> None:
 
 
 def test_a_syn_is_delivered_before_any_data(tmp_path: Path) -> None:
-    # As in Linux, whose tcpi_delivered (TCP_INFO) is 1 after the handshake. When the connection is made nothing has
-    # been written yet, so what leaves first is limited by the application, and what its acknowledgment lets leave is
-    # not.
+    # In Linux, tcpi_delivered (TCP_INFO) is 1 after the handshake. No data has been written when
+    # the connection is made, so the first samples are limited by the application; the following
+    # ones are not.
     samples: list[tuple[int, int]] = []
 
     @bp.congestion("watching")
