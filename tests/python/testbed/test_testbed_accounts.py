@@ -1,5 +1,5 @@
-"""The test bed's accounts: log-ins, passwords, levels, tokens, ownership, and the audit log. Numbers in names are
-those of the abuse cases in docs/notes/abuse-cases.md."""
+"""The test bed's accounts: log-ins, passwords, levels, tokens, ownership, and the audit log.
+Numbers in names are those of the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ __all__ = ["_cheap_passwords", "bed"]
 
 
 def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
-    """Every route of the document with an id of someone else's, as a user and as a guest: it is not there."""
+    """Every route of the document with the id of another account's object, as a user and as a
+    guest: the answer is "not found"."""
     ada = bed.join("ada")
-    # Two runs, as a single one is no batch.
+    # Two runs, because a single one is no batch.
     launches = launched(ada, instruments=["simulate", "kernel"])
     run = launches[0]["id"]
     values = {
@@ -79,7 +80,7 @@ def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
         assert [(one["id"], one["owner"], one["name"]) for one in entries] == [("", "", "someone's run")] * 2
     assert tried >= 30
     assert _state(bed) == before
-    # Without a log-in there is nothing at all, on any route but those that log in.
+    # Without a log-in, only the log-in routes answer.
     visitor = bed.visitor()
     for path, methods in openapi()["paths"].items():
         for method in methods:
@@ -115,7 +116,8 @@ def test_03_the_last_administrator_stays(bed: Bed) -> None:
 
 
 def test_nothing_of_a_removed_account_comes_to_the_next_one(bed: Bed) -> None:
-    """Its results are removed, if no run is in progress, and its number and those of its runs are not used again."""
+    """The account's results are removed unless a run is in progress, and its number and those of
+    its runs are never reused."""
     root = bed.join("root", "administrator")
     ada = bed.join("ada")
     account = ada.get("/api/session").json()["id"]
@@ -139,7 +141,8 @@ def test_nothing_of_a_removed_account_comes_to_the_next_one(bed: Bed) -> None:
 
 
 def test_04_log_ins_end(bed: Bed) -> None:
-    """After logging out, a changed password, a changed level, and by time; a log-in that was given is never kept."""
+    """A log-in ends after logging out, a changed password, a changed level, and a time limit; a
+    log-in that was given is never kept."""
     ada = bed.join("ada")
     fixed = "chosen-by-someone-else"
     ada.cookies.set("__Host-bentpipe", fixed, domain="127.0.0.1")
@@ -176,7 +179,7 @@ def test_04_log_ins_end(bed: Bed) -> None:
     root = bed.join("root", "administrator")
     root.patch("/api/accounts/1", json={"level": "guest"})
     assert not works(mine)
-    # 26: by either clock, and a clock that is set back ends nothing and extends nothing.
+    # 26: by either clock. A clock that is set back ends and extends no log-in.
     with bed.store.writing() as rows:
         session = rows.scalars(select(Session)).first()
         assert session is not None
@@ -196,7 +199,7 @@ def test_05_guessing_is_limited_and_tells_nothing(bed: Bed) -> None:
     assert (unknown.status_code, unknown.text) == (wrong.status_code, wrong.text) == (401, wrong.text)
     for _ in range(accounts.MOST_OF_ACCOUNT - 1):
         assert guess("ada", "wrong password").status_code == 401
-    # Also with the right one: otherwise the answer would tell.
+    # The correct password is refused too; otherwise the answer would reveal it.
     assert guess("ada", PASSWORD).status_code == 429
     with bed.store.writing() as rows:
         for row in rows.scalars(select(Attempt)):
@@ -214,7 +217,8 @@ def test_06_long_passwords_are_refused_before_they_are_hashed(
 
 
 def test_06_many_log_ins_at_once_do_not_stop_the_others(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashes are computed one at a time, few wait, and who is logged in already notices nothing."""
+    """Hashes are computed one at a time, few requests wait, and logged-in users are not
+    affected."""
     ada = bed.join("ada")
     hashing = threading.Event()
     release = threading.Event()
@@ -265,7 +269,7 @@ def test_08_tokens_are_hashed_scoped_and_end_at_once(bed: Bed) -> None:
     assert program.get("/api/session").json()["name"] == "ada"
     assert program.post("/api/runs", json={"text": SMALL}).status_code == 403
     assert program.post("/api/tokens", json={"name": "more"}).status_code == 403
-    # A token is no cookie, and is shown once.
+    # A token is no cookie, and is shown only once.
     cookie = TestClient(bed.app, base_url=URL, headers={"Cookie": f"__Host-bentpipe={made['secret']}"})
     assert cookie.get("/api/session").status_code == 401
     assert made["secret"] not in ada.get("/api/tokens").text
@@ -299,8 +303,8 @@ def test_29_every_change_is_in_the_audit_log_without_secrets(bed: Bed) -> None:
 
 
 def test_passwords_travel_encrypted_or_not_at_all(bed: Bed) -> None:
-    """Over plain HTTP only on this machine itself, whatever a header claims; behind a proxy's socket it is the
-    proxy's task."""
+    """Plain HTTP is limited to this machine, for any header; behind a proxy's socket, encryption is
+    the proxy's task."""
     from bentpipe.testbed.api.callers import cookie_of
     from bentpipe.testbed.api.security import is_encrypted
 
@@ -315,14 +319,15 @@ def test_passwords_travel_encrypted_or_not_at_all(bed: Bed) -> None:
     assert is_encrypted(scope("https", "lab.example.org"), bed.settings)
     assert not is_encrypted(scope("http", "lab.example.org"), bed.settings)
     assert is_encrypted(scope("http", "lab.example.org"), Settings(bed.settings.data, insecure=True))
-    # A proxy that encrypts passes the log-in on, and its cookie stays one for encrypted connections.
+    # A proxy that encrypts passes the log-in on, and its cookie stays one for encrypted
+    # connections.
     behind_proxy = Settings(bed.settings.data, proxied=True)
     assert is_encrypted(scope("http", "lab.example.org"), behind_proxy)
     assert cookie_of(behind_proxy) == cookie_of(bed.settings) == "__Host-bentpipe"
 
 
 def test_05_guessing_many_names_from_one_address_is_limited(bed: Bed) -> None:
-    """And nobody who is at another address is shut out by it."""
+    """Users at other addresses are not shut out by the limit."""
     for number in range(accounts.MOST_OF_ADDRESS):
         with pytest.raises(Refused, match="is wrong"):
             accounts.log_in(bed.store, f"nobody{number}", "wrong password", "192.0.2.1")

@@ -1,5 +1,5 @@
-"""The OpenAPI document of the test bed, from which programs and the page's types are made: complete in itself, with a
-text for every operation and the refusals that an operation can answer."""
+"""The OpenAPI document of the test bed, the source of programs and of the page's types:
+self-contained, with a text for every operation and all refusals of each operation."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The test bed's executor and web process killed at any moment: no run is lost or done twice, and the queue
-continues."""
+"""The test bed's executor and web process, killed at any moment: no run is lost or repeated, and
+the queue continues."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def states(store: Store) -> dict[str, int]:
 
 
 def forked(data: Path) -> int:
-    """Returns the process of an executor that takes runs. It is a fork of this one, which has imported everything, so
-    that hundreds can be started."""
+    """Returns the process of an executor that takes runs. The process is a fork of this one, which
+    has imported all modules, so hundreds of executors can be started."""
     ready, tell = os.pipe()
     child = os.fork()
     if child == 0:
@@ -53,7 +53,7 @@ def forked(data: Path) -> int:
             run_executor(Settings(data, slots=2), lambda: os.close(tell))
         os._exit(0)
     os.close(tell)
-    # It ends when the executor has closed its end, or has ended.
+    # The child ends when the executor has closed its end, or has ended.
     assert os.read(ready, 1) == b""
     os.close(ready)
     return child
@@ -74,7 +74,7 @@ def runners(data: Path) -> list[int]:
 
 
 def filled(data: Path, runs: int) -> Store:
-    """Returns the database of a test bed with runs that wait, a third of which take some seconds."""
+    """Returns the database of a test bed with waiting runs, a third of which take some seconds."""
     settings = Settings(data)
     settings.runs.mkdir(parents=True)
     store = Store(settings.url)
@@ -94,7 +94,7 @@ def kill_and_check(data: Path, kills: int, seed: int) -> None:
     store = filled(data, 0)
     runs = 0
     for _ in range(kills):
-        # So that there is always something to do, a third of it for some seconds.
+        # Keeps the executor busy: a third of the runs take some seconds.
         for _ in range(4 - states(store).get("queued", 0)):
             runs += 1
             scenario = SMALL.replace("20 s", "200 s" if runs % 3 == 0 else "1 s")
@@ -123,7 +123,7 @@ def kill_and_check(data: Path, kills: int, seed: int) -> None:
                 event.data["state"]
                 for event in rows.scalars(select(Event).where(Event.run_id == run.id).order_by(Event.id))
             ]
-            # Never started again after it had run, and ended once.
+            # A run never starts again after it has run, and ends once.
             if "running" in told:
                 assert not {"leased", "queued"} & set(told[told.index("running") :]), told
             assert len([state for state in told if state in FINAL]) == 1, told
@@ -144,8 +144,8 @@ def test_23_an_executor_that_is_killed_at_many_moments(tmp_path: Path) -> None:
 def test_26_a_clock_that_is_set_ends_no_run_of_a_living_executor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forward, leases look old, and the next renewal wins; back, they look fresh, and a restart still finds what is
-    dead."""
+    """If the clock jumps forward, leases look old, and the next renewal wins; if it jumps back,
+    they look fresh, and a restart still finds dead runs."""
     store = filled(tmp_path / "data", 2)
     now = time.time()
     with store.writing() as rows:
@@ -185,7 +185,7 @@ def test_27_a_full_disk_ends_runs_with_the_reason(tmp_path: Path, monkeypatch: p
 
 
 def test_27_a_locked_database_is_waited_out(tmp_path: Path) -> None:
-    """While another process holds the lock nothing is lost, and afterwards the queue continues."""
+    """While another process holds the lock, nothing is lost; afterwards the queue continues."""
     import sqlite3
 
     from bentpipe.testbed.executor import Executor
@@ -224,7 +224,8 @@ def test_only_one_executor_works_in_a_folder(tmp_path: Path) -> None:
 def test_a_test_bed_does_not_serve_without_its_executor(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A second one of the same data is refused, and one whose executor is killed ends with the reason."""
+    """A second executor of the same data is refused, and a test bed whose executor is killed ends
+    with the reason."""
     with serving(tmp_path / "data") as served:
         until(lambda: (tmp_path / "data" / "executor.socket").exists())
         more = ("--data", str(tmp_path / "data"), "--port", str(free_port()))
@@ -234,14 +235,14 @@ def test_a_test_bed_does_not_serve_without_its_executor(
         os.kill(executor, signal.SIGKILL)
         assert served.process.wait(60) == 1
     assert "the executor has ended" in capfd.readouterr().err
-    # The next one takes over what that one has left.
+    # The next executor takes over the remaining runs.
     with serving(tmp_path / "data") as served:
         until(lambda: (tmp_path / "data" / "executor.socket").exists())
         assert served.stop(signal.SIGINT) == 0
 
 
 def executors(web: int) -> list[int]:
-    """Returns the processes of executors that a web process has started."""
+    """Returns the executors that a web process has started."""
     children = Path(f"/proc/{web}/task/{web}/children").read_text().split()
     return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
@@ -250,7 +251,8 @@ def executors(web: int) -> list[int]:
 def test_a_test_bed_that_is_ended_while_it_starts_says_nothing_and_leaves_nothing(
     tmp_path: Path, number: int
 ) -> None:
-    """A terminal sends Ctrl-C to both processes, of which the executor still imports its modules."""
+    """A terminal sends Ctrl-C to both processes while the executor is still importing its
+    modules."""
     for run, delay in enumerate((0.0, 0.1, 0.3, 0.6, 1.0)):
         data = tmp_path / str(run)
         words = (*BENTPIPE, "serve", "--data", str(data), "--port", str(free_port()))
@@ -263,7 +265,7 @@ def test_a_test_bed_that_is_ended_while_it_starts_says_nothing_and_leaves_nothin
             _, said = process.communicate(timeout=60)
         assert (process.returncode, said) == (0, ""), delay
         assert not (data / "executor.socket").exists()
-        # Nobody works in the folder any more.
+        # No process works in the folder any more.
         alone(data).close()
 
 
@@ -288,7 +290,7 @@ def test_a_socket_of_another_user_is_refused() -> None:
 
 
 def refused(*words: str) -> str:
-    """Returns what ``bentpipe serve`` says when it refuses to serve."""
+    """Returns the message of ``bentpipe serve`` when it refuses to start."""
     done = subprocess.run(
         [*BENTPIPE, "serve", *words], capture_output=True, text=True, timeout=60, check=False
     )
@@ -298,7 +300,7 @@ def refused(*words: str) -> str:
 
 
 def test_only_a_dead_socket_is_removed(tmp_path: Path) -> None:
-    """What else is at its path stays as it is, and the message names the path."""
+    """Any other file at the socket's path stays unchanged, and the message names the path."""
     import socket
 
     from bentpipe.errors import InputError
@@ -323,7 +325,7 @@ def test_only_a_dead_socket_is_removed(tmp_path: Path) -> None:
             client.connect(str(path))
     here = ("--part", "web", "--data", str(tmp_path / "data"), "--socket")
     assert "/nonexistent/s" in refused(*here, "/nonexistent/s")
-    # The other one's file is still there, but nobody listens any more.
+    # The other process's file still exists, but no process listens on it.
     process = subprocess.Popen([*BENTPIPE, "serve", *here, str(path)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -339,8 +341,8 @@ def test_only_a_dead_socket_is_removed(tmp_path: Path) -> None:
 
 
 def kill_web_and_check(data: Path, kills: int, seed: int) -> None:
-    """The web process is killed while launches of three runs each arrive. Each launch is sent again until it is
-    answered."""
+    """Kills the web process while launches of three runs each arrive. Each launch is retried until
+    it is answered."""
     chance = random.Random(seed)
     store = filled(data, 0)
     with store.writing() as rows:
@@ -367,14 +369,14 @@ def kill_web_and_check(data: Path, kills: int, seed: int) -> None:
                         assert len(answer.json()) == 3
                         answered.append(f"launch {number}")
                         break
-                    # The owner's part of the queue is full: what waits is taken away.
+                    # The owner's part of the queue is full: waiting runs are removed.
                     assert answer.status_code == 409, answer.text
                     with store.writing() as rows:
                         rows.execute(update(Run).values(state="cancelled"))
                 if ending.is_set():
                     return
 
-    # Forks of a process that has imported everything, so that many can be started.
+    # Forks of a process that has imported all modules, so many can be started.
     forks = multiprocessing.get_context("forkserver")
     forks.set_forkserver_preload(["bentpipe.testbed.serving"])
     thread = threading.Thread(target=launch)
@@ -400,7 +402,7 @@ def kill_web_and_check(data: Path, kills: int, seed: int) -> None:
         for run in rows.scalars(select(Run)):
             assert run.once is not None and run.batch is not None
             counted[run.once.partition("#")[0]] += 1
-        # Every launch that was answered is there once and whole; the last one may have had no answer.
+        # Every answered launch exists once and is complete; the last one may have had no answer.
         assert set(counted.values()) == {3}
         assert set(answered) <= set(counted) and len(counted) <= len(answered) + 1
     store.close()

@@ -1,4 +1,4 @@
-"""The schema that the forms of the test bed's page are made from."""
+"""The schema from which the page builds the test bed's forms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def variants(definition: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def is_carried(app: Mapping[str, Any], transport: str) -> bool:
-    """Whether the engine accepts a flow of this application over this kind of transport."""
+    """Returns true if the engine accepts a flow of this application over this kind of transport."""
     flow = {"name": "f", "from": "user", "to": "server", "app": app, "transport": {"kind": transport}}
     try:
         bp.load({"name": "carried", "duration": "1 s", "preset": "geo", "flow": [flow]})
@@ -59,7 +59,8 @@ def test_sizes_of_units(unit: str, base: str) -> None:
 
 
 def test_the_engine_has_the_same_sizes() -> None:
-    """A run as long as a unit lasts as many seconds: the engine's own conversion, seen in its facts of a path."""
+    """A run whose duration in seconds is the size of a unit: the engine's own conversion, visible
+    in its facts of a path."""
     for unit, size in quantities()["Span"]["s"].items():
         if size > 10:
             continue

@@ -1,5 +1,5 @@
-"""Runs in progress in the test bed: rows of their traces, changes by hand, regions. Numbers in names are those of the
-abuse cases in docs/notes/abuse-cases.md."""
+"""Runs in progress in the test bed: rows of their traces, manual changes, regions. Numbers in names
+are those of the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_run_is_watched_changed_and_repeated(bed: Bed) -> None:
     bed.execute()
     file = live.beside(bed.settings.folder(1, run["id"]))
     until(lambda: any("tcp" in part["rows"] for part in live.everything(file)))
-    # 1: to others it is not there, neither its rows nor its changes.
+    # 1: for other accounts neither the run's rows nor its changes exist.
     assert bob.get("/api/events", params={"run": run["id"]}).status_code == 404
     assert bob.get(f"{at}/regions").status_code == bob.post(f"{at}/changes", json=change).status_code == 404
     assert ada.post(f"{at}/changes", json=change).status_code == 201
@@ -57,13 +57,13 @@ def test_a_run_is_watched_changed_and_repeated(bed: Bed) -> None:
     assert "ended" in said(ada.post(f"{at}/changes", json=change))
     assert ada.get(f"{at}/regions").json() == shown
     assert not file.exists()
-    # The same again, from a configuration in which the change stands.
+    # The same again, from a configuration that contains the change.
     saved = ada.post(f"{at}/configuration", json={"name": "again"}).json()
     (again,) = launched(ada, text=None, configuration=saved["id"])
     until(lambda: ada.get(f"/api/runs/{again['id']}").json()["state"] == "done")
     compared = ada.get("/api/comparison", params={"run": [run["id"], again["id"]]}).json()
     assert all(flow["a"] == flow["b"] for flow in compared["others"][0]["flows"])
-    # The run that was changed by hand says so wherever it is compared, with the key and the value.
+    # Every comparison marks the manually changed run, with the key and the value.
     assert [(one["id"], one["changed"]) for one in compared["runs"]] == [(run["id"], 1), (again["id"], 0)]
     assert not compared["pinned"]
     assert [one for one in compared["others"][0]["scenario"] if "by_hand" in one] == [
@@ -99,7 +99,7 @@ def test_21_only_what_may_change_is_passed_on(bed: Bed, key: str, value: str) ->
 
 
 def test_21_what_gets_past_the_page_is_refused_by_the_engine(tmp_path: Path) -> None:
-    """Keys of a link that name a file, asked of a run directly."""
+    """Keys of a link that name a file, sent directly to a run."""
     parts: list[dict[str, Any]] = []
 
     def watch(seen: dict[str, Any]) -> list[tuple[str, str]]:
@@ -111,7 +111,7 @@ def test_21_what_gets_past_the_page_is_refused_by_the_engine(tmp_path: Path) -> 
 
 
 def test_rows_reach_who_watches_from_the_beginning_and_nobody_else(bed: Bed, tmp_path: Path) -> None:
-    """A slow reader gets them late and complete, and nothing waits for it in memory."""
+    """A slow reader gets the rows late and complete, and no memory is used for them."""
     ada = bed.join("ada")
     launched(ada)
     with bed.store.reading() as rows:
@@ -177,8 +177,8 @@ def test_the_file_of_rows_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_regions_are_those_of_the_traces(tmp_path: Path) -> None:
-    """Of a constellation's handovers, of a multilink's selections, and of the scenario's own changes, and the same from
-    what was seen while the run was in progress."""
+    """The regions of a constellation's handovers, of a multilink's selections and of the scenario's
+    own changes equal those observed while the run was in progress."""
     for example, kinds in (
         ("leo-handovers", {"handover"}),
         ("satellite-to-wifi", {"selection"}),

@@ -1,4 +1,5 @@
-"""Means over the runs of one launch: those of the command line, and what they leave out by name."""
+"""Means over the runs of one launch: equal to those of the command line, with the names of omitted
+runs."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def on_the_command_line(folder: Path, text: str, *metrics: str) -> dict[str, lis
 
 
 def test_the_means_are_those_of_the_command_line(bed: Bed, tmp_path: Path) -> None:
-    """Of columns of the flows and of a report, at every point: the number of runs, mean and half width."""
+    """The means of columns of the flows and of a report, at every point: the number of runs, mean
+    and half width."""
     ada = bed.join("ada")
     bed.execute()
     runs = launched(ada, text=CAMPAIGN, campaign=True)
@@ -93,7 +95,7 @@ def test_the_means_are_those_of_the_command_line(bed: Bed, tmp_path: Path) -> No
         assert ours == expected[name]
         assert len(ours) == (4 if place < 2 else 8)
         assert all(one["count"] == 3 and one["half_width"] >= 0 for one in ours)
-    # By hand: Student's interval over the three runs of one point.
+    # Computed by hand: Student's interval over the three runs of one point.
     first = [one["id"] for one in runs if one["label"].startswith("reno 100 ms")]
     goodputs = [ada.get(f"/api/runs/{one}/results").json()["flows"][0]["goodput"] for one in first]
     mean = sum(goodputs) / 3
@@ -116,7 +118,7 @@ def test_the_means_are_those_of_the_command_line(bed: Bed, tmp_path: Path) -> No
     )
     assert (delay["title"], delay["ticks"]) == ("delay (ms)", [100.0, 200.0])
     assert row["at"] == [0.0, 100.0]
-    # Of one link alone; what is unknown is refused with what there is.
+    # Restricted to one link; an unknown quantity is refused with the known ones.
     alone = means(ada, runs[0]["batch"], "link.packets", of="sat")
     assert {row["of"] for row in alone["points"]} == {"sat"}
     path = f"/api/batches/{runs[0]['batch']}/means"
@@ -145,7 +147,8 @@ def test_the_confidence_is_the_campaigns(bed: Bed, tmp_path: Path) -> None:
 
 
 def test_what_does_not_count_is_named(bed: Bed) -> None:
-    """Runs that failed, were cancelled, wait, or were changed by hand; a point of a single run has no interval."""
+    """Runs that failed, were cancelled, wait, or were changed manually; a point with a single run
+    has no interval."""
     ada = bed.join("ada")
     runs = launched(ada, text=ONE_DELAY, campaign=True)
     batch = runs[0]["batch"]
@@ -183,7 +186,8 @@ def test_what_does_not_count_is_named(bed: Bed) -> None:
 
 
 def test_who_may_not_see_the_runs_gets_no_means(bed: Bed) -> None:
-    """The same answer as for a run; of runs that are shared one by one, the means over those."""
+    """The answer is the same as for a run. For runs that are shared one by one, the means cover
+    only those."""
     ada, eve, guest, root = (
         bed.join("ada"),
         bed.join("eve"),
@@ -208,12 +212,13 @@ def test_who_may_not_see_the_runs_gets_no_means(bed: Bed) -> None:
         assert (found["runs"], found["complete"], found["missing"]) == (2, 2, [])
         (row,) = found["points"]
         assert row["means"][0]["count"] == 2
-    # They know the runs, but not what has become of the others.
+    # They know the runs, but not the outcomes of the others.
     assert everything["runs"] == 6
 
 
 def test_instruments_are_points_of_their_own(bed: Bed) -> None:
-    """One scenario by several instruments is a launch, too; nothing ran, so nothing is there but the names."""
+    """One scenario by several instruments is a launch, too; nothing ran, so the answer contains
+    only the names."""
     ada = bed.join("ada")
     runs = launched(ada, text=SMALL, instruments=["simulate", "kernel"])
     found = means(ada, runs[0]["batch"])
@@ -222,7 +227,7 @@ def test_instruments_are_points_of_their_own(bed: Bed) -> None:
 
 
 def test_runs_of_an_older_version_say_so(bed: Bed) -> None:
-    """It did not record what they vary."""
+    """An older version did not record the varied keys."""
     ada = bed.join("ada")
     runs = launched(ada, text=CAMPAIGN, campaign=True)
     with bed.store.writing() as rows:
@@ -232,7 +237,8 @@ def test_runs_of_an_older_version_say_so(bed: Bed) -> None:
 
 
 def test_fidelity_is_beside_every_number_of_a_run(bed: Bed) -> None:
-    """In lists, of the run, in comparisons, and of a mean over runs that of the least accurate one."""
+    """Fidelity is in lists, in the run and in comparisons; a mean over runs has that of the least
+    accurate one."""
     ada = bed.join("ada")
     bed.execute()
     text = SMALL.replace("20 s", "1 s") + "\n[campaign]\nreplications = 3\n"

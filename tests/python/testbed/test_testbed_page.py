@@ -1,4 +1,4 @@
-"""The test bed's page in Chromium, as users use it."""
+"""The test bed's page in Chromium, as users operate it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["bed", "browser"]
 
 
 class Watched:
-    """A page whose errors, of scripts and of the content security policy, fail the test."""
+    """A page on which an error of a script or of the content security policy fails the test."""
 
     def __init__(self, browser: Browser, width: int = 1280) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
@@ -33,7 +33,7 @@ class Watched:
         self.page.on("console", self._said)
 
     def _said(self, message: Any) -> None:
-        # What is not there is shown to the user; the browser also writes a line.
+        # A missing object is shown to the user; the browser also writes a line.
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.wrong.append(message.text)
 
@@ -52,7 +52,8 @@ def ada(bed: Served, browser: Browser) -> Iterator[Page]:
 
 
 def test_the_five_steps(bed: Served, ada: Page) -> None:
-    """From the laboratory of the study to its report, in ten clicks; steps survive a reload and the back button."""
+    """From the laboratory of the study to its report, in ten clicks; steps survive a reload and the
+    back button."""
     page = ada
     clicks = 0
 
@@ -86,9 +87,9 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     text = page.get_by_label("Scenario", exact=True)
     expect(text).to_have_value(re.compile("probability = 0.2"))
     expect(text).to_have_value(re.compile('typical = "1500 B"'))
-    # Comments stay where they were.
+    # Comments keep their places.
     expect(text).to_have_value(re.compile("# Over wires only, competing at the bottleneck."))
-    # What is wrong is said with line, key and what is allowed; the picture stays.
+    # An error is shown with line, key and allowed values; the picture stays.
     kept = text.input_value()
     text.fill(kept.replace("60 s", "60 parsec"))
     expect(page.get_by_role("alert")).to_contain_text("duration")
@@ -101,7 +102,7 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     # 3. The test.
     click("link", "3 Test")
     expect(page.get_by_label("simulate")).to_be_checked()
-    # An instrument that cannot run here says so before the launch.
+    # An instrument that cannot run here is marked before the launch.
     expect(page.get_by_role("checkbox", name="emulate")).to_be_disabled()
     expect(page.get_by_text("this test bed does not emulate in real time")).to_be_visible()
     # 4. Launch, after the preview.
@@ -126,8 +127,8 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
 
 
 def test_a_link_opens_the_whole_view(bed: Served, ada: Page, browser: Browser) -> None:
-    """Filters and chosen rows of a list, the quantities of plots and the part of the time that is shown are in the
-    address: in another window it opens the same."""
+    """The address contains filters and chosen rows of a list, the quantities of plots and the
+    visible part of the time: another window opens the same view."""
     page = ada
     page.goto(f"{bed.url}/#/runs")
     page.get_by_label("Search").fill("labor")
@@ -155,7 +156,7 @@ def test_a_link_opens_the_whole_view(bed: Served, ada: Page, browser: Browser) -
     page.mouse.move(inner["x"] + 0.25 * inner["width"], y)
     page.mouse.down()
     page.mouse.move(inner["x"] + 0.5 * inner["width"], y, steps=5)
-    # The detail of the part is asked for.
+    # The page requests the detail of this part.
     with page.expect_response(lambda answer: "/series/tcp.cwnd?from=" in answer.url):
         page.mouse.up()
     expect(page).to_have_url(re.compile("time=[0-9.]+-[0-9.]+"))
@@ -186,7 +187,7 @@ def test_a_group_of_flows_is_one_row_of_forms_and_results(bed: Served, ada: Page
 
 
 def test_a_launch_says_what_is_probably_not_meant_and_how_many_runs_it_is(bed: Served, ada: Page) -> None:
-    """As `bentpipe check` does, and before a campaign fills the queue."""
+    """The warnings are those of `bentpipe check`, before a campaign fills the queue."""
     page = ada
     campaign = '[campaign]\nreplications = 3\nvary."flow.up.transport.congestion" = ["reno", "vegas"]\n'
     text = SMALL + '[[link]]\nname = "idle"\nfrom = "user"\nto = "server"\nrate = "1 Mbit/s"\ndelay = "9 s"\n'
@@ -195,7 +196,7 @@ def test_a_launch_says_what_is_probably_not_meant_and_how_many_runs_it_is(bed: S
     page.goto(f"{bed.url}/#/configuration/{made['id']}/launch")
     expect(page.get_by_text("idle: no flow uses this part of the network")).to_be_visible()
     expect(page.get_by_text("the campaign, 6 runs")).to_be_visible()
-    # A key that does not exist is refused where it is typed, and can be taken back there.
+    # An unknown key is refused in its field, and can be undone there.
     page.get_by_role("link", name="3 Test").click()
     page.get_by_label("Key to vary").fill("loss")
     page.get_by_label("Values").fill("1, 2")
@@ -206,7 +207,7 @@ def test_a_launch_says_what_is_probably_not_meant_and_how_many_runs_it_is(bed: S
 
 
 def test_a_key_is_found_in_a_long_form_by_a_word_of_its_name_or_description(bed: Served, ada: Page) -> None:
-    """TCP has some seventy keys."""
+    """TCP has about seventy keys."""
     page = ada
     given = {"name": "long", "text": SMALL}
     made = page.request.post(f"{bed.url}/api/configurations", data=given, headers={"Origin": bed.url}).json()
@@ -225,7 +226,8 @@ def test_a_key_is_found_in_a_long_form_by_a_word_of_its_name_or_description(bed:
 
 
 def test_runs_without_tcp_are_plotted_and_compared(bed: Served, ada: Page) -> None:
-    """By what was recorded of them. Every run was plotted by quantities of TCP, so that these had none."""
+    """Plots use the recorded quantities. Earlier, every run was plotted by quantities of TCP, so
+    these had none."""
     page, origin = ada, {"Origin": bed.url}
     text = SMALL.replace('"bulk" ', '{ kind = "cbr", rate = "1 Mbit/s" } ').replace(
         '{ kind = "tcp", congestion = "reno" }', '"udp"'
@@ -244,7 +246,8 @@ def test_runs_without_tcp_are_plotted_and_compared(bed: Served, ada: Page) -> No
 
 
 def test_a_run_states_its_outages_before_its_numbers(bed: Served, ada: Page) -> None:
-    """Flows without results because their path carried nothing; a run without outages says nothing of them."""
+    """Flows without results because their path carried nothing; a run without outages does not
+    mention them."""
     page, origin = ada, {"Origin": bed.url}
     windows = 'when = { kind = "windows", windows = [["0 s", "1 h"]] }'
     hidden = f'contacts = {{ {windows}, outages = [{{ start = "2 s", end = "4 s" }}] }}'
@@ -288,7 +291,7 @@ transport = "tcp"
 
 
 def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
-    """From a blank page: nodes and links, of which all are in view, and a call."""
+    """From a blank page: nodes and links, all in view, and a call."""
     page = ada
     page.goto(f"{bed.url}/#/")
     page.get_by_label("From").select_option("blank")
@@ -315,7 +318,7 @@ def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
     expect(page.get_by_role("row").filter(has_text="http").filter(has_text="tcp cubic")).to_be_visible()
     page.get_by_label("kind", exact=True).first.select_option("calls")
     expect(page.get_by_role("row").filter(has_text="calls").filter(has_text="sip")).to_be_visible()
-    # Every application that is offered can be added as it is.
+    # Every offered application can be added unchanged.
     offered = page.get_by_label("Application").locator("option").all_text_contents()
     assert {"bulk", "netpipe", "sensors"} <= set(offered)
     assert "command" not in offered
@@ -329,7 +332,7 @@ def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
 
 
 def test_wifi_and_bundles_have_panels(bed: Served, ada: Page) -> None:
-    """A Wi-Fi network and a network of bundles, of which the contact plan keeps its lines."""
+    """A Wi-Fi network and a network of bundles whose contact plan keeps its lines."""
     page = ada
 
     def start(template: str, part: str) -> None:
@@ -354,7 +357,8 @@ def test_wifi_and_bundles_have_panels(bed: Served, ada: Page) -> None:
 
 
 def test_runs_are_compared_and_downloaded(bed: Served, ada: Page) -> None:
-    """Only what differs, from a pinned baseline, as CSV and LaTeX; traces as Parquet, packets as pcapng."""
+    """Only differences, from a pinned baseline, as CSV and LaTeX; traces as Parquet, packets as
+    pcapng."""
     page = ada
     runs = []
     for congestion in ("reno", "cubic"):
@@ -369,7 +373,7 @@ def test_runs_are_compared_and_downloaded(bed: Served, ada: Page) -> None:
     page.goto(f"{bed.url}/#/runs/{runs[0]}")
     page.get_by_role("heading", name=re.compile("^Run .*: reno$")).wait_for()
     page.get_by_role("button", name="Pin as baseline").click()
-    # The server has taken it.
+    # The server has accepted it.
     page.get_by_role("button", name="Unpin baseline").wait_for()
     page.goto(f"{bed.url}/#/compare?run={runs[1]}")
     scenario = page.get_by_role("table", name="What differs in the scenario")
@@ -393,8 +397,9 @@ def test_runs_are_compared_and_downloaded(bed: Served, ada: Page) -> None:
 
 
 def test_a_run_shows_its_fidelity_wherever_it_has_numbers(bed: Served, ada: Page) -> None:
-    """In lists, above its results, over plots and in comparisons, with the reason for pointer and keyboard. No run is
-    needed for it: a run of before gets the fidelity of an emulation on a busy machine."""
+    """Fidelity is in lists, above the results, over plots and in comparisons, with the reason for
+    pointer and keyboard. No run is needed for it: an existing run gets the fidelity of an emulation
+    on a busy machine."""
     page = ada
     found = page.request.get(f"{bed.url}/api/runs?state=done&limit=50").json()
     void, other = (next(one for one in found if one["name"] == name) for name in ("cubic", "reno"))
@@ -424,7 +429,7 @@ def test_a_run_shows_its_fidelity_wherever_it_has_numbers(bed: Served, ada: Page
 
 
 def test_every_view_is_accessible_and_fits(bed: Served, ada: Page, browser: Browser) -> None:
-    """No serious findings of axe, and no view is wider than a phone."""
+    """axe has no serious findings, and no view is wider than a phone."""
     axe = Axe()
     state = ada.context.storage_state()
     configuration, run = (
@@ -511,7 +516,7 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
     page.get_by_label("Name").wait_for()
 
     def to(role: Any, name: str) -> None:
-        """Press Tab until something has the focus."""
+        """Presses Tab until an element has the focus."""
         wanted = page.get_by_role(role, name=name, exact=True)
         wanted.first.wait_for()
         for _ in range(120):
@@ -526,7 +531,8 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
     page.keyboard.press("Enter")
     to("combobox", "From")
     chosen = page.get_by_role("combobox", name="From", exact=True)
-    # Once the templates have been loaded; on a busy machine letters may come too far apart for Chromium to be one word.
+    # After the templates have been loaded. On a busy machine, letters may arrive too far apart for
+    # Chromium to be one word.
     chosen.locator("option", has_text="hybla").first.wait_for(state="attached")
     for _ in range(20):
         page.keyboard.type("hybla")
@@ -547,7 +553,7 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
     to("button", "Apply and launch")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name=re.compile("Run .*: hybla"))).to_be_visible()
-    # What is Ada's is not in Bob's lists.
+    # Ada's objects are not in Bob's lists.
     page.get_by_role("link", name="Configurations").press("Enter")
     expect(page.get_by_role("link", name="hybla")).to_be_visible()
     expect(page.get_by_role("link", name="laboratory")).to_have_count(0)
@@ -555,7 +561,8 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
 
 
 def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
-    """What one shares, the other sees, forks and runs; a window that is out of date overwrites nothing."""
+    """Shared objects can be seen, forked and run by the other user; an outdated window overwrites
+    nothing."""
     watched = Watched(browser)
     bob = watched.page
     origin = {"Origin": bed.url}
@@ -567,7 +574,7 @@ def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
     bob.get_by_label("Password").fill(PASSWORD)
     bob.get_by_role("button", name="Create account").click()
     expect(bob.get_by_role("heading", name="Configurations")).to_be_visible()
-    # A view for a higher level has no link, and its address says who may open it.
+    # A view for a higher level has no link, and its address names the level that may open it.
     expect(bob.get_by_role("navigation").get_by_role("link", name="Queue")).to_be_visible()
     expect(bob.get_by_role("link", name="People")).to_have_count(0)
     bob.goto(f"{bed.url}/#/people")
@@ -589,7 +596,7 @@ def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
     bob.once("dialog", lambda dialog: dialog.accept("mine"))
     bob.get_by_role("button", name="Fork ours").click()
     expect(bob.get_by_role("heading", name="mine")).to_be_visible()
-    # Ada in two windows: the second one to apply is told, and keeps what she has typed.
+    # Ada in two windows: the second one to apply is informed, and keeps its typed text.
     other = ada.context.new_page()
     for page in (ada, other):
         page.goto(f"{bed.url}/#/configuration/{made['id']}/system")
@@ -600,7 +607,7 @@ def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
     expect(other.get_by_role("alert")).to_contain_text("changed elsewhere")
     expect(other.get_by_label("Scenario", exact=True)).to_have_value(SMALL + "# changed\n")
     other.close()
-    # 11: what users write is text, wherever it is shown.
+    # 11: user input is displayed as text everywhere.
     evil = "<img src=x onerror=alert(1)>"
     scenario = SMALL.replace('name = "Small"', f'name = "{evil}"\ndescription = "{evil}"').replace(
         '"20 s"', '"1 s"'
@@ -617,7 +624,8 @@ def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
 
 
 def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> None:
-    """Plots appear, and a slider that is moved by the keyboard changes the run, whose changes can be saved."""
+    """Plots appear, and a slider that is moved by the keyboard changes the run; the changes can be
+    saved."""
     page = ada
     origin = {"Origin": bed.url}
     made = ada.request.post(
@@ -652,16 +660,16 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     assert rates == sorted(rates) and len(rates) < 8, made
     assert sorted(one["done"] for one in made) == [one["done"] for one in made]
     expect(page.get_by_text(re.compile(f"^{wanted} set at "))).to_be_visible()
-    # The label in the plots is that of the value that holds.
+    # The label in the plots shows the current value.
     until(lambda: f"link.sat.rate = {wanted}" in page.evaluate("window.drawn"))
-    # A value in another unit moves the slider, which keeps its own.
+    # A value in another unit moves the slider, which keeps its own unit.
     page.get_by_text("Any key").click()
     page.get_by_label("Key", exact=True).fill("link.sat.rate")
     page.get_by_label("New value").fill("2500 kbit/s")
     page.get_by_role("button", name="Change", exact=True).click()
     expect(page.get_by_text(re.compile("^2.5 Mbit/s set at "))).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 800})
-    # Plots follow a change of the window when they hear of it.
+    # Plots follow a change of the window after its event.
     until(lambda: page.evaluate("document.documentElement.scrollWidth <= 390"))
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("button", name="Cancel").click()
@@ -674,7 +682,7 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
 
 
 def test_a_constellation_is_on_a_map(bed: Served, ada: Page) -> None:
-    """66 satellites, of which those that serve the sites have footprints; time moves them."""
+    """66 satellites, with footprints for those that serve the sites; time moves them."""
     page = ada
     text = ada.request.get(f"{bed.url}/api/templates/leo-handovers").json()["text"]
     made = ada.request.post(
@@ -689,13 +697,13 @@ def test_a_constellation_is_on_a_map(bed: Served, ada: Page) -> None:
     expect(satellites.first).not_to_have_attribute("cx", before or "")
     serious(page, "map")
     page.set_viewport_size({"width": 390, "height": 800})
-    # Plots follow a change of the window when they hear of it.
+    # Plots follow a change of the window after its event.
     until(lambda: page.evaluate("document.documentElement.scrollWidth <= 390"))
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
 def serious(page: Page, view: str) -> None:
-    """Fails with the serious findings of axe."""
+    """Fails if axe has serious findings."""
     found = (
         Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"], "iframes": False}).response["violations"]
     )

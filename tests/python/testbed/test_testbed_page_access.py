@@ -1,5 +1,6 @@
-"""The test bed's page in Chromium where something goes wrong, and for people who use a keyboard, a screen reader or a
-phone: WCAG 2.2 AA, by the numbers of its success criteria, and the ARIA authoring practices."""
+"""The test bed's page in Chromium under errors, and for people who use a keyboard, a screen reader
+or a phone: WCAG 2.2 AA, by the numbers of its success criteria, and the ARIA authoring
+practices."""
 
 from __future__ import annotations
 
@@ -52,8 +53,8 @@ delay = "10 ms"
 
 
 def test_a_log_in_that_ends_loses_nothing_that_was_typed(bed: Served, ada: Page) -> None:
-    """2.2.5: after logging in again, the user continues without loss. A modal dialog takes the focus, keeps it, closes
-    with Escape and gives the focus back (ARIA practices, dialog)."""
+    """2.2.5: after logging in again, the user continues without loss. A modal dialog takes the
+    focus, keeps it, closes with Escape and gives the focus back (ARIA practices, dialog)."""
     page = ada
     page.goto(configuration(page, bed, "expiring", SMALL + LINK) + "/system?of=link.wire")
     field = page.get_by_label("rate (required)")
@@ -67,7 +68,7 @@ def test_a_log_in_that_ends_loses_nothing_that_was_typed(bed: Served, ada: Page)
     expect(dialog.get_by_label("Password")).to_be_focused()
     for _ in range(6):
         page.keyboard.press("Tab")
-        # Chromium leaves to its own bar, never to the page below.
+        # Chromium moves the focus to its own bar, never to the page below.
         assert page.evaluate(
             "document.activeElement === document.body || !!document.activeElement.closest('dialog')"
         )
@@ -91,7 +92,8 @@ def test_a_log_in_that_ends_loses_nothing_that_was_typed(bed: Served, ada: Page)
 
 
 def test_a_lost_connection_loses_nothing_that_was_typed(bed: Served, ada: Page) -> None:
-    """The page says so (4.1.3) and what to do, and takes what was typed when the test bed answers again."""
+    """The page reports the lost connection (4.1.3) with a remedy, and sends the typed text when the
+    test bed answers again."""
     page = ada
     page.goto(configuration(page, bed, "unplugged", SMALL + LINK) + "/system?of=link.wire")
     field = page.get_by_label("rate (required)")
@@ -111,7 +113,7 @@ def test_a_lost_connection_loses_nothing_that_was_typed(bed: Served, ada: Page) 
 
 
 def test_a_slow_test_bed_loses_nothing_that_was_typed(bed: Served, ada: Page) -> None:
-    """Changes of a form that come before the answer to the one before are made too."""
+    """Changes of a form that arrive before the answer to the previous one are made too."""
     page = ada
     page.goto(configuration(page, bed, "slow", SMALL + LINK) + "/system?of=link.wire")
     field = page.get_by_label("rate (required)")
@@ -121,7 +123,7 @@ def test_a_slow_test_bed_loses_nothing_that_was_typed(bed: Served, ada: Page) ->
     page.route("**/api/drafts/edit", lambda route: held.append(route) if holding else route.continue_())
     with page.expect_request("**/api/drafts/edit"):
         field.fill("6 Mbit/s")
-    # Typed while the first change is on its way, and paused long enough to be sent.
+    # Typed while the first change is in flight, with a pause long enough for it to be sent.
     field.fill("8 Mbit/s")
     page.wait_for_timeout(1000)
     holding = False
@@ -135,8 +137,8 @@ def test_a_slow_test_bed_loses_nothing_that_was_typed(bed: Served, ada: Page) ->
 
 
 def test_an_error_is_said_at_its_field_and_can_be_undone(bed: Served, ada: Page) -> None:
-    """3.3.1 and 3.3.3: the field is marked, described by what is wrong and what is allowed; the list of all errors
-    leads to it. The value from before makes the scenario valid again."""
+    """3.3.1 and 3.3.3: the field is marked, and described by the error and the allowed values; the
+    list of all errors leads to it. The previous value makes the scenario valid again."""
     page = ada
     at = configuration(page, bed, "wrong", SMALL + LINK)
     page.goto(at + "/system?of=link.wire")
@@ -191,7 +193,8 @@ def test_a_launch_whose_answer_is_lost_is_not_done_twice(bed: Served, ada: Page)
 
 
 def test_a_run_survives_a_restart_of_the_server_on_the_page(tmp_path: Path, browser: Browser) -> None:
-    """The view stays while the server is away, and then says what happened to the run and what to do."""
+    """The view stays while the server is away, and then reports the fate of the run and a
+    remedy."""
     port = free_port()
     with serving(tmp_path / "data", port=port) as bed:
         page = joined(browser, bed)
@@ -211,7 +214,7 @@ def test_a_run_survives_a_restart_of_the_server_on_the_page(tmp_path: Path, brow
 
 
 def test_every_page_has_its_own_title(bed: Served, ada: Page) -> None:
-    """2.4.2: the title says which page it is, also one that does not exist."""
+    """2.4.2: the title names the page, also for a page that does not exist."""
     page = ada
     at = configuration(page, bed, "titled")
     for address, title in (
@@ -228,8 +231,8 @@ def test_every_page_has_its_own_title(bed: Served, ada: Page) -> None:
 
 
 def test_the_focus_is_never_lost(bed: Served, ada: Page) -> None:
-    """2.4.3 and 2.4.7: where a button is removed or disabled by its own action, the focus goes to what is around it;
-    a link of the navigation leads to the heading of the view."""
+    """2.4.3 and 2.4.7: if a button is removed or disabled by its own action, the focus moves to the
+    surrounding element; a link of the navigation leads to the heading of the view."""
     page = ada
     at = configuration(page, bed, "focused", SMALL + LINK)
 
@@ -260,8 +263,8 @@ def test_the_focus_is_never_lost(bed: Served, ada: Page) -> None:
 
 
 def test_a_choice_in_a_list_does_nothing_by_itself(bed: Served, ada: Page) -> None:
-    """3.2.2: the arrow keys go through a list's values, so that none of them may give somebody rights or add a run.
-    2.1.1: a secret can be selected by the keyboard."""
+    """3.2.2: the arrow keys move through a list's values, so no value may grant rights or add a run
+    by itself. 2.1.1: a secret can be selected by the keyboard."""
     page = ada
     page.goto(f"{bed.url}/#/people")
     page.get_by_role("button", name="Create a link").press("Enter")
@@ -297,7 +300,7 @@ def test_a_choice_in_a_list_does_nothing_by_itself(bed: Served, ada: Page) -> No
 
 
 def test_a_part_of_the_time_is_chosen_by_the_keyboard(bed: Served, ada: Page) -> None:
-    """2.1.1 and 2.5.7: what dragging over a plot does, two fields do too."""
+    """2.1.1 and 2.5.7: two fields offer the same as dragging over a plot."""
     page = ada
     (run,) = page.request.post(
         f"{bed.url}/api/runs", data={"name": "zoomed", "text": SMALL}, headers={"Origin": bed.url}
@@ -317,7 +320,7 @@ def test_a_part_of_the_time_is_chosen_by_the_keyboard(bed: Served, ada: Page) ->
 
 
 def test_another_window_that_applied_first_is_said_with_what_to_do(bed: Served, ada: Page) -> None:
-    """Nothing is overwritten unseen, and both texts can be had."""
+    """Nothing is overwritten silently, and both texts remain available."""
     page = ada
     at = configuration(page, bed, "contended")
     other = page.context.new_page()
@@ -336,8 +339,8 @@ def test_another_window_that_applied_first_is_said_with_what_to_do(bed: Served, 
 
 
 def test_a_log_in_over_plain_http_stays(browser: Browser, tmp_path: Path) -> None:
-    """With --insecure, at a name that is not loopback: browsers refuse cookies there that are Secure. The log-in stays
-    over a reload, may change things, and ends when the user logs out."""
+    """With --insecure, at a name that is not loopback, where browsers refuse Secure cookies. The
+    log-in survives a reload, may make changes, and ends when the user logs out."""
     with serving(tmp_path / "data", "--insecure", "--name", "lab.test") as plain:
         plain.url = plain.url.replace("127.0.0.1", "lab.test")
         page = joined(browser, plain)

@@ -51,7 +51,8 @@ def cells(page: Page) -> list[list[str]]:
 
 
 def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> None:
-    """From the runs of a launch to their means, which appear as the runs end; by keyboard, as files, on a phone."""
+    """From the runs of a launch to their means, which appear as the runs end; by keyboard, as
+    files, on a phone."""
     page = ada
     runs = started(bed, page, CAMPAIGN)
     cancelled = page.request.post(f"{bed.url}/api/runs/{runs[-1]['id']}/cancel", headers={"Origin": bed.url})
@@ -60,11 +61,11 @@ def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> No
     page.get_by_role("link", name="all runs").click()
     expect(page.get_by_role("heading", level=1, name="Runs of one launch")).to_be_visible()
     page.get_by_role("link", name="means", exact=True).click()
-    # The page loads again as runs end.
+    # The page reloads its data as runs end.
     expect(page.get_by_role("status").filter(has_text="Means of Loss over 7 of 8 runs")).to_be_visible()
     left = page.get_by_role("listitem").filter(has_text="cubic 200 ms, replication 1")
     expect(left).to_contain_text("cancelled before it started")
-    # What it shows is what the interface answers, in the units of all tables.
+    # The page shows the answer of the interface, in the units of all tables.
     path = f"{bed.url}/api/batches/{runs[0]['batch']}/means"
     answer = page.request.get(path).json()
     assert cells(page) == [
@@ -98,7 +99,7 @@ def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> No
     expect(page.get_by_role("alert")).to_contain_text('did you mean "sat"')
     page.get_by_label("Only of").fill("sat")
     page.keyboard.press("Enter")
-    # The former rows stay until the answer is there.
+    # The former rows stay until the answer arrives.
     expect(page.get_by_role("row").filter(has_text="sat.return")).to_have_count(0)
     expect(page.get_by_role("alert")).to_have_count(0)
     assert len(cells(page)) == 4
@@ -113,7 +114,7 @@ def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> No
     with page.expect_download() as download:
         page.get_by_role("button", name="LaTeX").click()
     assert "\\begin{tabular}" in Path(download.value.path()).read_text()
-    # The address opens the same view, on a phone and in the dark, too.
+    # The address opens the same view on a phone and in dark mode, too.
     for scheme in ("light", "dark"):
         context = browser.new_context(
             viewport={"width": 390, "height": 800},
@@ -132,7 +133,8 @@ def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> No
 
 
 def test_a_launch_without_means_says_why(bed: Served, ada: Page) -> None:
-    """Nothing has ended; each point has a single run; and what one may not look at is not there."""
+    """The reasons: no run has ended; each point has a single run; the launch belongs to another
+    account."""
     page = ada
     headers = {"Origin": bed.url}
 
@@ -152,7 +154,7 @@ def test_a_launch_without_means_says_why(bed: Served, ada: Page) -> None:
     means_of(single[0]["batch"])
     expect(said.filter(has_text="A mean over one run has no interval")).to_be_visible()
     assert cells(page) and all("±" not in cell for row in cells(page) for cell in row)
-    # So long that none ends before it is cancelled.
+    # So long that no run ends before it is cancelled.
     long = started(bed, page, CAMPAIGN.replace('"4 s"', '"4000 s"'))
     rest_cancelled(long, 0)
     means_of(long[0]["batch"])
@@ -164,7 +166,7 @@ def test_a_launch_without_means_says_why(bed: Served, ada: Page) -> None:
 
 
 def test_axes_of_values_over_decades(bed: Served, ada: Page) -> None:
-    """Each tick of a figure has a text of its own; values over decades are at equal distances."""
+    """Each tick of a figure has a distinct text; values over decades are at equal distances."""
     page = ada
     varied = "vary.link.sat.error.probability = [0.0001, 0.001, 0.01, 0.1]"
     text = CAMPAIGN.partition("[campaign]")[0].replace("4 s", "1 s") + f"[campaign]\n{varied}\n"

@@ -1,4 +1,5 @@
-"""What depends on the database, on PostgreSQL from Debian's package, which the test starts."""
+"""The parts of the test bed that depend on the database, on PostgreSQL from Debian's package, which
+the test starts."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ __all__ = ["_cheap_passwords"]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """The URL of a server without databases of its own, at a Unix socket."""
+    """The URL of an empty server at a Unix socket."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not programs:
         pytest.skip("no PostgreSQL: apt install postgresql")

@@ -1,5 +1,5 @@
-"""The test bed's queue: campaigns, claims, leases, turns, and cancelling. Numbers in names are those of the abuse
-cases in docs/notes/abuse-cases.md."""
+"""The test bed's queue: campaigns, claims, leases, turns, and cancelling. Numbers in names are
+those of the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_campaigns_and_several_instruments_are_batches(bed: Bed) -> None:
     assert len(listed) == 4
     big = SMALL + "\n[campaign]\nreplications = 1000\n"
     assert "200 runs" in said(ada.post("/api/runs", json={"text": big, "campaign": True}))
-    # 18: a product that would fill the memory before anyone counts it.
+    # 18: a product that would fill the memory before its size is known.
     keys = "\n".join(f'vary."flow.up.k{key}" = [{", ".join(map(str, range(1000)))}]' for key in range(4))
     huge = f"{SMALL}\n[campaign]\n{keys}\n"
     assert ada.post("/api/runs", json={"text": huge, "campaign": True}).status_code == 422
@@ -77,7 +77,8 @@ def test_22_many_workers_claim_every_run_once(bed: Bed) -> None:
 
 
 def test_23_leases_that_run_out_are_reclaimed(bed: Bed) -> None:
-    """One that had not started is queued again, one that had is incomplete; its worker can no longer finish it."""
+    """A run that had not started is queued again, a started run is incomplete; its worker can no
+    longer finish it."""
     ada = bed.join("ada")
     launched(ada)
     launched(ada)
@@ -99,7 +100,8 @@ def test_24_cancelling_before_and_while_it_runs(bed: Bed) -> None:
     ada = bed.join("ada")
     (waiting,) = launched(ada)
     assert ada.post(f"/api/runs/{waiting['id']}/cancel").json()["state"] == "cancelled"
-    # Longer than any wait of this test, however little of the processor this thread gets beside the run.
+    # Longer than any wait of this test, even if this thread gets little processor time next to the
+    # run.
     slow = SMALL.replace("20 s", "20 h")
     (running,) = launched(ada, text=slow)
     bed.execute()
@@ -122,8 +124,8 @@ def test_25_users_take_turns(bed: Bed) -> None:
 
 
 def test_22_the_real_time_engine_is_reserved(bed: Bed) -> None:
-    """A run in real time waits until the machine is its own; what comes after it waits for it, so that nobody is
-    overtaken for ever. Places and expected starts say so."""
+    """A run in real time waits until it has the machine to itself. Later runs wait for it, so no
+    run is overtaken indefinitely. Places and expected starts reflect this."""
     ada = bed.join("ada")
     for _ in range(2):
         launched(ada)
@@ -138,7 +140,8 @@ def test_22_the_real_time_engine_is_reserved(bed: Bed) -> None:
         rows.flush()
         starts = queue.plan(rows, 2)
         by_number = {run.number: starts[run.id] for run in rows.scalars(select(Run))}
-    # 10 million events at the first guess of a million per second, and a second besides; then 30 s in real time.
+    # 10 million events at the first guess of a million per second, plus one second; then 30 s in
+    # real time.
     assert by_number == {1: (1, 0.0), 2: (2, 0.0), 3: (3, 11.0), 4: (4, 42.0)}
 
     def claim(busy: bool) -> int | None:
@@ -150,7 +153,7 @@ def test_22_the_real_time_engine_is_reserved(bed: Bed) -> None:
     with bed.store.writing() as rows:
         assert queue.finish(rows, 1, "w", "done") and queue.finish(rows, 2, "w", "done")
     assert [claim(False), claim(True)] == [3, 4]
-    # A lab with one run at a time: one after the other.
+    # A lab with one run at a time, in sequence.
     with bed.store.reading() as rows:
         assert queue.plan(rows, 1) == {}
 

@@ -1,5 +1,6 @@
-"""Emulation in real time in the test bed: it is watched and changed like a simulation, and touches nothing of the
-machine's own network. Numbers in names are those of the abuse cases in docs/notes/abuse-cases.md."""
+"""Emulation in real time in the test bed: it can be watched and changed like a simulation, and does
+not touch the machine's own network. Numbers in names are those of the abuse cases in
+docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -17,13 +18,14 @@ __all__ = ["_cheap_passwords"]
 
 
 def own_network() -> list[object]:
-    """Returns what the machine's own network is: interfaces, routes, rules, and the packet filter's."""
+    """Returns the machine's own network: interfaces, routes, rules, and those of the packet
+    filter."""
     found: list[object] = []
     for words in (["link"], ["route", "show", "table", "all"], ["rule"], ["address"]):
         said = subprocess.run(["ip", "-j", *words], capture_output=True, text=True, check=True).stdout
         found.append(
             [
-                # Counters and timers of what has nothing to do with it.
+                # Counters and timers of unrelated items.
                 {
                     key: value
                     for key, value in row.items()

@@ -1,5 +1,5 @@
-"""The test bed's answers to requests of other sites, nonsense, and streams of events. Numbers in names are those of
-the abuse cases in docs/notes/abuse-cases.md."""
+"""The test bed's answers to requests of other sites, nonsense, and streams of events. Numbers in
+names are those of the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_09_10_13_requests_of_other_sites_are_refused(bed: Bed, headers: dict[st
     if "Content-Type" not in headers and headers["Origin"]:
         assert ada.get("/api/events", headers=headers).status_code in (403, 421)
     if status == 201:
-        # Without any Origin, which only programs have, and these use a token.
+        # Requests without any Origin come only from programs, which use a token.
         assert ada.post("/api/configurations", content=body).status_code == 403
 
 
@@ -74,14 +74,14 @@ def test_14_nothing_redirects(bed: Bed, path: str) -> None:
 
 
 def test_19_nothing_is_uploaded_but_texts(bed: Bed) -> None:
-    """No route takes an archive or a table, so there is nothing to unpack."""
+    """No route accepts an archive or a table, so there is nothing to unpack."""
     for methods in openapi()["paths"].values():
         for operation in methods.values():
             assert set(operation.get("requestBody", {}).get("content", {})) <= {"application/json"}
 
 
 def test_28_streams_tell_only_what_one_may_see(bed: Bed) -> None:
-    """Last-Event-ID of someone else's run repeats nothing of it."""
+    """Last-Event-ID of another account's run repeats none of its events."""
     import asyncio
 
     from bentpipe.testbed.accounts import Caller
@@ -108,7 +108,8 @@ def test_28_streams_tell_only_what_one_may_see(bed: Bed) -> None:
 
 
 def test_28_hundreds_of_streams_and_one_that_does_not_read(bed: Bed) -> None:
-    """Each gets every event of its user; what waits for a slow one is bounded, and it is told to load again."""
+    """Each stream gets every event of its user. The backlog of a slow stream is limited, and the
+    stream is asked to load again."""
     import asyncio
 
     from bentpipe.testbed.accounts import Caller
@@ -129,7 +130,7 @@ def test_28_hundreds_of_streams_and_one_that_does_not_read(bed: Bed) -> None:
             slow = broadcast.follow(Caller(1, "slow", "user", session, "browser", "write"), None)
             await anext(slow)
             waiting = [asyncio.ensure_future(anext(stream)) for stream in streams]
-            # They follow as soon as they wait.
+            # The events follow as soon as the streams wait.
             await asyncio.sleep(0)
             with bed.store.writing() as rows:
                 run = rows.scalars(select(Run)).one()
@@ -188,8 +189,8 @@ def test_31_searches_are_only_texts(bed: Bed, search: str) -> None:
 
 
 def test_every_route_survives_nonsense(bed: Bed) -> None:
-    """Wrong types, extremes and control characters in every parameter and body of the document: never a fault of the
-    server."""
+    """Wrong types, extremes and control characters in every parameter and body of the document
+    never cause a fault of the server."""
     import random
 
     chance = random.Random(1)
@@ -252,7 +253,8 @@ def test_every_route_survives_nonsense(bed: Bed) -> None:
 
 
 def test_an_answer_is_not_held_back() -> None:
-    """Without TCP_NODELAY the kernel keeps the body of an answer until the head is acknowledged, 40 ms later."""
+    """Without TCP_NODELAY the kernel keeps the body of an answer until the head is acknowledged, 40
+    ms later."""
     here = bind(Address("127.0.0.1", 0))
     options: list[int] = []
 

@@ -1,4 +1,5 @@
-"""A run in the test bed from its launch to its results, by the interface and by the command line."""
+"""A run in the test bed from its launch to its results, by the interface and by the command
+line."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def test_a_run_from_its_launch_to_its_results(bed: Bed) -> None:
     assert (series["unit"], [line["name"] for line in series["lines"]]) == ("segments", ["up"])
     assert len(series["lines"][0]["time"]) == len(series["lines"][0]["value"]) > 10
     zoomed_and_labelled(ada, f"/api/runs/{run['id']}", Run(bed.settings.folder(1, run["id"])))
-    # 11: the report contains what users wrote, so it is in a sandbox; 30: files are saved, not shown.
+    # 11: the report contains user input, so it is in a sandbox; 30: files are saved, not shown.
     report = ada.get(f"/api/runs/{run['id']}/report")
     assert "<svg" in report.text and report.headers["content-security-policy"].startswith("sandbox;")
     assert str(bed.settings.data) not in report.text
@@ -64,7 +65,8 @@ def test_a_run_from_its_launch_to_its_results(bed: Bed) -> None:
 
 
 def zoomed_and_labelled(ada: Client, at: str, run: Run) -> None:
-    """Checks units, which tables with a column of the same name do not share, and the detail of a part of the time."""
+    """Checks units, which tables do not share for columns of the same name, and the detail of a
+    part of the time."""
     units = {name: ada.get(f"{at}/series/{name}").json()["unit"] for name in ("tcp.sent", "tcp.acknowledged")}
     assert units == {"tcp.sent": "bytes", "tcp.acknowledged": "bytes"}
     whole = ada.get(f"{at}/series/link.queue_packets").json()
@@ -94,8 +96,8 @@ def test_a_real_kernel_runs_within_the_limits_of_a_user(bed: Bed) -> None:
 
 
 def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test bed as its user starts it, and `bentpipe lab` with a token: save, launch, wait, list, fetch, any
-    request."""
+    """A test bed as its user starts it, and `bentpipe lab` with a token: save, launch, wait, list,
+    fetch, any request."""
     from bentpipe.cli import app
     from typer.testing import CliRunner
 
@@ -139,7 +141,7 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
             assert "there is no" in lab(*words, code=2)
         monkeypatch.setenv("BENTPIPE_TOKEN", "wrong")
         assert "log in first" in lab("runs", code=2)
-        # The web process and its executor end together, and leave nothing running.
+        # The web process and its executor end together, and leave no process running.
         assert served.stop() == 0
     assert not subprocess.run(
         ["pgrep", "-f", str(tmp_path / "data")], check=False, capture_output=True
@@ -147,7 +149,7 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
 
 
 def test_a_fetch_that_is_interrupted_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And neither what a killed one has left nor an empty folder hinders the next one."""
+    """Neither the leftovers of a killed fetch nor an empty folder prevent the next one."""
     files = ["scenario.toml", "flows.parquet", "traces/tcp.parquet"]
     troubles: list[BaseException] = [KeyboardInterrupt(), InputError("the server does not answer")]
 

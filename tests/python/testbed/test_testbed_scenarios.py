@@ -1,5 +1,5 @@
-"""Scenarios in the test bed: as attacks, as drafts that are changed, and as named configurations. Numbers in names
-are those of the abuse cases in docs/notes/abuse-cases.md."""
+"""Scenarios in the test bed: as attacks, as edited drafts, and as named configurations. Numbers in
+names are those of the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -50,17 +50,18 @@ ATTACKS: dict[str, str] = {
     "deeper": "x = " + "[" * 100_000 + "]" * 100_000,
     "long": "# " + "x" * 300_000,
     "many": "x = [" + "1," * 60_000 + "]",
-    # As many digits as fit into a text.
+    # The largest number of digits that fits into a text.
     "digits": "x = " + "9" * 200_000,
 }
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_15_16_18_scenarios_as_attacks(bed: Bed, attack: str) -> None:
-    """Refused where they are written, viewed and launched, with a reason and without a trace of this machine."""
+    """Attacks are refused when they are written, viewed and launched, with a reason and without a
+    trace of this machine."""
     ada = bed.join("ada")
     scenario = f"{SMALL}\n{ATTACKS[attack]}\n"
-    # Processor time: beside other work a request may wait.
+    # Processor time, because a request may wait on a busy machine.
     started = time.process_time()
     for answer in (
         ada.post("/api/runs", json={"text": scenario}),
@@ -87,7 +88,7 @@ def test_15_16_a_change_of_one_value_adds_no_path_and_no_program(bed: Bed) -> No
 
 
 def test_16_the_executor_checks_again(bed: Bed) -> None:
-    """A scenario that reached the database by other means is refused there too."""
+    """The executor also refuses a scenario that reached the database by other means."""
     ada = bed.join("ada")
     launched(ada)
     with bed.store.writing() as rows:
@@ -100,7 +101,8 @@ def test_16_the_executor_checks_again(bed: Bed) -> None:
 
 
 def test_a_key_that_a_campaign_varies_has_to_exist(bed: Bed) -> None:
-    """As the draft is typed, at the key of the campaign, and in words of the page when it is launched."""
+    """Refused while the draft is typed, at the key of the campaign, and at the launch in words of
+    the page."""
     ada = bed.join("ada")
     for line, path, word in (
         ("vary.loss = [1, 2]", "campaign.vary.loss", "unknown key"),
@@ -116,8 +118,8 @@ def test_a_key_that_a_campaign_varies_has_to_exist(bed: Bed) -> None:
 
 
 def test_instruments_that_cannot_run_are_refused_before_the_launch(bed: Bed) -> None:
-    """With the same reason in the draft and at the launch: of the machine, which the executor examines, and of the
-    scenario. Reasons name no folder of the machine."""
+    """The draft and the launch give the same reasons: those of the machine, which the executor
+    examines, and those of the scenario. Reasons name no folder of the machine."""
     ada = bed.join("ada")
 
     def impossible(text: str) -> dict[str, str]:
@@ -170,7 +172,8 @@ def test_reasons_of_failed_runs_name_no_folder(bed: Bed, monkeypatch: pytest.Mon
 
 
 def test_17_names_are_only_names(bed: Bed) -> None:
-    """Folders are named by the test bed; what users call things is stored as it is, or refused if it would deceive."""
+    """The test bed chooses the names of folders. Names by users are stored unchanged, or refused if
+    they would deceive."""
     ada = bed.join("ada")
     for name in ("../../x", "; rm -rf ~", "CON", "a'b\"c", "<script>alert(1)</script>", "ü" * 100):
         assert saved(ada, name)["name"] == name
@@ -264,7 +267,8 @@ def test_an_entity_is_added_and_removed() -> None:
 
 
 def test_every_preset_and_template_has_a_picture(bed: Bed) -> None:
-    """In which every edge joins two drawn nodes, none is left alone, and every part has a panel."""
+    """In each picture, every edge joins two drawn nodes, no node is isolated, and every part has a
+    panel."""
     ada = bed.join("ada")
     for template in ada.get("/api/templates").json():
         scenario = ada.get(f"/api/templates/{template['name']}").json()["text"]
@@ -286,7 +290,7 @@ def test_configurations_are_forked_reset_and_shared(bed: Bed) -> None:
     changed = ada.put(
         f"/api/configurations/{mine['id']}", json={"version": 1, "text": SMALL + "# more\n"}
     ).json()
-    # Two windows: the second one does not overwrite what the first has saved.
+    # Two windows: the second one does not overwrite the version that the first has saved.
     lost = ada.put(f"/api/configurations/{mine['id']}", json={"version": 1, "text": SMALL})
     assert lost.status_code == 409 and "elsewhere" in said(lost)
     assert bob.get(f"/api/configurations/{mine['id']}").status_code == 404

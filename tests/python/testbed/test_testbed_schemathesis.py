@@ -1,5 +1,5 @@
-"""Every operation of the OpenAPI document with data that Schemathesis makes from it: answers are never a fault of the
-server, and have the status, type and form that the document states."""
+"""Every operation of the OpenAPI document with data that Schemathesis generates from it: answers
+are never a fault of the server, and have the status, type and form that the document states."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 __all__ = ["_cheap_passwords"]
 
-#: Those that end what the others need, and the stream that has no end.
+#: Operations that remove objects of other operations, and the endless stream.
 EXCEPT = {("DELETE", "/api/session"), ("GET", "/api/events"), ("PUT", "/api/session/password")}
 
 
@@ -33,7 +33,7 @@ def hold(bed: Bed, client: Any, each: int, seed: int) -> int:
 
     host = {"Host": "localhost"}
     schema = schemathesis.openapi.from_asgi("/api/openapi.json", bed.app, headers=host)
-    # The log-in is sent as a header: Schemathesis has a client of its own.
+    # The log-in is sent as a header, because Schemathesis has its own client.
     headers = {**host, "Origin": "http://localhost", "Cookie": f"{COOKIE}={client.cookies[COOKIE]}"}
     tried = 0
     for found in schema.get_all_operations():

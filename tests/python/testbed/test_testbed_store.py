@@ -1,5 +1,5 @@
-"""The test bed's database and its package. Numbers in names are those of the abuse
-cases in docs/notes/abuse-cases.md."""
+"""The test bed's database and its package. Numbers in names are those of the abuse cases in
+docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ __all__ = ["_cheap_passwords", "bed"]
 def test_27_a_database_that_cannot_be_written_is_an_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While another process holds the lock, pages that only read work, and the others say what is wrong."""
+    """While another process holds the lock, pages that only read work, and the others report the
+    problem."""
     import sqlite3
 
     from bentpipe.testbed import store
@@ -70,7 +71,8 @@ def test_the_tables_are_those_of_the_migrations(tmp_path: Path) -> None:
 
 
 def test_the_package_contains_the_page(tmp_path: Path) -> None:
-    """The built page is in what users install, with every file that it names, although git ignores it."""
+    """The installed package contains the built page with every file that it names, although git
+    ignores it."""
     import tarfile
 
     from rigs.testbeds import PAGE, ROOT
@@ -89,7 +91,7 @@ def test_the_package_contains_the_page(tmp_path: Path) -> None:
 
 
 def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
-    """With everything in it: accounts log in, what waits is run, and configurations are there."""
+    """After the update accounts can log in, waiting runs start, and configurations are present."""
     from alembic import command
     from alembic.config import Config
     from bentpipe.testbed.accounts import hashed
@@ -129,7 +131,7 @@ def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path
                 ),
                 {"number": number, "id": f"r{number}", "text": SMALL, "state": state, "now": now},
             )
-        # Of an account that was removed.
+        # This belonged to an account that was removed.
         connection.execute(
             text(
                 "insert into audit (at, user_id, \"user\", action, what) values (:now, 7, 'eve', 'join', '')"
@@ -144,7 +146,7 @@ def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path
     assert bed.join("bob").get("/api/session").json()["id"] == 8
     bed.execute()
     until(lambda: ada.get("/api/runs/r2").json()["state"] == "done")
-    # What ran when the older version ended is not done twice.
+    # A run that was active when the older version ended is not repeated.
     assert {run["id"]: run["state"] for run in ada.get("/api/runs").json()} == {
         "r1": "done",
         "r2": "done",
@@ -155,7 +157,8 @@ def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path
 
 
 def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
-    """Only a folder that the test bed creates gets a mode, and what it writes in any is for its user alone."""
+    """The test bed sets the mode only of folders that it creates, and its files in any folder are
+    for its user alone."""
     from bentpipe.testbed.serving import prepare
     from bentpipe.testbed.settings import Settings
 
@@ -178,7 +181,7 @@ def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
             assert prepare(Settings(folder))
             assert stat.S_IMODE(folder.stat().st_mode) == mode
             assert {stat.S_IMODE(one.stat().st_mode) & 0o077 for one in folder.iterdir()} == {0}
-            # A test bed's folder goes on working, and so does one whose database is elsewhere.
+            # A test bed's folder remains usable, and so does one whose database is elsewhere.
             assert prepare(Settings(folder))
             with pytest.raises(InputError, match="holds no test bed"):
                 (folder / "testbed.sqlite").rename(tmp_path / "elsewhere.sqlite")

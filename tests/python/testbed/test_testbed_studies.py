@@ -18,7 +18,7 @@ def test_a_study_is_reproduced(bed: Bed) -> None:
     ada = bed.join("ada")
     studies = {one["name"]: one for one in ada.get("/api/studies").json()}
     assert {"dama", "handover", "satnex"} <= set(studies)
-    # What its README says, as text.
+    # The text of the study's README.
     assert studies["dama"]["title"] == "TCP-based applications over DVB-RCS DAMA"
     assert studies["dama"]["about"].startswith("Luglio, Roseti and Zampognaro, TCP-based applications over")
     tests = {one["name"]: one["about"] for one in studies["dama"]["tests"]}
@@ -42,7 +42,8 @@ def test_a_study_is_reproduced(bed: Bed) -> None:
 
 
 def test_studies_that_need_a_kernel_say_so_where_there_is_none(bed: Bed) -> None:
-    """In the list and at the launch, for the tests that need it and for all tests of the study together."""
+    """In the list and at the launch, for the tests that need a kernel and for all tests of the
+    study together."""
     ada = bed.join("ada")
     instruments.write(bed.settings, {"kernel": instruments.UNBUILT})
     (satnex,) = (one for one in ada.get("/api/studies").json() if one["name"] == "satnex")

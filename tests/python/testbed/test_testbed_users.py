@@ -1,4 +1,4 @@
-"""The test bed's two processes as different users, and the bounds of a run by control groups."""
+"""The test bed's two processes as different users, and the limits of a run by control groups."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def folder() -> Iterator[Path]:
 
 
 def reachable(folder: Path) -> list[str]:
-    """Returns the beginning of a command line in which the interpreter can be reached by every user: in a mount
-    namespace, if it is below a folder of root's own."""
+    """Returns a prefix of command lines that makes the interpreter reachable for every user: a
+    mount namespace, if the interpreter is below a folder of root."""
     prefix = Path(sys.base_prefix).resolve()
     closed = [above for above in prefix.parents if not above.stat().st_mode & 0o001]
     if not closed:
@@ -62,7 +62,7 @@ def reachable(folder: Path) -> list[str]:
 
 
 def started(user: int, folder: Path, part: str, *more: str) -> subprocess.Popen[bytes]:
-    """Returns a part of the test bed that runs as a user, when it is ready."""
+    """Returns a part of the test bed that runs as a user, once it is ready."""
     home = folder / f"home-{user}"
     home.mkdir()
     os.chown(home, user, GROUP)
@@ -86,7 +86,8 @@ def started(user: int, folder: Path, part: str, *more: str) -> subprocess.Popen[
 @needs("setpriv")
 @needs("unshare")
 def test_web_process_and_executor_are_different_users(folder: Path) -> None:
-    """They share the data by a group; a run's files belong to the executor, and to others there is nothing to see."""
+    """The processes share the data by a group; a run's files belong to the executor, and other
+    users see nothing."""
     data = folder / "data"
     data.mkdir()
     os.chown(data, WEB, GROUP)
@@ -119,7 +120,7 @@ def test_web_process_and_executor_are_different_users(folder: Path) -> None:
             assert client.get(f"{at}/results").json()["flows"]
             assert client.delete(at).status_code == 204
             assert not written.exists()
-        # Nobody else reaches the database or wakes the executor.
+        # No other user reaches the database or wakes the executor.
         look = f"import socket; open({str(data / 'testbed.sqlite')!r})"
         stranger = [
             *reachable(folder),
@@ -143,7 +144,7 @@ def test_web_process_and_executor_are_different_users(folder: Path) -> None:
 
 @pytest.fixture
 def groups() -> Iterator[bounds.Parent]:
-    """Where this process makes groups."""
+    """The parent of the groups that this process creates."""
     try:
         parent = bounds.parent()
     except OSError:
@@ -156,7 +157,7 @@ def groups() -> Iterator[bounds.Parent]:
 
 
 def test_a_group_bounds_memory_and_ends_everything_in_it(groups: bounds.Parent) -> None:
-    """A program of a run that takes more is ended by the kernel, and nothing of the run stays."""
+    """The kernel kills a program that exceeds the limit, and no process of the run remains."""
     group = bounds.Group(groups, "run-test", 50_000_000, 1)
     greedy = "input(); held = bytearray(200_000_000); print(sum(held[::4096]))"
     idle = subprocess.Popen(["sleep", "1000"])
@@ -175,7 +176,7 @@ def test_a_group_bounds_memory_and_ends_everything_in_it(groups: bounds.Parent) 
 
 
 def test_a_group_bounds_the_processors(groups: bounds.Parent) -> None:
-    """Two processes that compute get, together, a fifth of a processor."""
+    """Two busy processes together get a fifth of a processor."""
     if "cpu" not in groups.paths:
         pytest.skip("the controller of processors is not there")
     group = bounds.Group(groups, "run-test", 50_000_000, 0.2)
@@ -191,7 +192,7 @@ def test_a_group_bounds_the_processors(groups: bounds.Parent) -> None:
             process.stdin.flush()
         time.sleep(2)
         passed = time.monotonic() - began
-        # Two periods more than the quota at most: the one at the beginning and the one at the end.
+        # At most two periods more than the quota: one at the beginning and one at the end.
         most = 0.2 * (passed + 2 * bounds.PERIOD_US / 1e6)
         assert sum(used_s(one.pid) for one in busy) - before <= most + 2 / os.sysconf("SC_CLK_TCK")
     finally:
@@ -206,7 +207,7 @@ def used_s(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-#: A source that is a million times faster than its link, before which everything waits.
+#: A source a million times faster than its link, so that its data waits.
 GREEDY = """name = "Greedy"
 duration = "2 s"
 
@@ -233,8 +234,8 @@ transport = "udp"
 def test_18_a_run_that_needs_more_memory_ends_with_the_reason(
     bed: Bed, monkeypatch: pytest.MonkeyPatch, grouped: bool, memory: int, request: pytest.FixtureRequest
 ) -> None:
-    """With a group the kernel ends it; without one the address space is bounded, of which libraries reserve much. The
-    next run is done."""
+    """With a group the kernel kills the run. Without one the address space is limited, of which
+    libraries reserve much. The next run succeeds."""
     if grouped:
         request.getfixturevalue("groups")
     else:
@@ -252,7 +253,7 @@ def test_18_a_run_that_needs_more_memory_ends_with_the_reason(
     assert told in greedy["reason"]
 
 
-#: What version 2 shows of a group that was delegated to the executor.
+#: The files of version 2 for a group that was delegated to the executor.
 DELEGATED = {
     "cgroup.controllers": "cpuset cpu io memory pids\n",
     "cgroup.procs": "4711\n",
@@ -261,8 +262,8 @@ DELEGATED = {
 
 
 def test_files_of_version_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is written where, by the kernel's documentation of cgroup v2, in folders that stand for it: the machines of
-    the tests have version 1."""
+    """The written files and their contents, by the kernel's documentation of cgroup v2, in folders
+    that stand for it: the machines of the tests have version 1."""
     own = tmp_path / "system.slice/bentpipe.service"
     (own / "executor").mkdir(parents=True)
     for name, text in DELEGATED.items():
@@ -273,7 +274,7 @@ def test_files_of_version_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(bounds, "OWN", tmp_path / "self")
     parent = bounds.parent()
     assert parent == bounds.Parent(dict.fromkeys(("memory", "cpu", "pids"), own), unified=True)
-    # No group with processes may pass controllers on.
+    # A group with processes must not pass controllers on.
     assert (own / "executor/cgroup.procs").read_text() == "4711"
     assert (own / "cgroup.subtree_control").read_text() == "+memory +cpu +pids"
     files = ("memory.max", "memory.swap.max", "cpu.max", "pids.max", "cgroup.procs")
