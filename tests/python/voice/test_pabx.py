@@ -1,4 +1,5 @@
-"""Real telephones call the real exchange, over loopback and across an emulated satellite. Skipped if not installed."""
+"""Real telephones call the real exchange, over loopback and across an emulated satellite. Skipped
+if not installed."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def lines_of(text: str) -> list[dict[str, Any]]:
 
 
 def test_g711_is_the_standards() -> None:
-    """G.711: outputs of the decoder at the ends of segments, and what is coded is decoded."""
+    """G.711: outputs of the decoder at the ends of segments, and decoding of coded samples."""
     from bentpipe.voice.g711 import ENCODINGS, TABLES, decode, encode
 
     mu, a = TABLES["PCMU"], TABLES["PCMA"]
@@ -49,7 +50,7 @@ def test_g711_is_the_standards() -> None:
 
 
 def phone(folder: Path, user: str, tone_hz: int) -> Path:
-    """A configuration of baresip that speaks a tone and records what it hears."""
+    """Returns a configuration of baresip that speaks a tone and records its received audio."""
     modules = "/usr/lib/baresip/modules"
     folder.mkdir()
     names = ("g711", "ausine", "aubridge", "sndfile", "account", "menu")
@@ -102,7 +103,7 @@ def test_sipp_calls_the_exchange_across_a_satellite(bentpipe: Bentpipe, tmp_path
     ended = [event for event in events if event["event"] == "ended"]
     assert len(ended) == 2
     for call in ended:
-        # From the answer to BYE: the ACK's way, sipp's pause of 1 s, and back.
+        # From the answer to BYE: the ACK's path, sipp's pause of 1 s, and back.
         assert call["seconds"] == pytest.approx(1 + 2 * DELAY_S, abs=0.4)
         assert call["sent"] == pytest.approx(call["seconds"] / 0.02, abs=15)
 
@@ -111,7 +112,7 @@ def test_sipp_calls_the_exchange_across_a_satellite(bentpipe: Bentpipe, tmp_path
 def exchange_at(
     bentpipe: Bentpipe, host: str, out: Path, *options: str, address: str | None = None
 ) -> Iterator[None]:
-    """The exchange in a host, until the end of the block; what it says is in the file ``out``."""
+    """Runs the exchange in a host until the end of the block; its output is in the file ``out``."""
     listens = ("--address", address or host, "--json", *options)
     words = bentpipe.words("exec", host, "--", PROGRAM, "pabx", *listens)
     with out.open("w") as file:
@@ -126,7 +127,7 @@ def exchange_at(
 
 
 def began(bentpipe: Bentpipe, host: str, *words: str) -> subprocess.Popen[str]:
-    """A program that was started in a host."""
+    """Returns a program that was started in a host."""
     return subprocess.Popen(
         bentpipe.words("exec", host, "--", *words),
         env=bentpipe.variables(),
@@ -138,12 +139,12 @@ def began(bentpipe: Bentpipe, host: str, *words: str) -> subprocess.Popen[str]:
 
 
 def address_of(bentpipe: Bentpipe, host: str) -> str:
-    """The IPv4 address of a host: baresip asks name servers only."""
+    """Returns the IPv4 address of a host, because baresip resolves names only by name servers."""
     return bentpipe("exec", "user", "--", "getent", "ahostsv4", host).split()[0]
 
 
 def tone(path: Path, hertz: int, seconds: float = 1.0) -> Path:
-    """A recording of a tone."""
+    """Returns a recording of a tone."""
     samples = 8000 * np.sin(2 * math.pi * hertz * np.arange(int(8000 * seconds)) / 8000)
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1)
@@ -154,7 +155,8 @@ def tone(path: Path, hertz: int, seconds: float = 1.0) -> Path:
 
 
 def test_telephones_over_both_protocols_hear_each_other() -> None:
-    """On loopback: a telephone over SIP and one over IAX2 in one conference, and one that finds no free line."""
+    """On loopback: a telephone over SIP and one over IAX2 in one conference, and one that finds no
+    free line."""
     from bentpipe.voice.pabx import Pabx
     from bentpipe.voice.phone import Said, call
 
@@ -215,7 +217,7 @@ def test_real_telephones_and_a_simulated_one_hear_each_other_in_a_conference(
             folder = phone(tmp_path / user, user, tones[user])
             dial = ("baresip", "-f", str(folder), "-e", f"d sip:600@{address}", "-t", "60")
             phones.append(began(bentpipe, "user" if user == "one" else "server", *dial))
-        # However slow the machine is, all three are in the conference while the third speaks.
+        # On any slow machine, all three are in the conference while the third speaks.
         until(lambda: [e["event"] for e in lines_of(out.read_text())].count("answered") == 2)
         speech = tone(tmp_path / "three.wav", tones["three"])
         third = ("phone", "iax2:600@server", "--address", "user", "--speech", str(speech), "--seconds", "4")
@@ -242,7 +244,8 @@ def test_real_telephones_and_a_simulated_one_hear_each_other_in_a_conference(
 
 
 class Modem:
-    """iaxmodem in a host: a telephone line in software by an implementation of IAX2 that is not ours (libiax2)."""
+    """iaxmodem in a host: a software telephone line on libiax2, an independent implementation of
+    IAX2."""
 
     def __init__(self, bentpipe: Bentpipe, host: str, server: str) -> None:
         # The name of a device has at most 63 characters.
@@ -254,7 +257,7 @@ class Modem:
             "peername": "modem", "secret": "none", "cidname": "Modem", "cidnumber": 55, "codec": "ulaw",
         }  # fmt: skip
         configuration.write_text("".join(f"{name} {value}\n" for name, value in values.items()))
-        # It looks for configurations in /etc/iaxmodem only.
+        # iaxmodem reads configurations only from /etc/iaxmodem.
         self.process = began(bentpipe, host, "iaxmodem", f"../..{configuration}")
         try:
             until(lambda: self.tty.exists() or self.process.poll() is not None)
@@ -272,12 +275,12 @@ class Modem:
             self.expect(answer)
 
     def expect(self, answer: str) -> None:
-        """Waits until the modem says something."""
+        """Waits for this answer of the modem."""
         until(lambda: answer in self.read())
         self.said = ""
 
     def read(self) -> str:
-        """What the modem has said since it was last understood."""
+        """Returns the modem's output since the last match."""
         while select.select([self.line], [], [], 0)[0]:
             self.said += os.read(self.line, 4096).decode("latin-1")
         return self.said
@@ -296,7 +299,8 @@ class Modem:
 def test_an_iax2_peer_that_is_not_ours_registers_answers_and_calls(
     bentpipe: Bentpipe, tmp_path: Path
 ) -> None:
-    """A modem beyond the satellite registers, is called from a SIP telephone, answers with its tone, then calls."""
+    """A modem beyond the satellite registers, is called from a SIP telephone, answers with its
+    tone, then calls."""
     (tmp_path / "calls.toml").write_text(SCENARIO)
     bentpipe("up", str(tmp_path / "calls.toml"))
     out = tmp_path / "exchange"
@@ -318,7 +322,7 @@ def test_an_iax2_peer_that_is_not_ours_registers_answers_and_calls(
             called = json.loads(calling.communicate(timeout=60)[0])
             # The telephone hangs up, and so does the exchange.
             until(lambda: len([e for e in lines_of(out.read_text()) if e["event"] == "ended"]) == 2)
-            # Its answering tone has no end in sight: the modem is told that the call is over.
+            # Its answering tone is endless: the modem is informed that the call is over.
             modem.command("", answer=None)
             modem.command("ATH")
             modem.command("ATDT600", answer=None)
@@ -327,7 +331,8 @@ def test_an_iax2_peer_that_is_not_ours_registers_answers_and_calls(
             events = lines_of(out.read_text())
         finally:
             modem.close()
-    # The called modem sends the answering tone of ITU-T T.30 (CED, 2100 Hz), the calling one the calling tone (CNG).
+    # The called modem sends the answering tone of ITU-T T.30 (CED, 2100 Hz), the calling modem the
+    # calling tone (CNG).
     for went, file, expected in ((called, "modem.wav", 2100), (conference, "600.wav", 1100)):
         assert went["answered"] and went["received"] > 100, went
         strength = spectrum(tmp_path / file, (2100, 1100, 700))
@@ -344,7 +349,8 @@ def test_an_iax2_peer_that_is_not_ours_registers_answers_and_calls(
 @networks
 @pytest.mark.quiet
 def test_a_call_through_a_real_registrar_reaches_the_exchange(bentpipe: Bentpipe, tmp_path: Path) -> None:
-    """The exchange registers at kamailio beyond the satellite, which passes a call on to it and stays on its path."""
+    """The exchange registers at kamailio beyond the satellite, which passes a call on to it and
+    stays on its path."""
     (tmp_path / "calls.toml").write_text(SCENARIO)
     bentpipe("up", str(tmp_path / "calls.toml"))
     proxy = address_of(bentpipe, "server")
@@ -373,7 +379,8 @@ def test_a_call_through_a_real_registrar_reaches_the_exchange(bentpipe: Bentpipe
         assert registrar.stdout is not None
         registrar.stdout.close()
     went = json.loads(called.stdout)
-    # kamailio is at the caller's side of the satellite: INVITE and 200 cross it once each.
+    # kamailio is at the caller's side of the satellite: INVITE and 200 cross the satellite once
+    # each.
     assert went["after_s"] == pytest.approx(2 * DELAY_S, abs=0.25), went
     assert went["received"] > 80 and went["lost"] == 0, went
     strength = spectrum(tmp_path / "heard.wav", (500, 900))
@@ -428,7 +435,8 @@ request_route {{
 def test_a_call_through_bentpipe_run_has_the_quality_that_tshark_sees(
     bentpipe: Bentpipe, tmp_path: Path
 ) -> None:
-    """A call by SIP with media both ways, over a link that loses packets and beside traffic that makes it jitter."""
+    """A call by SIP with media in both directions, over a lossy link with competing traffic that
+    causes jitter."""
     (tmp_path / "call.toml").write_text(LOADED)
     go, up, over, down = (tmp_path / name for name in ("go", "up", "over", "down"))
     speech = tone(tmp_path / "speech.wav", 500)
@@ -516,13 +524,13 @@ app = { kind = "cbr", rate = "150 kbit/s", datagram = "1 kB", on = "0.2 s", off 
 
 
 def strengths(samples: Any, rate: int, tones_hz: tuple[int, ...]) -> dict[int, float]:
-    """How strong each tone is in samples."""
+    """Returns the strength of each tone in samples."""
     time = np.arange(len(samples)) / rate
     return {tone: float(abs(np.mean(samples * np.exp(-2j * math.pi * tone * time)))) for tone in tones_hz}
 
 
 def spectrum(file: Path, tones_hz: tuple[int, ...]) -> dict[int, float]:
-    """How strong each tone is in a recording."""
+    """Returns the strength of each tone in a recording."""
     with wave.open(str(file)) as recording:
         rate, frames = recording.getframerate(), recording.readframes(recording.getnframes())
     return strengths(np.frombuffer(frames, np.int16).astype(float), rate, tones_hz)

@@ -1,4 +1,4 @@
-"""Calls: what a run says of them, and what their listeners heard."""
+"""Calls: their results in a run, and the audio that their listeners received."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def call(
 
 @pytest.fixture(scope="module")
 def speech(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Something that a codec of speech can code: a tone of 200 Hz and its harmonics in syllables of 200 ms."""
+    """A signal that a speech codec can encode: a tone of 200 Hz and its harmonics in syllables of
+    200 ms."""
     path = tmp_path_factory.mktemp("speech") / "speech.wav"
     with wave.open(str(path), "wb") as file:
         file.setnchannels(1)
@@ -65,7 +66,7 @@ def test_a_call_is_rated_in_both_directions_and_over_time(tmp_path: Path) -> Non
         row = flows[name]
         assert (
             0.335 < row["voice_delay"] < 0.337
-        )  # 250 ms under way, 60 ms in the buffer, 25 ms in the codec and sending
+        )  # 250 ms in flight, 60 ms in the buffer, 25 ms in the codec and for sending
         assert 0.5 < row["voice_loss"] < 5 and row["voice_late"] == 0
         delay = row["voice_delay"] * 1e3
         rated = emodel.rate(
@@ -121,7 +122,8 @@ def test_a_listener_hears_the_speech_with_its_losses(tmp_path: Path, speech: Pat
     ],
 )
 def test_speech_passes_each_codec(tmp_path: Path, speech: Path, codec: str, least: float) -> None:
-    """What is heard is the speech as far as the codec keeps it, and has gaps where packets were lost."""
+    """The received audio is the speech within the limits of the codec, with gaps for lost
+    packets."""
     np = pytest.importorskip("numpy")
     samples = listening.read_speech(speech)
     try:
@@ -134,11 +136,12 @@ def test_speech_passes_each_codec(tmp_path: Path, speech: Path, codec: str, leas
     )
 
     def levels(signal: Any) -> Any:
-        """The power of each 20 ms: codecs keep it, and not the phases."""
+        """Returns the power of each 20 ms, which codecs keep, unlike phases."""
         return np.mean(signal[: len(signal) // 160 * 160].reshape(-1, 160) ** 2, axis=1)
 
     def alike(spoken: Any, heard: Any) -> float:
-        """The correlation of the levels. Decoded speech comes later by the codec's look-ahead, up to 10 ms."""
+        """Returns the correlation of the levels. Decoded speech is delayed by the codec's
+        look-ahead, up to 10 ms."""
         ends = len(spoken) - 80
         return max(
             float(np.corrcoef(levels(spoken[:ends]), levels(heard[late : late + ends]))[0, 1])
@@ -158,7 +161,8 @@ def test_talk_spurts_of_a_recording_make_a_talker(tmp_path: Path) -> None:
     assert spurts == [(0.5, 2.0), (3.0, 4.0)]
     talker = '{ kind = "recorded", caller = [["0.5 s", "2 s"], ["3 s", "4 s"]], length = "5 s" }'
     run = call(tmp_path / "run", talker=talker)
-    # 50 packets a second in speech, and one of comfort noise after each talk spurt: four rounds of 125 and 2.
+    # 50 packets per second in speech, and one of comfort noise after each talk spurt: four rounds
+    # of 125 and 2.
     sent = next(row for row in run.flows.iter_rows(named=True) if row["flow"] == "call")["voice_expected"]
     assert sent == pytest.approx(4 * 127, abs=15)
 
@@ -189,7 +193,7 @@ app = {{ kind = "calls", calls = 1, answer = "0 s", suppression = false }}
 
 
 def conference(folder: Path, loss: float = 0.0, seconds: int = 12) -> bp.Run:
-    """Three parties at different distances from the bridge, one of them by IAX2."""
+    """Returns three parties at different distances from the bridge, one of them by IAX2."""
     parties = (("one", 250, "sip", loss), ("two", 20, "iax2", 0.0), ("three", 100, "sip", 0.0))
     text = CONFERENCE.format(seconds=seconds) + "".join(
         PARTY.format(name=name, delay=delay, transport=transport, loss=lost)
@@ -199,7 +203,7 @@ def conference(folder: Path, loss: float = 0.0, seconds: int = 12) -> bp.Run:
 
 
 def tones(signal: Any, hertz: tuple[int, ...]) -> list[float]:
-    """The amplitude of each tone in a signal."""
+    """Returns the amplitude of each tone in a signal."""
     np = pytest.importorskip("numpy")
     time = np.arange(len(signal)) / listening.RATE
     return [2 * float(abs(np.mean(signal * np.exp(-2j * math.pi * tone * time)))) for tone in hertz]
@@ -212,16 +216,18 @@ def test_a_party_of_a_conference_hears_the_mix_of_all_others(tmp_path: Path) -> 
     good, bad = conference(tmp_path / "good"), conference(tmp_path / "bad", loss=0.05)
     for place, name in enumerate(("one", "two", "three")):
         spoken, heard = listening.heard(good, f"{name}.reverse", recordings)
-        # Once everybody is in the conference, which takes 1 s, and until the last packets are on their way.
+        # From the time when all parties are in the conference, 1 s, until the last packets are in
+        # flight.
         middle = slice(2 * listening.RATE, 10 * listening.RATE)
         expected = [0.0 if other == place else 0.2 for other in range(3)]
         assert tones(heard[middle], hertz) == pytest.approx(expected, abs=0.004), name
         # Mu-law twice, each of at most a few per cent of a sample's value.
         assert np.abs(spoken - heard)[middle].max() < 0.03
-        # To the bridge each party speaks alone.
+        # Each party speaks alone to the bridge.
         to_bridge = tones(listening.heard(good, name, recordings)[1][middle], hertz)
         assert to_bridge == pytest.approx([0.2 if other == place else 0.0 for other in range(3)], abs=0.004)
-    # What is lost between the first party and the bridge is missing for the others; on the way back for itself.
+    # Packets lost between the first party and the bridge are missing for the others; those lost on
+    # the way back only for itself.
     for name in ("one", "two", "three"):
         spoken, heard = listening.heard(bad, f"{name}.reverse", recordings)
         gaps = np.mean((spoken - heard)[middle] ** 2)
@@ -233,12 +239,14 @@ def test_a_party_of_a_conference_hears_the_mix_of_all_others(tmp_path: Path) -> 
 
 
 def test_what_was_heard_is_scored_beside_the_e_model(tmp_path: Path) -> None:
-    """PESQ falls with the loss of packets as the E-model does; both are in range, for a call and for a conference."""
+    """PESQ falls with the loss of packets as the E-model does; both are in range, for a call and
+    for a conference."""
     for library in ("pesq", "visqol"):
         pytest.importorskip(library)
     if shutil.which("espeak-ng") is None:
         pytest.skip("espeak-ng, which speaks, is not installed")
-    # A tone will not do: PESQ models the ear for speech. Harvard sentences, list 1 (IEEE 1969).
+    # A tone is unsuitable, because PESQ models the ear for speech. Harvard sentences, list 1 (IEEE
+    # 1969).
     words = "The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background."
     subprocess.run(["espeak-ng", "-w", str(tmp_path / "speech.wav"), words], check=True)
     samples = listening.read_speech(tmp_path / "speech.wav")
@@ -255,12 +263,14 @@ def test_what_was_heard_is_scored_beside_the_e_model(tmp_path: Path) -> None:
     assert rated[0].loss == 0 and rated[0].pesq is not None and rated[0].pesq > 3.5, rated[0]
     assert rated[1].pesq is not None and rated[1].pesq < rated[0].pesq - 0.5, rated[1]
     assert rated[1].emodel_listening < rated[0].emodel_listening - 0.5
-    # The stream from the bridge is whole; what the bridge did not hear is missing in the mix.
+    # The stream from the bridge is complete; speech lost on its way to the bridge is missing in the
+    # mix.
     assert rated[2].loss == 0 and rated[2].pesq is not None and rated[2].pesq < rated[0].pesq - 0.5, rated[2]
 
 
 def test_a_long_call_is_rated_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P.862 is for 8 to some 30 s, and its code breaks down over more than 50 utterances: 12 s have at most 40."""
+    """P.862 is for 8 to about 30 s, and its code fails over more than 50 utterances: 12 s have at
+    most 40."""
     np, pesq = pytest.importorskip("numpy"), pytest.importorskip("pesq")
     visqol = pytest.importorskip("visqol")
     lengths = []
@@ -270,10 +280,11 @@ def test_a_long_call_is_rated_in_pieces(tmp_path: Path, monkeypatch: pytest.Monk
         lengths.append(len(reference) / rate)
         return SimpleNamespace(moslqo=4.0)
 
-    # By itself it takes longer than the call.
+    # Without pieces, rating would take longer than the call.
     monkeypatch.setattr(visqol.VisqolApi, "create", lambda *_, **__: None)
     monkeypatch.setattr(visqol.VisqolApi, "measure_from_arrays", rated)
-    # Spurts and pauses of 0.2 s for 36 s, the shortest that are utterances of their own, then silence for 24 s.
+    # Spurts and pauses of 0.2 s for 36 s, the shortest that count as separate utterances, then
+    # silence for 24 s.
     time = np.arange(60 * listening.RATE) / listening.RATE
     noise = np.random.default_rng(1).normal(0, 0.1, len(time))
     spoken = noise * ((time < 36) & (time % 0.4 < 0.2))
