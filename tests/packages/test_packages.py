@@ -1,6 +1,8 @@
-"""The packages in ``dist`` do what they are for, without compiler, repository and network: ``make test-packages``.
+"""The packages in ``dist`` do what they are for, without compiler, repository and network: ``make
+test-packages``.
 
-Each test runs in namespaces of its own, with an overlay over the machine's files, so nothing that it installs is left.
+Each test runs in namespaces of its own, with an overlay over the machine's files, so nothing that
+it installs is left.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ def wheelhouse() -> Path:
 
 
 class Machine:
-    """This machine without a network, a compiler and the repository, whose files change only in a layer above it."""
+    """This machine without a network, a compiler and the repository, whose files change only in a
+    layer above it."""
 
     def __init__(self, layer: Path) -> None:
         self.layer = layer
@@ -189,8 +192,8 @@ def test_a_newcomer_gets_a_figure(wheel: Path, wheelhouse: Path, bare: Machine) 
 
 
 def typed(page: str) -> str:
-    """Returns the shell script of a reader who does everything that a page of the manual shows: files are saved,
-    commands and programs are run."""
+    """Returns the shell script of a reader who does everything that a page of the manual shows:
+    files are saved, commands and programs are run."""
     lines = ["set -x"]
     program = ""
     for block in blocks.read(page):
@@ -274,8 +277,8 @@ def test_the_sources_bring_their_crates() -> None:
 
 
 def test_the_sources_compile_without_a_network(wheelhouse: Path, tmp_path: Path) -> None:
-    """With the profile `release`, which compiles in half the time of the default `dist`; without Cargo's own store of
-    crates."""
+    """With the profile `release`, which compiles in half the time of the default `dist`; without
+    Cargo's own store of crates."""
     tools = ROOT / "build/tools/bin/python"
     environment = {
         "PATH": f"{tools.parent}:{os.environ['PATH']}",
