@@ -1,5 +1,5 @@
-//! Agents on loopback: forwarding and delivery over each convergence layer, and that no accepted
-//! bundle is lost when they are killed.
+//! Agents on loopback: forwarding and delivery over each convergence layer, and no loss of accepted
+//! bundles when agents are killed.
 
 use bentpipe_agent::client::{self, Making};
 use bentpipe_agent::config::{Address, Config, Layer, Ltp, Peer, Planned};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A folder of its own for a test, which is removed with it.
+/// A test's own folder, removed with the value.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -204,8 +204,8 @@ fn a_primary_block_may_be_without_crc() {
     assert_eq!(node.finish().malformed, 0);
 }
 
-/// The agent of [`accepted_bundles_survive_kills`], as a process of its own: this test's program
-/// with this variable.
+/// The agent of [`accepted_bundles_survive_kills`] in its own process: this test's program with
+/// this variable.
 const ROLE: &str = "BENTPIPE_AGENT_TEST";
 
 #[test]
@@ -248,7 +248,7 @@ fn accepted_bundles_survive_kills() {
     for kill in 0..=KILLS {
         let agent = Arc::new(Mutex::new(spawn(&folder.0, port, "tcpcl")));
         wait_for("its start", || std::net::TcpStream::connect(address).is_ok());
-        // TCPCL acknowledges in the order of sending, so the accepted ones are the first.
+        // TCPCL acknowledges in the order of sending, so the accepted bundles are the first.
         let first = sequence;
         let mut bundles = (0..BATCH).map(|_| {
             sequence += 1;
@@ -256,8 +256,8 @@ fn accepted_bundles_survive_kills() {
         });
         let started = Instant::now();
         let killer = (kill > 0).then(|| {
-            // At any time within the duration that all bundles take on this machine, as the
-            // outcomes show.
+            // At a random time within the duration of all bundles on this machine, taken from the
+            // outcomes.
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let delay = whole * ((random >> 33) % 1000) as u32 / 1000;
             let agent = agent.clone();
@@ -298,7 +298,7 @@ fn accepted_bundles_survive_kills() {
     );
 }
 
-/// A relay of datagrams between an agent and another at `far`, which loses some of them in both
+/// A relay of datagrams between an agent and another at `far`. It loses some datagrams in both
 /// directions.
 struct Lossy {
     address: SocketAddr,
@@ -372,8 +372,8 @@ fn ltp_loses_nothing_where_a_fifth_of_the_datagrams_is_lost() {
     assert_eq!(mars.forwarded + mars.stored, 60);
 }
 
-/// To a peer that never answers, bundles leave up to the limit, and these are repeated until the
-/// test ends; the others wait in the storage.
+/// To a peer that never answers, bundles leave up to the limit and are repeated until the test
+/// ends; the others wait in the storage.
 #[test]
 fn ltp_sends_no_more_than_may_be_in_flight() {
     let folder = Folder::new("in-flight");
@@ -391,7 +391,7 @@ fn ltp_sends_no_more_than_may_be_in_flight() {
     let bundles = numbered(40, "dtn://earth/in", 1000);
     client::send_tcpcl(mars.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
     let (mut sessions, mut datagrams, mut buffer) = (BTreeSet::new(), 0, [0; 2000]);
-    // Two dozen repetitions of the ten at 50 ms.
+    // Two dozen repetitions of the ten bundles at 50 ms.
     wait_for("repetition", || {
         while let Ok(length) = silent.recv(&mut buffer) {
             sessions.extend(Segment::read(&buffer[..length]).map(|segment| segment.session.number));
@@ -405,8 +405,8 @@ fn ltp_sends_no_more_than_may_be_in_flight() {
     assert_eq!((counters.received, counters.stored), (40, 40));
 }
 
-/// A rover reaches the Earth over two orbiters. According to the plan a bundle goes over the one
-/// with the earlier arrival, and only in its contacts.
+/// A rover reaches the Earth over two orbiters. According to the plan, a bundle takes the orbiter
+/// with the earlier arrival, and only during its contacts.
 #[test]
 fn bundles_follow_a_contact_plan() {
     let folder = Folder::new("plan");
@@ -452,8 +452,8 @@ fn bundles_follow_a_contact_plan() {
     earth.finish();
 }
 
-/// LTP reports data before a block is complete. A receiver that is killed then no longer has them,
-/// and its later reports say so.
+/// LTP reports data before a block is complete. A receiver that is killed then loses this data, and
+/// its later reports say so.
 #[test]
 fn bundles_over_ltp_survive_kills_of_the_receiver() {
     const KILLS: u64 = 25;
@@ -533,7 +533,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len() / 2).map(digits).collect()
 }
 
-/// The examples of RFC 9173, appendix A: signed bundles are accepted with their key only, encrypted
+/// The examples of RFC 9173, appendix A: signed bundles are accepted only with their key, encrypted
 /// ones are decrypted to the original.
 #[test]
 fn the_examples_of_rfc_9173_are_opened() {
