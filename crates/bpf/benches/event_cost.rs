@@ -1,6 +1,5 @@
-//! The cost of the log for the kernel, by the kernel's own account (bpf_stats): the mean time of
-//! each of the log's programs, and of the operations of a congestion control, over a million
-//! segments.
+//! The kernel's cost of the log, measured by the kernel (bpf_stats): the mean time of each of the
+//! log's programs, and of the operations of a congestion control, over a million segments.
 //!
 //!     cargo bench -p bentpipe-bpf --features bpf
 

@@ -1,4 +1,4 @@
-//! Congestion controls in the running kernel: chosen, in use, several at once, and removed again.
+//! Congestion controls in the running kernel: selected, in use, several at once, and removed again.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bentpipe_bpf::{list, register, Start};
 use common::{congestion, connection, in_namespace, skips, transfer, Info};
 
-/// The tests run one at a time, since a name that one has released may be taken by another.
+/// Runs the tests one at a time, because another test may take a name that one has released.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
@@ -73,7 +73,7 @@ fn two_of_one_variant_have_their_own_names_parameters_and_starts() {
         return;
     }
     let _turn = turn();
-    // Without slow start the parameters decide: growth by one per round, or none where round-trip
+    // Without slow start the parameters decide: growth by one per round, or none if round-trip
     // times vary.
     let start = |window| Start { initial_window: Some(window), initial_ssthresh: Some(2) };
     let eager = parameters(&[("alpha", 65_535), ("beta", 65_535), ("gamma", 65_535)]);
@@ -127,7 +127,7 @@ fn a_killed_process_leaves_nothing() {
     assert!(is_registered(&name));
     child.kill().unwrap();
     child.wait().unwrap();
-    // A worker of the kernel removes the objects of a process after it has ended.
+    // A kernel worker removes the objects of a process after the process has ended.
     for _ in 0..1000 {
         if !is_registered(&name) {
             return;

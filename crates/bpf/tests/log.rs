@@ -33,7 +33,7 @@ fn rows(events: &[Event], socket: u64) -> Vec<Row> {
     events.iter().filter(|event| event.socket == socket).filter_map(|event| rows.add(event)).collect()
 }
 
-/// Checks TCP_INFO now against the last row from then: the connection is closed after its last
+/// Checks the current TCP_INFO against the last row: the connection is closed after its last
 /// acknowledgment.
 fn assert_agree(row: &Row, info: &Info) {
     assert_eq!(row.cwnd, info.snd_cwnd());
@@ -67,7 +67,7 @@ fn there_is_an_event_for_every_acknowledgment_and_only_for_the_sender() {
         let sender: Vec<_> = events.iter().filter(|event| event.socket == socket).cloned().collect();
         let mut ends = sender.iter().filter(|event| event.kind == Kind::Ack);
         assert!(ends.all(|event| event.local == local && event.remote == remote));
-        // One of all segments that came was the SYN-ACK.
+        // One of all received segments was the SYN-ACK.
         assert_eq!((acks(&sender), acks(&events)), (5000, 5000));
         assert_eq!(info.segs_in(), 5001);
         assert_agree(rows(&sender, socket).last().unwrap(), &info);
@@ -88,7 +88,7 @@ fn losses_time_outs_and_reno_s_answer_are_in_the_rows() {
         transfer(&mut client, &mut server, 3_000_000);
         lose(&server, u32::MAX / 50);
         transfer(&mut client, &mut server, 3_000_000);
-        // Nothing gets through until the first time-out.
+        // No segment passes until the first time-out.
         lose(&server, u32::MAX);
         let all = log_while(&mut log, &mut client, &mut server);
         let info = Info::of(&client);

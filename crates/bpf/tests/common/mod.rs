@@ -1,4 +1,4 @@
-//! A network namespace for tests, and sockets with the options that they need.
+//! A network namespace for tests, and sockets with the options that the tests need.
 
 #![allow(unsafe_code, dead_code)]
 
@@ -23,8 +23,8 @@ pub fn skips() -> bool {
     }
 }
 
-/// Runs `test` in a new network namespace whose loopback is up, with packets of 1500 bytes that are
-/// not merged into larger ones, so that each is acknowledged as on a real link.
+/// Runs `test` in a new network namespace with loopback up. Packets have 1500 bytes and are not
+/// merged into larger ones, so that each is acknowledged as on a real link.
 pub fn in_namespace<T: Send>(test: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let inside = move || {
@@ -44,8 +44,7 @@ pub fn namespace() -> u32 {
 }
 
 fn loopback_up() {
-    // Of include/uapi/linux/ethtool.h: switch off segmentation by the device, and that on its
-    // behalf.
+    // From include/uapi/linux/ethtool.h: disables segmentation by the device and on its behalf.
     const ETHTOOL_STSO: u32 = 0x1f;
     const ETHTOOL_SGSO: u32 = 0x24;
     let socket = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
@@ -67,9 +66,9 @@ fn loopback_up() {
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &request) });
 }
 
-/// Returns the two ends of a connection over loopback: the first with the congestion control and,
-/// if given, with segments of at most so many bytes; the second with a buffer large enough never to
-/// close its window.
+/// Returns the two ends of a connection over loopback. The first has the congestion control and, if
+/// given, segments of at most this many bytes. The second has a buffer large enough never to close
+/// its window.
 pub fn connection(congestion: &str, segment: Option<i32>) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     set_number(&listener, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 1 << 26);
@@ -94,9 +93,9 @@ pub fn connection(congestion: &str, segment: Option<i32>) -> (TcpStream, TcpStre
     (TcpStream::from(socket), listener.accept().unwrap().0)
 }
 
-/// Sends so many bytes from one end to the other, waits until all are acknowledged, and reads them.
-/// The buffers have room for all of them: while a program is busy with a socket, the kernel merges
-/// the segments that come for it.
+/// Sends this many bytes from one end to the other, waits until all are acknowledged, and reads
+/// them. The buffers have room for all of them: while a program is busy with a socket, the kernel
+/// merges the segments that arrive for it.
 pub fn transfer(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     let mut block = vec![0; bytes];
     from.write_all(&block).unwrap();
@@ -107,7 +106,7 @@ pub fn transfer(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     to.read_exact(&mut block).unwrap();
 }
 
-/// Sends so many bytes one by one, each acknowledged by a segment of its own before the next.
+/// Sends this many bytes one by one, each acknowledged by its own segment before the next.
 pub fn trickle(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     from.set_nodelay(true).unwrap();
     for _ in 0..bytes {
@@ -121,13 +120,13 @@ pub fn trickle(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     }
 }
 
-/// Returns the congestion control that a socket has.
+/// Returns the congestion control of a socket.
 pub fn congestion(socket: &TcpStream) -> String {
     let name: [u8; 16] = get(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION);
     CStr::from_bytes_until_nul(&name).unwrap().to_str().unwrap().to_owned()
 }
 
-/// Returns the number by which the log knows a socket.
+/// Returns the number that identifies a socket in the log.
 pub fn cookie(socket: &TcpStream) -> u64 {
     u64::from_ne_bytes(get(socket, libc::SOL_SOCKET, libc::SO_COOKIE))
 }
