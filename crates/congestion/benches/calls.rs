@@ -1,4 +1,4 @@
-//! The cost of a call of a congestion control, which the simulated sender pays once per
+//! The cost of a call of a congestion control. The simulated sender makes one call per
 //! acknowledgment.
 
 #![allow(missing_docs, reason = "criterion's macros make functions without documentation")]

@@ -265,7 +265,7 @@ fn hystart_plus_plus_slows_down_for_five_rounds_and_goes_back_when_the_delay_fal
         assert!((growth[round] - 1.25).abs() < 0.03, "{growth:?}");
     }
     assert!(state.snd_ssthresh < INFINITE_SSTHRESH && growth[7] < 1.1, "{growth:?}");
-    // A rise that goes away was none.
+    // A rise that disappears is ignored.
     let (windows, state) = rounds(2, 7, 10, |round, _| if round == 3 { 120_000 } else { 100_000 });
     assert!(state.snd_ssthresh == INFINITE_SSTHRESH, "{windows:?}");
     assert!(windows[6] as f64 / windows[5] as f64 > 1.9, "{windows:?}");

@@ -296,7 +296,7 @@ fn htcp_scales_its_growth_with_the_round_trip_time_when_told_to() {
         near(window, additive(1000.0, 126.0 * scale, 1), 4.0);
     }
     near(htcp_after_eleven_seconds(&[], 500_000), additive(1000.0, 126.0, 1), 4.0);
-    // 1000 acknowledgments, of which each other one at most brings a segment.
+    // 1000 acknowledgments; at most every second one permits a segment.
     near(htcp_after_eleven_seconds(&[("coarse", 1)], 100_000), 1000.0 + 1000.0 / 9.0, 12.0);
     let most = htcp_after_eleven_seconds(&[("coarse", 1), ("delta_low", 0)], 5_000_000);
     assert!(most <= 1500.0, "{most}");
