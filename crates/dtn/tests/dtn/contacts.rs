@@ -1,5 +1,5 @@
-//! Contact plans and the routes through them: the cases of others, a search through all paths,
-//! plans that are refused.
+//! Contact plans and their routes: published cases, an exhaustive search of all paths, and refused
+//! plans.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::number::BitRate;
@@ -138,7 +138,7 @@ fn a_bundle_must_have_left_when_the_contact_ends() {
     // 10 000 bytes take the whole contact, and arrive long after it.
     assert_eq!(best(&plan, &Query::new(from, to, at(0), 10_000)).unwrap().arrival, at(410));
     assert_eq!(best(&plan, &Query::new(from, to, at(0), 10_001)), None);
-    // From the middle of the contact half of it is left.
+    // From the middle of the contact on, half of it is left.
     assert_eq!(best(&plan, &Query::new(from, to, at(105), 5_000)).unwrap().arrival, at(410));
     assert_eq!(best(&plan, &Query::new(from, to, at(105), 5_001)), None);
 }
@@ -202,7 +202,7 @@ fn one_plan_in_every_format_is_the_same() {
     let dates = "a contact 2024/02/28-23:59:00 2024/03/01-00:00:00 2 1 10\na range 2024/02/28-00:00:00 2024/03/02-00:00:00 1 2 3\n";
     let plan = read::plan(dates).unwrap();
     assert_eq!((plan.contacts()[0].start, plan.contacts()[0].end), (at(86_340), at(2 * 86_400)));
-    // The light time changes in the middle, and one direction has one of its own.
+    // The light time changes in the middle, and one direction has its own.
     let moving = "a contact +0 +20 1 2 10\na contact +0 +20 2 1 10\na range +0 +10 1 2 3\na range +10 +20 1 2 4\na range +0 +20 2 1 9\n";
     let plan = read::plan(moving).unwrap();
     let delays: Vec<u64> =
@@ -212,7 +212,7 @@ fn one_plan_in_every_format_is_the_same() {
 
 #[test]
 fn impossible_contacts_are_refused_or_skipped() {
-    // The second contact precedes its start, the third is empty; node 3 has no other contact.
+    // The second contact ends before its start, the third is empty; node 3 has no other contact.
     let plans = [
         r#"{"contacts": [{"contact": 0, "source": 1, "dest": 2, "finalDestination": 2, "startTime": 0, "endTime": 60, "rate": 8, "owlt": 1},
             {"contact": 1, "source": 2, "dest": 3, "startTime": 90, "endTime": 30, "rate": 8, "owlt": 1},

@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 const DELAY: Span = Span::from_secs(480);
 const NEAR: Constant = Constant { delay: DELAY, margin: Span::from_secs(1) };
 
-/// Two engines with numbers 1 and 2, a light time apart, and counts of what passed between them.
+/// Two engines with numbers 1 and 2, a light time apart, and counts of the traffic between them.
 struct Pair {
     engines: [Engine; 2],
-    /// Segments on their way by arrival; among equals in the order of sending.
+    /// Segments in flight by arrival time, then in the order of sending.
     flying: BTreeMap<(Time, u64), (usize, Vec<u8>)>,
     sent: [u64; 2],
     events: Vec<(usize, Event)>,
@@ -41,8 +41,8 @@ impl Pair {
         }
     }
 
-    /// Runs until nothing is left to be done; `lost` decides about each segment by its sender, its
-    /// number there and its content.
+    /// Runs until no work is left; `lost` decides about each segment by its sender, its number
+    /// there and its content.
     fn run(&mut self, mut lost: impl FnMut(usize, u64, &Segment) -> bool) {
         for _ in 0..1_000_000 {
             for side in [0, 1] {
@@ -118,7 +118,7 @@ fn a_session_without_answers_is_cancelled() {
     let session = pair.engines[0].send(2, 1, Chunk::Zeros(3000), 3000);
     pair.run(|side, _, _| side == 1);
     assert!(pair.events.contains(&(0, Event::Sent { session, end: End::Cancelled(2) })));
-    // The receiver has everything, and reports this.
+    // The receiver has all data, and reports this.
     assert!(pair.events.iter().any(|(side, event)| *side == 1 && matches!(event, Event::Red { .. })));
 }
 

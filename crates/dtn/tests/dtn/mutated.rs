@@ -1,6 +1,6 @@
-//! Parsers with inputs that are nearly valid: valid ones with pieces removed, repeated, exchanged
-//! and overwritten. The bodies are those of the fuzz targets `contacts`, `ltp`, `tcpcl` and
-//! `streams`. `BENTPIPE_MUTATIONS` sets the number of inputs of each.
+//! Parsers with nearly valid inputs: valid ones with pieces removed, repeated, exchanged and
+//! overwritten. The bodies are those of the fuzz targets `contacts`, `ltp`, `tcpcl` and `streams`.
+//! `BENTPIPE_MUTATIONS` sets the number of inputs of each.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::{read, Node};
@@ -35,7 +35,7 @@ fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = seeds[random.below(seeds.len())].clone();
     for _ in 0..=random.below(3) {
         let from = random.below(bytes.len() + 1);
-        // At most an eighth of a short input, so that some stay valid.
+        // At most an eighth of a short input, so that some inputs stay valid.
         let to = (from + random.below((2 + bytes.len() / 8).min(20))).min(bytes.len());
         let piece: Vec<u8> = match random.below(6) {
             0 => Vec::new(),
@@ -114,7 +114,7 @@ fn ltp_segments() {
     assert!(read > inputs() / 20, "{read} segments of {} inputs", inputs());
 }
 
-/// Lets a session do everything it can. Returns the bytes it writes, the number of bundles it
+/// Runs a session as far as it gets. Returns the bytes it writes, the number of bundles it
 /// received, and how often it ended.
 fn act(session: &mut Session, now: Time) -> (Vec<u8>, [u64; 2]) {
     let mut counts = [0; 2];

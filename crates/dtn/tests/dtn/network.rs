@@ -1,4 +1,5 @@
-//! Networks of bundle nodes: deliveries by hand, conservation over random plans, LTP against loss.
+//! Networks of bundle nodes: deliveries computed by hand, conservation over random plans, LTP
+//! against loss.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::number::BitRate;
@@ -74,7 +75,7 @@ fn an_outage_cuts_off_what_nobody_knew_of_and_an_announced_one_is_planned_for() 
     let run = |known: &Plan| {
         let udp = config(ContactGraph, Convergence::Udp);
         let mut network = Network::new(real.clone(), known.clone(), udp, Box::new(|_, _| false));
-        // Each takes four seconds and something.
+        // Each bundle takes slightly more than four seconds.
         for _ in 0..4 {
             network.insert(at(0), bundle(0, 1, 4000));
         }
@@ -152,7 +153,7 @@ fn copies_find_a_way_that_no_plan_knows() {
     assert_eq!(run(&|| Arc::new(SprayAndWait { copies: 4 })), (1, 1, 4, 0));
     // With two copies the second stays at 0.
     assert_eq!(run(&|| Arc::new(SprayAndWait { copies: 2 })), (1, 1, 2, 0));
-    // Nobody has met 2 when 0 meets them, so 0 keeps it until it expires.
+    // No node has met 2 when 0 meets them, so 0 keeps it until it expires.
     assert_eq!(run(&|| Arc::new(Prophet::default())), (1, 0, 0, 0));
     let table = BTreeMap::from([((0, 2), 3), ((3, 2), 2)]);
     assert_eq!(run(&|| Arc::new(Static(table.clone()))), (1, 1, 2, 0));
