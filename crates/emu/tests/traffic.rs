@@ -1,5 +1,5 @@
-//! Properties of flows over real sockets that hold whatever the machine is like. Needs namespaces
-//! and TUN; prints a message and passes where a machine has none.
+//! Properties of flows over real sockets that hold on any machine. Needs namespaces and TUN; on
+//! machines without them, prints a message and passes.
 
 use bentpipe_emu::{emulate, Emulated, Namespace};
 use bentpipe_engine::presets;
@@ -10,8 +10,8 @@ use bentpipe_testing::{repeated, skipped};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-/// Runs share this process' files, which [`run`] counts, so they take turns. All tests of this
-/// program must take it.
+/// Serialises the runs, because they share this process' files, which [`run`] counts. All tests of
+/// this program must take it.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The result of a run, and the notes in its provenance.
@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// Makes a run as [`run`] does and checks it, and repeats it if the machine disturbed it.
+/// Runs a scenario as [`run`] does and checks it; repeats a run that the machine disturbed.
 fn test(name: &str, link: &str, seconds: u32, flows: &str, check: impl Fn(&Outcome)) {
     repeated(|| run(name, link, seconds, flows), |outcome| outcome.run.fidelity.reasons.clone(), check);
 }
@@ -86,7 +86,7 @@ fn a_transfer_is_over_when_its_last_byte_is_acknowledged() {
     let flows = flow("f", THERE, "kind = \"bulk\", size = \"500 kB\"", "kind = \"tcp\"");
     test("last-byte", LINK, 4, &flows, |run| {
         assert_eq!(run.delivered("f", "delivered_bytes"), 500e3);
-        // 342 full segments and a short one; the kernel sends its SYN and FIN apart.
+        // 342 full segments and a short one; the kernel sends its SYN and FIN separately.
         assert_eq!(run.sent("f", "sent_packets"), 343.0);
         assert_eq!(run.sent("f", "retransmissions"), 0.0);
         // The last byte's acknowledgment comes 50 ms after its delivery; the rest is the lateness
@@ -117,7 +117,7 @@ fn transfers_in_both_directions_deliver_each_byte_once() {
         let name = format!("f{number}");
         assert_eq!(run.delivered(&name, "delivered_bytes"), f64::from(*size), "{name}");
         assert_eq!(run.sent(&name, "sent_bytes"), f64::from(*size), "{name}");
-        // Three ways of the path at least: SYN, SYN-ACK, data.
+        // At least three crossings of the path: SYN, SYN-ACK, data.
         assert!(run.delivered(&name, "last_delivery") >= 0.15, "{name}");
         assert!(run.sent(&name, "completed") >= 0.2, "{name}");
     }
@@ -148,7 +148,7 @@ fn a_receive_window_limits_a_flow_to_a_window_each_round_trip() {
         // The first window arrives in bursts that a queue of the default length would not hold.
         let link = "rate = \"150 Mbit/s\"\ndelay = \"50 ms\"\nqueue.kind = \"unlimited\"";
         test("window", link, 6, &flows, |run| {
-            // A window each 100 ms; it takes up to a second until the first is full.
+            // A window each 100 ms; the first window is full after at most a second.
             let limit = window * (6.0 - 0.15) / 0.1;
             let delivered = run.delivered("f", "delivered_bytes");
             let range = 0.8 * limit..=1.02 * limit;
@@ -209,7 +209,7 @@ fn an_application_measures_wrong_bytes_of_datagrams_from_real_sockets() {
     let app = "kind = \"cbr\", rate = \"800 kbit/s\", datagram = \"1 kB\"";
     let Some(outcome) = run("measuring", link, 3, &flow("f", THERE, app, "kind = \"udp\"")) else { return };
     let measured = |column: &str| outcome.value("flow_datagrams", "f", column);
-    // A tenth of 300, standard deviation 5. All arrive, except for those under way at the end.
+    // A tenth of 300, standard deviation 5. All arrive, except for those in flight at the end.
     let corrupted = measured("datagrams_corrupted");
     assert!((5.0..60.0).contains(&corrupted), "{corrupted}");
     assert_eq!((measured("datagrams_missing"), measured("datagrams_overtaken")), (0.0, 0.0));

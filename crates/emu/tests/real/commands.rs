@@ -1,5 +1,5 @@
-//! Programs as flows of an emulation. Needs namespaces and TUN, and iperf3 for one test; prints a
-//! message and passes where a machine has none.
+//! Programs as flows of an emulation. Needs namespaces and TUN, and iperf3 for one test; on
+//! machines without them, prints a message and passes.
 
 use bentpipe_emu::{emulate, EmulateError, Emulated, Namespace};
 use bentpipe_engine::presets;
@@ -130,7 +130,7 @@ fn what_does_not_end_is_ended_with_the_run_and_leaves_nothing() {
         return;
     }
     let folder = Folder::new("ended");
-    // A daemon in a session of its own, whose starter ignores SIGTERM, and one that ended long ago.
+    // A daemon in its own session, whose starter ignores SIGTERM, and one that ended long ago.
     let word = format!("86{}", std::process::id());
     let daemon = flow("deaf", &format!("run = \"sh -c 'trap : TERM; setsid sleep {word} & wait; wait'\""));
     let gone =

@@ -1,5 +1,5 @@
-//! Whole runs on the real clock. Needs namespaces and TUN; prints a message and passes where a
-//! machine has none.
+//! Whole runs on the real clock. Needs namespaces and TUN; on machines without them, prints a
+//! message and passes.
 
 use bentpipe_emu::{emulate, Emulated, Namespace, Timing, Variants};
 use bentpipe_engine::presets;
@@ -40,7 +40,7 @@ fn run(name: &str, scenario: &str) -> Option<Emulated> {
     Some(emulate(&loaded.value, &loaded.to_toml(), &folder.0, &options, &mut progress).unwrap())
 }
 
-/// Makes a run as [`run`] does and checks it, and repeats it if the machine disturbed it.
+/// Runs a scenario as [`run`] does and checks it; repeats a run that the machine disturbed.
 fn test(name: &str, scenario: &str, check: impl Fn(&Emulated)) {
     repeated(|| run(name, scenario), |run| run.fidelity.reasons.clone(), check);
 }
@@ -97,7 +97,7 @@ transport = "udp"
         let value = |table: &str, column: &str| run.report.value(table, "f", column).unwrap();
         let (sent, delivered) =
             (value("flow_source", "sent_packets"), value("flow_destination", "delivered_packets"));
-        // One each 9.72 ms for 8 s; those of the last 50.8 ms are still on their way.
+        // One each 9.72 ms for 8 s; those of the last 50.8 ms are still in flight.
         assert!((822.0..=824.0).contains(&sent), "{sent} datagrams sent");
         assert!((5.0..=7.0).contains(&(sent - delivered)), "{sent} sent, {delivered} delivered");
         // 1000 bytes take 0.8 ms.

@@ -1,5 +1,5 @@
-//! Runs that know their defects: an engine that was kept from working, packets that got lost on the
-//! way to it.
+//! Runs that report their defects: an engine that could not run, and packets that were lost before
+//! they reached it.
 
 use bentpipe_core::{address, Recorder};
 use bentpipe_emu::calibrate::load::{self, Offer};
@@ -11,7 +11,7 @@ use bentpipe_testing::skipped;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// An IPv4 packet without payload from node 0 to node 1, enough for the network.
+/// An IPv4 packet without payload from node 0 to node 1, sufficient for the network.
 fn packet() -> Vec<u8> {
     let mut packet = vec![0; 40];
     packet[0] = 0x45;
@@ -30,8 +30,8 @@ fn wait_for(mut there: impl FnMut() -> bool) {
     }
 }
 
-/// Returns a network of one link in memory, whose engine is kept from working for `pause` while a
-/// packet is under way. The keys in `by_hand` are set after that packet has arrived.
+/// Returns a network of one link in memory, whose engine is suspended for `pause` while a packet is
+/// in flight. The keys in `by_hand` are set after that packet has arrived.
 fn run(pause: Option<Duration>, by_hand: &[(&'static str, &'static str)]) -> Fidelity {
     let scenario = one_link(10_000_000, 300_000_000);
     let names = ["a".to_owned(), "b".to_owned()];
@@ -116,7 +116,7 @@ fn what_the_kernel_loses_before_the_engine_can_take_it_voids_a_run() {
         let _ = wait.recv();
     };
     rig.handle().post(blocked).unwrap();
-    // More than wait in an interface's queue.
+    // More than an interface's queue holds.
     let mut sent = 0;
     while sent < 140_000 {
         let offer = Offer { size: 64, rate: None, duration: Duration::from_millis(50), delay: 0 };

@@ -1,7 +1,7 @@
-//! Every application and every transport, by its sample, on the real clock: what `scripts/new` adds
-//! runs there as it does in a simulation. If the kernel has the transport, the flow is over real
+//! Every application and every transport, by its sample, on the real clock: additions of
+//! `scripts/new` run there as in a simulation. If the kernel has the transport, the flow uses real
 //! sockets of real hosts; otherwise models are at its ends, and the packets of both share the link.
-//! Needs namespaces and TUN; prints a message and passes where a machine has none.
+//! Needs namespaces and TUN; on machines without them, prints a message and passes.
 //!
 //! `ONLY=toy` runs those whose kind has this part.
 
@@ -89,7 +89,7 @@ fn every_application_and_transport_runs_on_the_real_clock() {
         assert_eq!(run.fidelity.measured.lost, 0, "{kind}: packets were lost that no model dropped");
         let delivered = |flow| run.report.value("flow_destination", flow, "delivered_bytes").unwrap_or(0.0);
         assert!(delivered("f") > 0.0, "{kind}: nothing arrives\n{text}");
-        // 50 datagrams a second, of which the last few are under way and some found the queue full.
+        // 50 datagrams per second; the last few are in flight, and some found the queue full.
         assert!(delivered("beside") > 30.0 * 160.0, "{kind}: {} bytes beside it", delivered("beside"));
     }
 }

@@ -1,6 +1,6 @@
-//! The tests of the real clock, in one program, because each program compiles the models that it
-//! calls once more. Only those of `traffic.rs` have a program of their own, since they count its
-//! open files.
+//! The tests of the real clock in one program, because each program would compile the models that
+//! it calls again. Only `traffic.rs` is a program of its own, because its tests count the open
+//! files of the process.
 
 mod commands;
 mod emulate;

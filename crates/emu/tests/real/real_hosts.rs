@@ -1,5 +1,5 @@
-//! Real kernels behind the engine. Needs namespaces and TUN; prints a message and passes where a
-//! machine has none.
+//! Real kernels behind the engine. Needs namespaces and TUN; on machines without them, prints a
+//! message and passes.
 
 #![allow(clippy::disallowed_methods, reason = "the real clock is what is tested")]
 
@@ -91,7 +91,7 @@ fn datagrams_of_all_sizes_cross_in_the_time_that_the_model_says() {
 #[test]
 fn an_ipv6_address_receives_as_soon_as_its_interface_is_there() {
     let address = Plan::default().ipv6(NodeId(0));
-    // The kernel may be quick by chance.
+    // The kernel may be fast by chance.
     for _ in 0..5 {
         let namespace = match Namespace::new() {
             Ok(namespace) => namespace,

@@ -1,7 +1,7 @@
-//! Recognition of the RTP of any program in an emulation: a call on the real clock, together with
-//! datagrams that make it jitter, over a link that loses packets, compared with tshark's
-//! `rtp,streams` of the capture. Needs namespaces, TUN and tshark; prints a message and passes
-//! where a machine has none.
+//! Recognition of any program's RTP in an emulation: a call on the real clock, together with
+//! datagrams that cause jitter, over a link that loses packets, compared with tshark's
+//! `rtp,streams` of the capture. Needs namespaces, TUN and tshark; on machines without them, prints
+//! a message and passes.
 
 use bentpipe_emu::{emulate, Namespace};
 use bentpipe_engine::presets;
@@ -71,8 +71,8 @@ fn streams_have_the_loss_and_the_jitter_of_tshark() {
     let table = String::from_utf8_lossy(&shown.stdout);
     let rows: Vec<_> = run.report.rows().iter().filter(|(table, ..)| table.name == "rtp").collect();
     assert_eq!(rows.len(), 2, "both directions of the call, and nothing else");
-    // Packets are captured at b: its own before the link, and those for it behind the link, where
-    // they are recognised.
+    // Packets are captured at b: those from b before the link, and those to b behind the link,
+    // where they are recognised.
     for (_, stream, _) in rows.into_iter().filter(|(_, stream, _)| stream.starts_with("198.18.0.1:")) {
         let value = |column| run.report.value("rtp", stream, column).unwrap();
         let ssrc = stream.rsplit('-').next().unwrap().to_uppercase();

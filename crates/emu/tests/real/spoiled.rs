@@ -1,6 +1,6 @@
-//! Corrupted packets at real kernels. With stale checksums the kernels drop them and count that;
-//! with valid ones their programs read wrong bytes. Needs namespaces and TUN; prints a message and
-//! passes where a machine has none.
+//! Corrupted packets at real kernels. With stale checksums the kernels drop and count the packets;
+//! with valid checksums their programs read wrong bytes. Needs namespaces and TUN; on machines
+//! without them, prints a message and passes.
 
 use bentpipe_core::Recorder;
 use bentpipe_emu::{Clock, Live, Namespace, Prepared, Setup};
@@ -16,8 +16,8 @@ use std::time::Duration;
 const DATAGRAMS: usize = 40;
 const BYTES: usize = 300_000;
 
-/// Returns a network of two hosts whose link corrupts packets on the way from a to b; `None` where
-/// there can be none.
+/// Returns a network of two hosts whose link corrupts packets from a to b; `None` if the machine
+/// cannot have one.
 fn network(effect: &str, probability: f64) -> Option<Live> {
     if let Err(error) = Namespace::new() {
         skipped(format!("no network namespaces: {error}"));
@@ -115,8 +115,8 @@ fn a_kernel_drops_what_its_checksum_does_not_fit() {
     for ((from, to), protocol) in ADDRESSES.into_iter().zip(["Udp", "Udp6"]) {
         assert_eq!(datagrams(&live, from, to).len(), 0, "{protocol}");
         assert_eq!(counter(&live, protocol, "InErrors"), DATAGRAMS as u64, "{protocol}");
-        // A length field that is too large is noticed before: 15 of the 16 bits of that field, of
-        // more than 864 bits altogether.
+        // A length field that is too large is detected earlier: 15 of the 16 bits of that field,
+        // out of more than 864 bits.
         let refused = counter(&live, protocol, "InCsumErrors");
         assert!(refused >= DATAGRAMS as u64 * 8 / 10, "{protocol}: {refused}");
     }

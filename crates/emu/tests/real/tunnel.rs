@@ -1,6 +1,6 @@
-//! A host on another machine. Namespaces stand for the machines, and a second engine for the
-//! network between them. Needs namespaces, TUN, `ip` and the kernel's VXLAN; prints a message and
-//! passes where a machine has none.
+//! A host on another machine. Namespaces represent the machines, and a second engine the network
+//! between them. Needs namespaces, TUN, `ip` and the kernel's VXLAN; on machines without them,
+//! prints a message and passes.
 
 #![allow(clippy::disallowed_methods, reason = "the real clock is what is tested")]
 
@@ -20,7 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const MILLISECOND: u64 = 1_000_000;
-/// Addresses of the machines, which are not those of the network that is emulated across them.
+/// Addresses of the machines, distinct from those of the network that is emulated across them.
 const MACHINES: [&str; 2] = ["198.18.16.1", "198.18.16.2"];
 
 /// Two machines and the network between them.
@@ -42,7 +42,8 @@ fn set_delay(between: &Handle, delay: u64) {
 }
 
 impl Machines {
-    /// Creates the machines with a delay of 20 ms between them; `None` where there can be none.
+    /// Creates the machines with a delay of 20 ms between them; `None` if the machine cannot have
+    /// them.
     fn new() -> Option<Machines> {
         let namespaces = match (Namespace::new(), Namespace::new()) {
             (Ok(a), Ok(b)) => [a, b],
@@ -76,8 +77,8 @@ impl Machines {
         Some(Machines { namespaces, between, engine })
     }
 
-    /// Returns a network on machine A whose host b is on machine B at `address`, which joins;
-    /// `None` without VXLAN.
+    /// Returns a network on machine A whose host b joins on machine B at `address`; `None` without
+    /// VXLAN.
     fn emulate(&self, scenario: &Scenario, address: &str) -> Option<Live> {
         let live = on(&self.namespaces[0], scenario, address);
         for command in &live.elsewhere()[0].join {
@@ -128,7 +129,7 @@ fn tunnel(live: &Live) -> Tunnel {
     live.handle().ask(|bridge, _| tunnels(bridge)["b"].clone()).unwrap()
 }
 
-/// Waits until the tunnel's estimated delay is about that many milliseconds.
+/// Waits until the tunnel's estimated delay is about this many milliseconds.
 fn wait_until_known(live: &Live, delay: u64) {
     let begin = Instant::now();
     while (tunnel(live).one_way_s * 1e3 - delay as f64).abs() > 0.2 {
@@ -137,8 +138,8 @@ fn wait_until_known(live: &Live, delay: u64) {
     }
 }
 
-/// Returns a socket at an address of a namespace, which the kernel adds some time after it was
-/// asked to.
+/// Returns a socket at an address of a namespace. The kernel adds the address some time after the
+/// request.
 fn bound(namespace: &Namespace, address: &str) -> UdpSocket {
     let end = Instant::now() + Duration::from_secs(10);
     loop {
@@ -243,7 +244,7 @@ fn arrives(from: &Namespace, to: &Namespace, address: &str) -> bool {
     receiver.join().unwrap() == sent
 }
 
-/// Containers of one machine are joined like this, with packets without computed checksums.
+/// Containers of one machine are connected like this, with packets without computed checksums.
 #[test]
 fn machines_joined_by_a_veth_pair_carry_tcp_both_ways() {
     let (Ok(a), Ok(b)) = (Namespace::new(), Namespace::new()) else {
