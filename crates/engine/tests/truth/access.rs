@@ -36,7 +36,7 @@ struct Sums {
     delivered: f64,
     /// Mean delay over all packets, in ms.
     delay: f64,
-    /// Greatest of the flows' 95th percentiles, in ms.
+    /// Largest of the flows' 95th percentiles, in ms.
     p95: f64,
     efficiency: f64,
     /// Jain's index over the flows' delivered fractions.

@@ -1,5 +1,5 @@
 //! TCP connections that share a leg of an ATM network, by the switch's treatment of frames for
-//! which it has too little room.
+//! which it lacks room.
 
 use crate::golden::check;
 use crate::run::{goodput, untraced, value, Run};

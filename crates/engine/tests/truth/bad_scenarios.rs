@@ -335,7 +335,7 @@ fn every_preset_is_a_network_on_which_a_flow_runs() {
             let report = crate::run::report(&first.value, 0);
             let sent = report.value("tcp_connection", "f.source", "state").expect("it has a connection");
             let delivered = crate::run::value(&report, "flow_destination", "f", "delivered_bytes");
-            // To Mars, a SYN alone takes longer.
+            // To Mars, even a SYN takes longer.
             assert!(if name == "mars" { sent == 2.0 } else { sent == 4.0 && delivered > 10_000.0 }, "{name}");
         }
     }

@@ -42,8 +42,8 @@ fn calls_are_blocked_as_erlang_has_it() {
             let value = |column| report.value("calls", "f.source", column).unwrap();
             let expected = blocking(load, 8);
             let share = value("blocked") / value("attempts");
-            // Blocked calls are clustered: twice the deviation of independent ones, and four of
-            // these.
+            // Blocked calls are clustered: twice the deviation of independent ones, and four times
+            // this value.
             let error = 8.0 * (expected * (1.0 - expected) / calls).sqrt();
             assert!(value("attempts") > 0.9 * calls, "{transport}: {}", value("attempts"));
             assert!(
@@ -81,15 +81,15 @@ fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
         let answered = report.value("calls", "f.source", "answer_mean").unwrap();
         assert!((1.4..1.41).contains(&answered), "{transport}: {answered}");
         assert_eq!(report.value("calls", "f.source", "retransmissions"), Some(0.0), "{transport}");
-        // Everything arrives, except packets in flight at the end.
+        // All packets arrive, except those in flight at the end.
         let sent = report.value("flow_source", "f", "sent_bytes").unwrap();
         let delivered = report.value("flow_destination", "f", "delivered_bytes").unwrap();
         assert!((0.98 * sent..=sent).contains(&delivered), "{transport}: {delivered} of {sent}");
     }
 }
 
-/// Without a line at the destination a call is refused, without a path it is not answered; its row
-/// contains the reason.
+/// Without a line at the destination a call is refused, without a path it is not answered. The
+/// call's row contains the reason.
 #[test]
 fn a_call_that_fails_says_why() {
     let app = r#"calls = 2, load = 4, holding = "20 s", lines = 4"#;
@@ -146,7 +146,7 @@ fn calls_over_tcp_share_a_connection() {
     }
 }
 
-/// Over TCP, nobody answers over a dead path either: SIP's own time-out ends the call.
+/// With TCP, too, a call over a dead path is not answered: SIP's own time-out ends it.
 #[test]
 fn a_call_over_tcp_without_a_path_is_given_up() {
     let dead = r#", error = { kind = "packet", probability = 1 }"#;

@@ -1,5 +1,5 @@
 //! Parameters that change while a network runs: every changeable key has an effect, other keys are
-//! refused with a helpful message, and changes from the scenario and by hand are equivalent.
+//! refused with a helpful message, and changes from the scenario and manual changes are equivalent.
 
 use crate::bad_scenarios::{loaded, GOOD};
 use crate::golden;
@@ -185,7 +185,7 @@ fn busy(key: &str) -> String {
     }
 }
 
-/// A moment at which nothing else happens.
+/// A moment without other events.
 const MOMENT: Time = Time::from_nanos(7_000_000_123);
 
 #[test]

@@ -91,7 +91,7 @@ fn network() -> impl Strategy<Value = (String, Vec<String>)> {
         .prop_map(
             |((scheme, cra, (slots, frames, response), more, processing), terminals, rest, forward)| {
                 let (propagation, queue, forward_queue, error, forward_error) = rest;
-                // No more constant slots than the link has.
+                // At most as many constant slots as the link has.
                 let constant = |wanted: u64| wanted.min(slots / terminals.len() as u64) * 2048 / slots;
                 let mut text = format!(
                     "[network.sat]\nkind = \"dvb-rcs\"\ngateway = \"n0\"\npropagation = \"{propagation}\"\n\
@@ -357,7 +357,7 @@ pub fn time_goes_forward(traces: &Traces) -> Result<(), TestCaseError> {
 /// seconds at each.
 fn rates(scenario: &Scenario, list: &str, name: &str, keys: [&str; 2], first: Rate) -> Vec<(f64, f64)> {
     let mut moments = vec![(0.0, first)];
-    // A direction that is not written follows the other one until it is.
+    // An unset direction follows the other one until it is set.
     let mut own =
         keys[0] != "return" || scenario.link.iter().any(|link| link.name == name && link.back.is_some());
     for (_, change) in scenario.changes() {
@@ -518,7 +518,7 @@ fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> 
             }
             other => {
                 let datagrams = of(traces, "datagram", name);
-                // Strictly ascending: no overtaking, and nothing twice, for any losses.
+                // Strictly ascending: no overtaking and no duplicates, for any losses.
                 prop_assert!(datagrams.windows(2).all(|pair| pair[0].values[0] < pair[1].values[0]));
                 // A transport that is not in this list may have its own trace.
                 if ["tfrc", "udp"].contains(&other.kind()) {

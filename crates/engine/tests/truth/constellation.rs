@@ -191,7 +191,7 @@ fn element_sets_carry_packets() {
     let scenario = scenario(&text.replace("42.3 deg", "50 deg").replace("-71.1 deg", "10 deg"));
     let report = Run::new(&scenario, 1, 0).finished().report();
     assert!(value(&report, "flow_destination", "probe", "delivered_packets") > 1000.0);
-    // At least the way to the lowest satellite, at about 600 km, up and down.
+    // At least the path to the lowest satellite, at about 600 km, up and down.
     let least = 2.0 * 400e3 / 299_792_458.0;
     assert!(value(&report, "flow_destination", "probe", "delay_mean") > least);
 }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// First words that refer to something that the reader of a table does not see.
+/// First words that refer to text outside the description.
 const OPENERS: [&str; 9] = ["see", "it", "its", "they", "their", "them", "that", "those", "these"];
 
 /// Words without information about a key.

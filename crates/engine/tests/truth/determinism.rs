@@ -306,7 +306,7 @@ fn the_length_of_the_steps_does_not_matter() {
 
 #[test]
 fn a_constellation_returns_after_the_events_asked_for() {
-    // A packet every second: nothing else happens while one crosses the satellites.
+    // A packet every second: nothing else happens while a packet crosses the satellites.
     let scenario = scenario(
         r#"
 name = "one packet at a time"

@@ -8,8 +8,8 @@ use bentpipe_core::Time;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
-/// Returns two links: datagrams of 972 bytes and 28 of headers take 8 ms over the slow one and 2 ms
-/// over the quick one.
+/// Returns two links: datagrams of 972 bytes and 28 of headers take 8 ms over the slow link and 2
+/// ms over the quick one.
 fn links(duration: &str, more: &str) -> String {
     format!(
         r#"
@@ -203,7 +203,7 @@ fn the_stronger_signal_takes_over_after_the_time_to_trigger() {
                 time,slow,quick\n0,10,0\n1,10,12\n1.2,10,15\n1.5,10,11\n1.7,10,14\n3,10,14\n5,14,10\n\"\"\" }\n";
     let text = links("8 s", &format!("{more}{}", datagrams("there", "a", "b")));
     let (_, moments) = stays(&results(&scenario(&text)), 8.0);
-    // At 1.2 s the quick link is 5 dB stronger, but not for long enough; from 1.7 s on it is.
+    // At 1.2 s the quick link is 5 dB stronger, but only briefly; from 1.7 s on it stays stronger.
     assert_eq!(moments, [2.34, 5.64]);
 }
 

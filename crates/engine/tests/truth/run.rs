@@ -8,7 +8,7 @@ use bentpipe_stage::{Capture, Held, Packet, Totals};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Parses a scenario.
+/// Parses the text of a scenario.
 pub fn scenario(text: &str) -> Scenario {
     match load(Source::Text { name: "test.toml", text }, &presets::all(), &[]) {
         Ok(loaded) => loaded.value,
@@ -23,7 +23,7 @@ pub fn untraced(text: &str) -> Scenario {
     scenario
 }
 
-/// One row of a trace.
+/// A row of a trace, with its time.
 #[derive(Clone, Debug)]
 pub struct TraceRow {
     pub time: u64,

@@ -3,8 +3,8 @@
 use crate::run::{goodput, report, results, scenario, untraced, value, Run};
 use bentpipe_core::Time;
 
-/// Returns one TCP flow over one link of 1500-byte packets; `link` and `transport` are keys to add.
-/// The default profile is the one that the equations describe.
+/// Returns one TCP flow over one link of 1500-byte packets; `link` and `transport` are additional
+/// keys. The default profile is the one that the equations describe.
 fn one_flow(duration: f64, link: &str, transport: &str) -> String {
     let profile = if transport.contains("profile") { "" } else { "profile = \"classic\"" };
     format!(

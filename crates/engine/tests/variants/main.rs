@@ -1,4 +1,4 @@
-//! Congestion controls at work: measured real stacks, equations, and golden trajectories of the
+//! Congestion controls in use: measured real stacks, equations, and golden trajectories of the
 //! window.
 
 mod bbr;

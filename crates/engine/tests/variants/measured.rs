@@ -1,4 +1,4 @@
-//! Measured Linux: CUBIC and BBR over a path of 10 Mbit/s with random loss both ways, 60 s
+//! Measured Linux: CUBIC and BBR over a path of 10 Mbit/s with random loss in both directions, 60 s
 //! (tests/authorities/tcp/PROVENANCE.md).
 //!
 //! The campaign of LANMAN 2023 describes its path: server, netem with rate and delay, router, netem

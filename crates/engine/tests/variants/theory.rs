@@ -162,8 +162,8 @@ const EQUAL: [(&str, u32); 14] = [
 
 #[test]
 fn two_equal_flows_share_alike_over_a_long_run() {
-    // The phase determines which of two flows finds the queue full, so rates are averaged over: at
-    // a single one CUBIC's first flow has up to 0.62.
+    // The phase determines which of two flows finds the queue full, so rates are averaged. At a
+    // single rate, CUBIC's first flow has up to 0.62.
     let rates = [9.4, 9.55, 9.7, 10.0, 10.3, 10.45, 10.6];
     for (name, packets) in EQUAL {
         let (mut first, mut both) = (0.0, 0.0);
