@@ -27,8 +27,8 @@ fn stage(config: &Config, links: [link::Config; 2], seed: u64) -> Arq {
     Arq::new(config, made, [&links[0], &links[1]], names, queues)
 }
 
-/// A link with retransmissions. Packets leave by ports 0 and 1; by the others, the links below lead
-/// back to it.
+/// A link with retransmissions. Packets leave by ports 0 and 1; the other ports lead to the links
+/// below and back.
 struct Joined(Arq);
 
 impl Network for Joined {
@@ -50,8 +50,8 @@ impl Network for Joined {
     }
 }
 
-/// Sends packets in both directions, then runs the stage until it rests or `end` comes. Returns the
-/// stage, and number and time of each packet that leaves, by direction.
+/// Sends packets in both directions, then runs the stage until it is idle or `end` is reached.
+/// Returns the stage, and number and time of each packet that leaves, by direction.
 fn run(arq: Arq, packets: [u32; 2], end: Time) -> (Arq, [Vec<(u32, Time)>; 2]) {
     let mut bench = Bench::new(Joined(arq));
     bench.audited = true;
@@ -70,7 +70,7 @@ fn run(arq: Arq, packets: [u32; 2], end: Time) -> (Arq, [Vec<(u32, Time)>; 2]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// With any loss of frames and reports except total loss, everything arrives once and in order
+    /// With any loss of frames and reports except total loss, each packet arrives once and in order
     /// in both directions, and the link then becomes idle.
     #[test]
     fn everything_arrives_in_order(
@@ -131,10 +131,10 @@ fn a_window_limits_the_rate() {
     }
 }
 
-/// The textbook's efficiency of go-back-n: of every 1 + p R frames, 1 - p are delivered, where R
-/// frames are sent between the end of a lost frame and its retransmission. More exactly, the loss
-/// is detected at the next frame that is not lost. A frame lost twice waits for the timer, which
-/// runs from the last frame that the window allows.
+/// The textbook efficiency of go-back-n: of every 1 + p R frames, 1 - p are delivered. R is the
+/// number of frames sent between the end of a lost frame and its retransmission. More exactly, the
+/// next frame that is not lost reveals the loss. A frame lost twice waits for the timer, which runs
+/// from the last frame that the window allows.
 #[test]
 fn the_rate_is_that_of_go_back_n() {
     for (probability, delay) in [(0.01, 10), (0.01, 30), (0.003, 50), (0.05, 3)] {
@@ -151,7 +151,7 @@ fn the_rate_is_that_of_go_back_n() {
         let packets = 60_000;
         let (_, arrived) = run(arq, [packets, 0], Time::MAX);
         let measured = f64::from(packets) / (arrived[0].last().unwrap().1.as_secs_f64() * 1000.0);
-        // A loss is detected at the first later frame that is not lost. Each costs the frames from
+        // The first later frame that is not lost reveals a loss. Each loss costs the frames from
         // its own end to the retransmission, and itself.
         let p = probability;
         let seen = 1.0 + round + 1.0 / (1.0 - p);
@@ -165,8 +165,8 @@ fn the_rate_is_that_of_go_back_n() {
 }
 
 /// Proximity-1 with the convolutional code of rate 1/2, computed by hand: sync marker 3, header 5,
-/// encapsulation 4, packet, CRC 4, all of it doubled. Frames are lost as often as the code fails,
-/// and everything arrives.
+/// encapsulation 4, packet, CRC 4, all of it doubled. Frames are lost whenever the code fails, and
+/// all packets arrive.
 #[test]
 fn frames_behind_a_code_are_lost_as_often_as_it_fails() {
     let text = r#"{"rate": "1 Mbit/s", "delay": "5 ms", "queue": {"unlimited": {}},
