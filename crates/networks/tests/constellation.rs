@@ -67,7 +67,7 @@ proptest! {
                 let mut visible: Vec<u32> = ground.visible.iter().map(|visible| visible.satellite).collect();
                 visible.sort_unstable();
                 prop_assert_eq!(&visible, &seen, "site {} at {} s", site, t);
-                // The k-th highest is at most the margin above the lowest of those that serve.
+                // The k-th highest is at most the margin above the lowest serving satellite.
                 seen.sort_by(|a, b| above[*b as usize].total_cmp(&above[*a as usize]));
                 seen.truncate(antennas as usize);
                 let serving: Vec<u32> = ground.serving.iter().flatten().copied().collect();
@@ -87,9 +87,8 @@ proptest! {
         }
     }
 
-    /// From every satellite with a path, each hop leads over a link that is up to a satellite that
-    /// is nearer, and the path's delay is the sum of the distances; none is shorter over any
-    /// neighbour.
+    /// From every satellite with a path, each hop leads over an active link to a nearer satellite,
+    /// and the path's delay is the sum of the distances. No path over a neighbour is shorter.
     #[test]
     fn trees_are_shortest_ways_without_loops(at in 0.0..6000.0f64, hops in any::<bool>()) {
         let config = config("least-handovers", 1, grid());
@@ -105,7 +104,7 @@ proptest! {
                 let (a, b) = (isl.ends.0 as usize, isl.ends.1 as usize);
                 if satellite == a || satellite == b {
                     let other = costs[a + b - satellite];
-                    // One hop more than a neighbour's path is never needed.
+                    // A path has at most one hop more than a neighbour's path.
                     prop_assert!(!hops || *cost == UNREACHED || metric.hops_of(*cost) <= metric.hops_of(other) + 1);
                 }
             }
@@ -129,9 +128,9 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Simultaneous paths share no satellite, lead over links that are up down to the site, and
-    /// come in the order of their lengths, none faster than light along the chord; the first is the
-    /// shortest there is.
+    /// Simultaneous paths share no satellite, use active links down to the site, and come in the
+    /// order of their lengths, none faster than light along the chord. The first is the shortest
+    /// path.
     #[test]
     fn ways_at_once_share_no_satellite(at in 0.0..6000.0f64, most in 1usize..5) {
         let config = config("highest-elevation", 3, grid());
