@@ -77,7 +77,7 @@ fn sgp4_agrees_with_the_verification_set_to_a_millimetre() {
 /// A set that must fail: its perturbed eccentricity is out of range. Its row in the file is left
 /// over from the previous satellite.
 const NO_ORBIT: u64 = 33_334;
-/// Number of rows without that one.
+/// Number of rows without that row.
 const ROWS: usize = 700 - 33 - 1;
 
 /// Returns a set of the file with one character replaced.

@@ -36,8 +36,8 @@ fn as_element_sets(
     elements::Config { elements: ElementSets::parse(&text).unwrap() }
 }
 
-/// Planes and neighbours found in elements that are three days old equal those of the pattern from
-/// which they were made.
+/// Planes and neighbours found in elements that are three days old equal those of the pattern that
+/// generated the elements.
 #[test]
 fn neighbours_found_in_element_sets_are_those_of_the_design() {
     let start: Epoch = "2022-09-17T07:00:00Z".parse().unwrap();
