@@ -215,7 +215,7 @@ fn tshark_reads_the_fields_that_models_wrote() {
         syn,
         "198.18.0.4 198.18.1.45 49152 0x0000 7 1460\n198.18.1.45 198.18.0.4 49152 0xfffe 3 1460\n"
     );
-    // The bytes of a frame on its way are those that its host sent; the marks are the network's.
+    // A captured frame has the bytes that its host sent; the marks are the network's.
     let frame = fields("icmp", &["ip.dsfield.dscp", "ip.dsfield.ecn"]);
     assert_eq!(frame.as_deref(), Some("10 2\n"));
     let data = fields(

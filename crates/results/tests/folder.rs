@@ -1,4 +1,4 @@
-//! A run folder from its creation to its end, read back with the readers that users have.
+//! A run folder from its creation to its end, read back with the readers of users.
 
 mod common;
 

@@ -12,11 +12,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Variable set in the process that is to be killed: the run folder that it writes.
+/// Variable of the process that will be killed: the run folder that it writes.
 const FOLDER: &str = "BENTPIPE_TEST_KILLED_FOLDER";
 const KILLS: u64 = 5;
 
-/// Writes until it is killed; does nothing as a test of its own.
+/// Writes until it is killed; does nothing when run as a test.
 #[test]
 fn write_until_killed() {
     let Some(path) = std::env::var_os(FOLDER) else { return };

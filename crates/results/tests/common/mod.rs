@@ -1,4 +1,4 @@
-//! A made-up run for tests, and ways to read its results.
+//! A synthetic run for tests, and readers of its results.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use bentpipe_core::{Column, Recorder, Report, Span, Table, Time};
