@@ -103,8 +103,7 @@ fn many_mistakes_end() {
     assert!(error.to_string().ends_with("more"), "{error}");
 }
 
-/// Depth uses stack in the parser and when its tree is dropped, so the limit is tested with a small
-/// stack.
+/// Depth uses stack in the parser and when its tree is dropped, so a small stack tests the limit.
 #[test]
 fn nesting_bombs_do_not_overflow_the_stack() {
     let keys = "a.".repeat(79);

@@ -104,7 +104,7 @@ fn words() -> impl Strategy<Value = Vec<String>> {
     proptest::collection::vec(word(), 0..4)
 }
 
-/// A type that checks its value after it was read.
+/// A type that checks its value after reading it.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
 struct Even(#[allow(dead_code)] String);

@@ -214,7 +214,7 @@ impl Check for Scenario {
     }
 }
 
-/// The loader has no use for samples.
+/// The loader does not use samples.
 macro_rules! without_sample {
     ($($config:ty),+ $(,)?) => {
         $(impl Sample for $config {
