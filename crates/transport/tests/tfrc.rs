@@ -22,7 +22,7 @@ impl Deref for Path {
 }
 
 impl Path {
-    /// Loses every so many data packets, besides what the links lose.
+    /// Loses one of this many data packets, besides the losses of the links.
     fn new(config: &str, app: &str, link: &str, every: Option<u64>) -> Path {
         let config: Config = serde_json::from_str(config).unwrap();
         let app: AppConfig = serde_json::from_str(app).unwrap();

@@ -1,4 +1,4 @@
-//! Shared by the tests of transports.
+//! Helpers for the tests of transports.
 
 use bentpipe_core::{FlowId, NodeId, Time};
 use bentpipe_transport::app::End;

@@ -64,7 +64,7 @@ pub fn spoil(packet: Packet, valid: bool) -> Packet {
     Packet { body: Body::Spoiled(Box::new(Spoiled { body: packet.body, valid })), ..packet }
 }
 
-/// Whether nothing was dropped but for a wrong checksum.
+/// True if no packet was dropped except for a wrong checksum.
 pub fn drops_are_spoiled(dropped: &[Dropped]) -> bool {
     dropped.iter().all(|dropped| dropped.reason == WRONG_CHECKSUM)
 }
@@ -150,7 +150,7 @@ struct World {
     observed: [Observed; 2],
     fates: [std::vec::IntoIter<Fate>; 2],
     initial: u32,
-    /// Whether the packet that arrives has a wrong checksum.
+    /// True for a packet with a wrong checksum, when it arrives.
     spoiled: bool,
 }
 
@@ -163,7 +163,7 @@ pub fn endpoint(end: usize, config: &Config, app: Talker) -> Endpoint {
     Endpoint::new(site(end), config, Box::new(app), congestion, stream, Traces::default())
 }
 
-/// Lets a packet travel to a stage as its fate says.
+/// Moves a packet to a stage according to its fate.
 pub fn travel(packet: Packet, fate: Fate, place: usize, wires: &mut Wires<'_>) {
     let late = |milliseconds: u16| DELAY + Span::from_millis(u64::from(milliseconds));
     match fate {
@@ -216,7 +216,7 @@ impl Network for World {
             Body::Spoiled(spoiled) => match &spoiled.body {
                 Body::Segment(segment) if spoiled.valid => segment,
                 _ => {
-                    // Nobody hears of it.
+                    // No endpoint learns of this packet.
                     self.spoiled = true;
                     return;
                 }
@@ -262,8 +262,7 @@ impl Network for World {
                 if until > observed.end {
                     observed.end = until;
                     let flight = self.ends[from].connection().sender().in_flight();
-                    // A tail loss probe is one segment, whatever the window (RFC 8985, section
-                    // 7.3).
+                    // A tail loss probe is one segment, for any window (RFC 8985, section 7.3).
                     assert!(flight <= state.snd_cwnd || fresh == 1, "beyond the congestion window");
                 }
             }

@@ -72,7 +72,7 @@ struct World {
     links: Vec<Link>,
     buffers: Vec<u64>,
     initial: [u32; 2],
-    /// Flags per end, true if a reset to it was lost.
+    /// Flags per end; true if a reset to it was lost.
     reset_lost: [bool; 2],
     /// The right edge of the last window offered to each end, as a count of bytes.
     offered: [u64; 2],
@@ -207,8 +207,8 @@ proptest! {
             match failures[end] {
                 Some(_) => {}
                 None if over => prop_assert_eq!(delivered, case.bytes[1 - end]),
-                // An end that only waits does not learn of a vanished end, nor of a lost reset,
-                // with or without a proxy.
+                // An end that only waits learns neither of a vanished end nor of a lost reset, with
+                // or without a proxy.
                 None => {
                     let waits = !connection.sender().is_waiting();
                     let vanished = failures[1 - end].is_some() || world.reset_lost[end] || broken > 0.0;
@@ -217,8 +217,8 @@ proptest! {
                 }
             }
         }
-        // Half of a connection whose other half has vanished waits for ever, or gives up, as
-        // without a proxy.
+        // If one half of a connection vanishes, the other waits forever or gives up, as without a
+        // proxy.
         let quiet = failures == [None, None] && case.links.iter().all(|link| link.outage.is_none());
         for ((_, _, values), buffer) in rows().zip(&world.buffers) {
             prop_assert!(values[column("most_buffered")] <= *buffer as f64);
@@ -230,7 +230,7 @@ proptest! {
     }
 }
 
-/// Two ends and one proxy between links without faults, but for what `change` does to the case.
+/// Two ends and one proxy between links without faults; `change` modifies the case.
 fn plain(early: bool, change: impl FnOnce(&mut Case)) -> Bench<World> {
     let config = Config { initial_sequence: Some(bentpipe_core::Count::new(7)), ..Config::default() };
     let link = Link { fates: Default::default(), outage: None };

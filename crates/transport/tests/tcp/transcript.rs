@@ -3,18 +3,18 @@
 //! ```text
 //! # Comment, with the source of what is expected.
 //! config {"delayed_ack": false}          the connection's configuration, JSON
-//! peer 4294967000                        initial sequence number of the other end, 1000000 by default
+//! peer 4294967000                        the other end's initial sequence number (default 1000000)
 //! new                                    another connection, from the beginning
 //! 0.000 listen | open | write N | close | stop  actions of the application
-//! 0.000 reply N                         the application writes N bytes when it next hears of data
-//! 0.000 freeze | thaw | adapt {"at": "0 s", "rate": "1 Mbit/s", "round_trip": "1 s"}  a report of a handover
+//! 0.000 reply N                          the application writes N bytes at its next data
+//! 0.000 freeze | thaw | adapt {"at": "0 s", "rate": "1 Mbit/s", "round_trip": "1 s"}  a handover
 //! 0.000 < S 0:0 win 65535 <mss 1460, sackOK, ws 7>   a segment arrives
 //! 0.000 <CE . 1:1001 ack 1               ... in a packet marked by a queue (RFC 3168)
-//! 0.000 <+ . 1:1001 ack 1                ... and another one at the same instant, before the application runs
+//! 0.000 <+ . 1:1001 ack 1                ... with another, before the application runs
 //! 0.000 > S. 0:0 ack 1 win 65535         a segment leaves, at this time and in this order
 //! 0.000 state cwnd=2 ca=open             state at this time
 //! 0.000 event connected                  the event was reported to the application
-//! 0.000 no-event acknowledged            the event was not reported, or not again
+//! 0.000 no-event acknowledged            the event was not reported, or not repeated
 //! ```
 //!
 //! Times are seconds. Segments are written as in tcpdump: flags (`.` is ACK, `E` ECE, `W` CWR; `P`,
@@ -64,7 +64,7 @@ struct Player {
     received: u64,
     /// Bytes that the application writes at its next event of data.
     reply: u64,
-    /// True if PSH is compared.
+    /// True if the flag PSH is compared.
     with_push: bool,
 }
 
