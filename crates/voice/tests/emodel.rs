@@ -1,4 +1,4 @@
-//! The E-model against computed rows of G.107, published ratings and tables of G.113.
+//! The E-model compared with computed rows of G.107, published ratings and tables of G.113.
 
 use bentpipe_voice::codec::find;
 use bentpipe_voice::emodel::{

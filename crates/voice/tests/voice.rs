@@ -198,12 +198,12 @@ fn an_origin_that_becomes_known_later_places_the_packets_that_follow() {
         }
         assert_eq!(receiver.receive(at, &rtp), Heard::Played { at: at + Span::from_millis(60) });
     }
-    // Before, only the buffer was known.
+    // Before that, only the buffer was known.
     assert!((receiver.window().unwrap().delay() - 0.350).abs() < 1e-9);
     assert!((receiver.totals().delay() - (0.350 + 0.060) / 2.0).abs() < 1e-9);
 }
 
-/// A first packet that was overtaken also counts as expected: 3 of 4 arrive, and the missing one
+/// A first packet that was overtaken also counts as expected: 3 of 4 arrive, and the missing packet
 /// lies between them.
 #[test]
 fn packets_before_the_first_that_arrived_are_expected_too() {

@@ -45,7 +45,7 @@ fn agent(host: u8) -> Agent {
 const BODY: &str =
     "v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n";
 
-/// Acts on the events of an agent like a telephone that is answered at once.
+/// Acts on the events of an agent, like a telephone that is answered at once.
 fn answer(agent: &mut Agent, now: Time, out: &mut sip::Out) {
     for event in std::mem::take(&mut out.events) {
         if let sip::Event::Incoming { call, .. } = event {
