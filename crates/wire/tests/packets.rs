@@ -1,4 +1,4 @@
-//! Packets on which readers of headers disagree, laid out by hand from the RFCs, with the correct
+//! Packets on which readers of headers disagree, written by hand from the RFCs, with the correct
 //! results.
 
 use bentpipe_wire::{ethernet_payload, read, read_quoted, Headers, ICMP, ICMPV6, TCP, UDP};
@@ -42,8 +42,8 @@ fn options(next: u8, more: u8) -> Vec<u8> {
     header
 }
 
-/// Returns a fragment header (RFC 8200, section 4.5): offset in units of eight bytes, and whether
-/// more fragments follow.
+/// Returns a fragment header (RFC 8200, section 4.5): the offset in units of eight bytes, and true
+/// if more fragments follow.
 fn fragment(next: u8, offset: u16, more: bool) -> Vec<u8> {
     let mut header = vec![next, 0];
     header.extend((offset << 3 | u16::from(more)).to_be_bytes());

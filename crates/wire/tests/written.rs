@@ -1,4 +1,5 @@
-//! Packets written here are read correctly, their checksums are valid, and reading never fails.
+//! Packets that this crate writes are read correctly, their checksums are valid, and reading never
+//! fails.
 
 use bentpipe_wire::{
     checksum, read, read_quoted, set_traffic_class, write, Echo, Headers, ICMP, ICMPV6, TCP, UDP,
@@ -88,7 +89,7 @@ fn a_traffic_class_is_set_and_the_checksum_holds() {
 }
 
 proptest! {
-    /// The returned ranges lie within the packet, whatever comes in.
+    /// The returned ranges lie within the packet, for any input.
     #[test]
     fn nothing_read_lies_outside(mut packet in prop::collection::vec(any::<u8>(), 0..200), version in 0..3) {
         if let Some(first) = packet.first_mut() {
