@@ -1,5 +1,5 @@
-//! `hardy-echo NUMBER ADDRESS`: the node `ipn:NUMBER.0` of hardy, which serves TCPCLv4 at an address and sends each payload for its service 7 back to
-//! where it came from.
+//! `hardy-echo NUMBER ADDRESS`: the node `ipn:NUMBER.0` of hardy, which serves TCPCLv4 at an
+//! address and sends each payload for its service 7 back to where it came from.
 
 use hardy_bpa::bpa::{Bpa, BpaRegistration};
 use hardy_bpa::services::{Application, ApplicationSink, Result, StatusNotify};
