@@ -37,6 +37,10 @@ impl Shell for Config {
         GEOSTATIONARY_RADIUS - EQUATORIAL_RADIUS
     }
 
+    fn farthest(&self) -> f64 {
+        GEOSTATIONARY_RADIUS
+    }
+
     fn satellites(&self, _start: Epoch, turning: Turning) -> Vec<Satellite> {
         let motion = Motion::Circular(Circular::geostationary(self.longitude.radians(), turning.start));
         vec![Satellite { name: "{words}".to_owned(), motion, speed: 0.0 }]
