@@ -1,5 +1,5 @@
-//! Lists the BPF objects of objects/congestion for Rust. `scripts/bpf` makes them from
-//! crates/congestion/variants/*.c.
+//! Generates a Rust table of the BPF objects in objects/congestion. `scripts/bpf` compiles the
+//! objects from crates/congestion/variants/*.c.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -19,10 +19,10 @@ fn main() {
     for path in &objects {
         let name = path.file_stem().expect("it has an extension").to_string_lossy();
         writeln!(text, "    ({name:?}, include_bytes!({:?})),", path.display().to_string())
-            .expect("a String takes all");
+            .expect("writing to a String cannot fail");
     }
     text.push(']');
-    // A constant's type cannot be included, so the whole item is.
+    // `include!` cannot supply a constant's type, so the file contains the whole item.
     fs::write(
         out.join("objects.rs"),
         format!("/// The congestion controls, by name.\npub static CONGESTION: {text};\n"),

@@ -1,5 +1,5 @@
-//! The kernel's cost of the log, measured by the kernel (bpf_stats): the mean time of each of the
-//! log's programs, and of the operations of a congestion control, over a million segments.
+//! Measures the kernel's cost of the log with its own statistics (bpf_stats): the mean time of each
+//! program of the log, and of each operation of a congestion control, over a million segments.
 //!
 //!     cargo bench -p bentpipe-bpf --features bpf
 
@@ -21,11 +21,11 @@ fn main() {
     use bentpipe_bpf::{register, Log, Namespace, Start};
 
     const SEGMENTS: usize = 1_000_000;
-    // `cargo test --benches` only checks that it runs.
+    // `cargo test --benches` only checks that the benchmark starts.
     if common::skips() || std::env::args().any(|argument| argument == "--test") {
         return;
     }
-    let _counting = counting();
+    let _statistics = enable_statistics();
     let vegas = register("vegas", &BTreeMap::new(), &Start::default()).expect("BPF is available");
     common::in_namespace(|| {
         let namespace = Namespace { inode: common::namespace(), tag: 0 };
@@ -33,7 +33,7 @@ fn main() {
         let (mut client, mut server) = common::connection(vegas.name(), None);
         let mut events = 0;
         thread::scope(|scope| {
-            let work = || common::trickle(&mut client, &mut server, SEGMENTS);
+            let work = || common::transfer_bytewise(&mut client, &mut server, SEGMENTS);
             let worker = thread::Builder::new().spawn_scoped(scope, work).expect("threads are available");
             while !worker.is_finished() {
                 events += log.poll(Duration::from_millis(1), &mut |_| ()).expect("it can be read");
@@ -49,17 +49,16 @@ fn main() {
                 spent = program.run_time_ns;
             }
         }
-        // Includes the receiver's segments, which are not recorded.
+        // The time includes the receiver's segments, which are not recorded.
         println!("the log: {:.0} ns per event", spent as f64 / events as f64);
     });
 }
 
-/// Makes the kernel count the runs of BPF programs and their time until the returned value is
-/// dropped.
+/// Enables the kernel's statistics of BPF programs until the returned value is dropped.
 #[cfg(feature = "bpf")]
-fn counting() -> impl Drop {
-    struct Counting(String);
-    impl Drop for Counting {
+fn enable_statistics() -> impl Drop {
+    struct Restore(String);
+    impl Drop for Restore {
         fn drop(&mut self) {
             std::fs::write(SWITCH, &self.0).expect("it was written before");
         }
@@ -67,5 +66,5 @@ fn counting() -> impl Drop {
     const SWITCH: &str = "/proc/sys/kernel/bpf_stats_enabled";
     let before = std::fs::read_to_string(SWITCH).expect("BPF is available");
     std::fs::write(SWITCH, "1").expect("this is root");
-    Counting(before)
+    Restore(before)
 }

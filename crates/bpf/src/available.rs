@@ -1,10 +1,10 @@
-//! Checks by trial that BPF can be used here; if not, finds the reason.
+//! Tests whether BPF can be used on this machine, and finds the reason if not.
 
 use std::{fs, io};
 
 use crate::{bpf, objects};
 
-/// The reason for which BPF cannot be used. The text is a sentence with a remedy.
+/// The reason why BPF cannot be used. Its text includes a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Unavailable {
     /// This build was compiled without BPF.
@@ -40,7 +40,8 @@ pub enum Unavailable {
 }
 
 /// Checks that the kernel accepts congestion controls from this process and lets it log
-/// connections. For this it loads one of each, which takes some milliseconds, and keeps none.
+/// connections. To find out, it loads one program of each kind and unloads it, which takes a few
+/// milliseconds.
 pub fn available() -> Result<(), Unavailable> {
     if !bpf::IS_BUILT {
         return Err(Unavailable::NotBuilt);
@@ -65,7 +66,7 @@ fn reason(refusal: io::Error) -> Unavailable {
     }
 }
 
-/// Returns the capabilities that are needed and missing. CAP_SYS_ADMIN includes CAP_BPF and
+/// Returns the required capabilities that the process lacks. CAP_SYS_ADMIN includes CAP_BPF and
 /// CAP_PERFMON.
 fn missing_capabilities() -> Option<Vec<&'static str>> {
     const SYS_ADMIN: u64 = 1 << 21;
@@ -79,7 +80,7 @@ fn missing_capabilities() -> Option<Vec<&'static str>> {
     (!missing.is_empty()).then_some(missing)
 }
 
-/// Returns true if a user namespace's map (user_namespaces(7)) is that of the machine's own.
+/// Returns true if this is the map (user_namespaces(7)) of the machine's initial user namespace.
 fn is_whole_range(map: &str) -> bool {
     map.split_whitespace().eq(["0", "0", "4294967295"])
 }
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases_and_maps_are_read() {
+    fn kernel_releases_and_user_maps_are_parsed() {
         assert!(is_before_6_4("6.1.0-18-amd64\n"));
         assert!(is_before_6_4("5.15.0"));
         assert!(!is_before_6_4("6.4.0"));
@@ -109,8 +110,8 @@ mod tests {
 
     #[cfg(not(feature = "bpf"))]
     #[test]
-    fn without_the_feature_the_answer_says_how_to_get_it() {
-        let said = available().unwrap_err().to_string();
-        assert!(said.contains("libelf-dev") && said.contains("build again"), "{said}");
+    fn without_the_feature_the_message_explains_how_to_build_it() {
+        let message = available().unwrap_err().to_string();
+        assert!(message.contains("libelf-dev") && message.contains("build again"), "{message}");
     }
 }

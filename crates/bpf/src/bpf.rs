@@ -1,4 +1,4 @@
-//! The calls to libbpf: loads objects, writes their settings, attaches them, reads the ring.
+//! Calls to libbpf: load objects, write their settings, attach them and read the ring buffer.
 
 use std::cell::RefCell;
 use std::io;
@@ -17,36 +17,35 @@ use crate::event::RECORD;
 /// True if BPF is built in.
 pub const IS_BUILT: bool = true;
 
-/// The section of constants that a loader may write before loading.
+/// Section of constants that the loader writes before it loads the object.
 const SETTINGS: &str = ".rodata.settings";
 
-/// The map in which an object counts calls that the kernel skipped
-/// (crates/congestion/include/home/guard.h).
+/// Map that counts the calls skipped by the kernel (crates/congestion/include/home/guard.h).
 const SKIPPED: &str = ".bss.skipped";
 
-/// Bytes of a congestion control's name, which is the last member of its structure.
+/// Size of a congestion control's name in bytes. The name is the last member of its structure.
 const NAME: usize = 16;
 
-/// Largest number of records that are taken out of the ring at once.
+/// Maximum number of records taken from the ring per poll.
 const AT_ONCE: usize = 4096;
 
-/// The program of programs/log.c that is attached to a function of the kernel, which not every
-/// kernel allows.
+/// The program in programs/log.c that attaches to a kernel function. Some kernels do not allow
+/// this.
 const CLOSING: &str = "segment_while_closing";
 
-/// A congestion control in the kernel until it is dropped: its link is a file descriptor, which
-/// ends with the process.
+/// A congestion control registered with the kernel until this value is dropped. Its link is a file
+/// descriptor, so the registration also ends with the process.
 #[derive(Debug)]
 pub struct CongestionControl {
     _link: Link,
     skipped: MapHandle,
 }
 
-/// The tracing program in the kernel until it is dropped.
+/// The tracing program, attached until this value is dropped.
 #[derive(Debug)]
 pub struct Tracer {
     ring: RingBuffer<'static>,
-    /// Records that the ring's callback took out of it, end to end.
+    /// Concatenated records from the ring's callback.
     taken: Arc<Mutex<Vec<u8>>>,
     _links: Vec<Link>,
     sees_closing: bool,
@@ -55,19 +54,19 @@ pub struct Tracer {
 
 /// Loads a congestion control without registering it.
 pub fn try_congestion(object: &[u8]) -> io::Result<()> {
-    listening(|| open(object, "bentpipe_try")?.load().map(drop))
+    with_messages(|| open(object, "bentpipe_try")?.load().map(drop))
 }
 
 /// Loads the tracing program without attaching it.
 pub fn try_tracer(object: &[u8]) -> io::Result<()> {
-    listening(|| load_tracer(object, &[], None).map(drop))
+    with_messages(|| load_tracer(object, &[], None).map(drop))
 }
 
 impl CongestionControl {
-    /// Registers the object's congestion control as `name`, with `settings` as the first words of
-    /// its constants.
+    /// Registers the object's congestion control as `name`. `settings` are the first words of its
+    /// constants.
     pub fn register(object: &[u8], name: &str, settings: &[u32]) -> io::Result<CongestionControl> {
-        listening(|| {
+        with_messages(|| {
             let mut open = open(object, name)?;
             write_settings(&mut open, settings);
             rename(&mut open, name);
@@ -83,10 +82,10 @@ impl CongestionControl {
         })
     }
 
-    /// Returns the number of operations that the kernel skipped and that were repaired, and of
-    /// connections that began without their first operation.
+    /// Returns two counts: skipped operations that were repaired later, and connections that began
+    /// without their first operation.
     pub fn skipped(&self) -> io::Result<[u64; 2]> {
-        listening(|| {
+        with_messages(|| {
             let value = self.skipped.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY)?;
             let value = value.expect("an array has its first element");
             let word = |at| u64::from_ne_bytes(value[at..at + 8].try_into().expect("guard.h says two u64"));
@@ -95,8 +94,8 @@ impl CongestionControl {
     }
 }
 
-/// Returns true if this kernel skips BPF programs while its process 1 is the current one, as its
-/// type information shows.
+/// Returns true if this kernel skips BPF programs while process 1 is running, judging by its type
+/// information.
 pub fn skips_programs() -> bool {
     let Ok(types) = Btf::from_vmlinux() else { return false };
     let structure = types.type_by_name::<Struct<'_>>("bpf_prog_aux");
@@ -104,10 +103,10 @@ pub fn skips_programs() -> bool {
 }
 
 impl Tracer {
-    /// Starts to record the connections of `namespaces` (inode number and tag of each) into a ring
-    /// of `ring_bytes`.
+    /// Starts recording the connections of `namespaces` (pairs of inode number and tag) into a ring
+    /// of `ring_bytes` bytes.
     pub fn start(object: &[u8], namespaces: &[(u32, u32)], ring_bytes: u32) -> io::Result<Tracer> {
-        listening(|| {
+        with_messages(|| {
             let object = load_tracer(object, namespaces, Some(ring_bytes))?;
             let taken = Arc::new(Mutex::new(Vec::new()));
             let into = Arc::clone(&taken);
@@ -116,7 +115,7 @@ impl Tracer {
             builder.add(&map, move |record| {
                 let mut taken = into.lock().unwrap_or_else(PoisonError::into_inner);
                 taken.extend_from_slice(record);
-                // A negative number ends reading after this record.
+                // A negative return value stops reading after this record.
                 if taken.len() < AT_ONCE * RECORD {
                     0
                 } else {
@@ -141,15 +140,15 @@ impl Tracer {
         })
     }
 
-    /// Returns true if segments of connections that are closing are recorded.
+    /// Returns true if segments of closing connections are recorded.
     pub fn sees_closing(&self) -> bool {
         self.sees_closing
     }
 
-    /// Waits at most `timeout` for records, and passes on some of them.
+    /// Waits at most `timeout` for records, and passes the available ones to `each`, up to
+    /// [`AT_ONCE`].
     pub fn poll(&mut self, timeout: Duration, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        // It waits only when the ring is empty, and then for a wake-up (many records) or the end of
-        // the time.
+        // Waits only if the ring is empty, until a wake-up (many records) or the time-out.
         let full = self.ring.poll_raw(timeout) == -1;
         if !full {
             self.ring.consume_raw();
@@ -162,9 +161,9 @@ impl Tracer {
         Ok(())
     }
 
-    /// Returns the number of records for which the ring had no room.
+    /// Returns the number of records lost because the ring was full.
     pub fn lost(&self) -> io::Result<u64> {
-        listening(|| {
+        with_messages(|| {
             let map = self.object.maps().find(|map| map.name() == ".bss.lost").expect("log.c defines it");
             let value =
                 map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY)?.expect("an array has its first element");
@@ -177,8 +176,8 @@ fn open(object: &[u8], name: &str) -> libbpf_rs::Result<OpenObject> {
     ObjectBuilder::default().name(name)?.open_memory(object)
 }
 
-/// Loads the tracing program, without the part that needs one of the kernel's functions if the
-/// kernel refuses that.
+/// Loads the tracing program. If the kernel refuses to attach to its functions, loads it without
+/// the program [`CLOSING`].
 fn load_tracer(
     object: &[u8],
     namespaces: &[(u32, u32)],
@@ -218,11 +217,11 @@ fn write_settings(object: &mut OpenObject, settings: &[u32]) {
     }
 }
 
-/// Writes the name under which a congestion control is registered.
+/// Sets the name under which a congestion control is registered.
 fn rename(object: &mut OpenObject, name: &str) {
     let mut control =
         object.maps_mut().find(|map| map.map_type() == MapType::StructOps).expect("BP_VARIANT defines one");
-    let value = control.initial_value_mut().expect("it is the structure in the object");
+    let value = control.initial_value_mut().expect("the object contains the structure");
     let place = value.len() - NAME;
     let bytes = &mut value[place..];
     assert!(
@@ -234,29 +233,29 @@ fn rename(object: &mut OpenObject, name: &str) {
 }
 
 thread_local! {
-    /// Messages of libbpf to this thread during the present call.
-    static SAID: RefCell<String> = const { RefCell::new(String::new()) };
+    /// Messages that libbpf printed in this thread during the current call.
+    static MESSAGES: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Calls libbpf; its messages go into the error, not to standard error.
-fn listening<T>(call: impl FnOnce() -> libbpf_rs::Result<T>) -> io::Result<T> {
-    /// Lines of libbpf's messages that are kept; the last ones say most.
+/// Calls libbpf, and puts its messages into the returned error instead of standard error.
+fn with_messages<T>(call: impl FnOnce() -> libbpf_rs::Result<T>) -> io::Result<T> {
+    /// Number of libbpf's last message lines to keep. The last lines are the most informative.
     const LINES: usize = 6;
-    static LISTEN: Once = Once::new();
-    LISTEN.call_once(|| {
+    static INSTALL_PRINTER: Once = Once::new();
+    INSTALL_PRINTER.call_once(|| {
         libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
-            SAID.with_borrow_mut(|said| said.push_str(&text));
+            MESSAGES.with_borrow_mut(|messages| messages.push_str(&text));
         })));
     });
-    SAID.with_borrow_mut(String::clear);
+    MESSAGES.with_borrow_mut(String::clear);
     call().map_err(|error| {
         let kind = match error.kind() {
             ErrorKind::AlreadyExists => io::ErrorKind::AlreadyExists,
             ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
             _ => io::ErrorKind::Other,
         };
-        let said = SAID.take();
-        let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let messages = MESSAGES.take();
+        let lines: Vec<_> = messages.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let end = lines[lines.len().saturating_sub(LINES)..].join("; ");
         io::Error::new(kind, if end.is_empty() { format!("{error:#}") } else { format!("{error:#} ({end})") })
     })
@@ -268,13 +267,13 @@ mod common;
 
 #[cfg(test)]
 mod tests {
-    use super::common::{connection, in_namespace, lose, lose_no_more, skips, transfer, Info};
+    use super::common::{connection, in_namespace, skips, start_losses, stop_losses, transfer, Info};
     use super::*;
 
-    /// Reno, with the kernel skipping ssthresh two of three times, as programs/skipping.c makes it
-    /// do.
+    /// Uses Reno from programs/skipping.c, which simulates a kernel that skips `ssthresh` two times
+    /// out of three.
     #[test]
-    fn what_the_kernel_skips_is_repaired_at_the_next_operation() {
+    fn a_skipped_operation_is_repaired_at_the_next_one() {
         if skips() {
             return;
         }
@@ -283,9 +282,9 @@ mod tests {
         in_namespace(|| {
             let (mut client, mut server) = connection("bp_skipping", None);
             for _ in 0..20 {
-                lose(&server, u32::MAX / 50);
+                start_losses(&server, u32::MAX / 50);
                 transfer(&mut client, &mut server, 200_000);
-                lose_no_more(&server);
+                stop_losses(&server);
                 transfer(&mut client, &mut server, 20_000);
                 let info = Info::of(&client);
                 assert!((2..1000).contains(&info.snd_ssthresh()), "{}", info.snd_ssthresh());

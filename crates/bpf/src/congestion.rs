@@ -1,9 +1,9 @@
-//! bentpipe's congestion controls in the kernel.
+//! Registers bentpipe's congestion controls with the kernel.
 //!
-//! Each is a BPF object that `scripts/bpf` compiled from a C file in `congestion/`. Its parameters
-//! and the start of a connection are constants of the object, written before it is loaded. So every
-//! registration is a congestion control of its own, with its own name, and several sets of
-//! parameters and several emulations can exist at once.
+//! Each is a BPF object that `scripts/bpf` compiles from a C file in `congestion/`. Its parameters
+//! and the initial values of connections are constants of the object, written before it is loaded.
+//! Every registration is therefore a separate congestion control with its own name. Several sets of
+//! parameters and several emulations can coexist.
 
 use std::collections::BTreeMap;
 use std::{fs, io};
@@ -13,10 +13,11 @@ use bentpipe_congestion::CongestionError;
 use crate::bpf::CongestionControl;
 use crate::{available, objects, Unavailable};
 
-/// Longest name of a congestion control (Linux' TCP_CA_NAME_MAX, less the terminating zero).
+/// Maximum length of a congestion control's name (Linux's TCP_CA_NAME_MAX without the terminating
+/// zero).
 const LONGEST_NAME: usize = 15;
 
-/// The start of a connection. For unset values the kernel decides: 10 segments (or the route's
+/// Initial values of a connection. Unset values are left to the kernel: 10 segments (or the route's
 /// `initcwnd`), and no threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Start {
@@ -26,30 +27,30 @@ pub struct Start {
     pub initial_ssthresh: Option<u32>,
 }
 
-/// A congestion control that the kernel has until this value is dropped or the process ends.
-/// Connections that use it keep it to their end; new ones can no longer choose it.
+/// A congestion control, registered until this value is dropped or the process ends. After that,
+/// existing connections keep it, but new connections can no longer choose it.
 #[derive(Debug)]
 pub struct Registered {
     name: String,
     control: CongestionControl,
 }
 
-/// Programs of a congestion control that the kernel did not run, as far as noticed.
+/// Counts of a congestion control's programs that the kernel is known to have skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
     /// Operations whose value was computed at the next acknowledgment instead.
     pub repaired: u64,
-    /// Connections that began without parameters and start, which cannot be repaired.
+    /// Connections that began without parameters and initial values, which cannot be repaired.
     pub begun: u64,
 }
 
-/// The reason for which a congestion control cannot be registered.
+/// The reason why a congestion control cannot be registered.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no such variant, or its parameters are invalid.
     #[error(transparent)]
     Choice(#[from] CongestionError),
-    /// A connection cannot start like this.
+    /// An initial value is out of range.
     #[error("{key} is {value} segments; allowed is {min} to {max}")]
     Start {
         /// The field of [`Start`]: `initial_window` or `initial_ssthresh`.
@@ -67,10 +68,10 @@ pub enum Error {
     /// BPF cannot be used here.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// BPF can be used, but the kernel refused this.
+    /// BPF can be used, but the kernel refused this congestion control.
     #[error("the kernel refuses the congestion control {name}: {source}")]
     Refused {
-        /// The name under which it was to be registered.
+        /// The name of the attempted registration.
         name: String,
         /// The kernel's error, with libbpf's message.
         source: io::Error,
@@ -82,11 +83,11 @@ pub fn list() -> impl Iterator<Item = &'static str> {
     objects::CONGESTION.iter().map(|(name, _)| *name)
 }
 
-/// Gives the kernel the congestion control `variant`, with `parameters` in place of its defaults
-/// and with `start` for every connection that chooses it before it sends data.
+/// Registers the congestion control `variant` with the kernel. `parameters` override its defaults.
+/// `start` applies to every connection that chooses the congestion control before it sends data.
 ///
-/// Every process may then choose it by its [`name`](Registered::name), in every network namespace,
-/// with setsockopt(TCP_CONGESTION), `ip route ... congctl` or the sysctl
+/// Any process in any network namespace can then choose it by its [`name`](Registered::name), with
+/// setsockopt(TCP_CONGESTION), `ip route ... congctl` or the sysctl
 /// `net.ipv4.tcp_congestion_control`.
 pub fn register(
     variant: &str,
@@ -98,8 +99,7 @@ pub fn register(
     register_object(variant, object, parameters, start)
 }
 
-/// Does the same with an object that was compiled from source, of the variant to which this source
-/// belongs.
+/// Like [`register`], but with an `object` that was compiled from the source of `variant`.
 pub fn register_object(
     variant: &str,
     object: &[u8],
@@ -110,8 +110,8 @@ pub fn register_object(
     let mut settings = start.settings()?;
     settings.extend(variant.values(parameters)?);
 
-    // Names of congestion controls belong to the machine, not to a namespace. Another process may
-    // take one between the check and the attempt, so the kernel's answer decides.
+    // Names of congestion controls are global, not per namespace. Another process may take a name
+    // between the check and the attempt, so only the kernel's answer counts.
     let taken = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     for name in names(variant.name).filter(|name| taken.split_whitespace().all(|other| other != name)) {
         match CongestionControl::register(object, &name, &settings) {
@@ -127,8 +127,8 @@ pub fn register_object(
 }
 
 impl Registered {
-    /// Returns the name by which sockets choose it: `bp_vegas`, or with a number if that is taken,
-    /// `bp_vegas_2`; at most 15 characters.
+    /// Returns the name by which sockets choose this congestion control, at most 15 characters:
+    /// `bp_vegas`, or a numbered name such as `bp_vegas_2` if that is taken.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -137,7 +137,7 @@ impl Registered {
     /// [`skips_programs`](crate::skips_programs) is true skip any.
     ///
     /// # Errors
-    /// The kernel does not allow reading its count.
+    /// The kernel does not allow reading its counts.
     pub fn skipped(&self) -> io::Result<Skipped> {
         self.control.skipped().map(|[repaired, begun]| Skipped { repaired, begun })
     }
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_ours_distinct_and_short_enough() {
+    fn names_have_our_prefix_and_are_unique_and_short_enough() {
         let first: Vec<_> = names("vegas").take(3).collect();
         assert_eq!(first, ["bp_vegas", "bp_vegas_2", "bp_vegas_3"]);
         let long: Vec<_> = names("a_very_long_name").take(100).collect();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_invalid_value_and_the_allowed_range() {
         let none = BTreeMap::new();
         let say = |variant: &str, parameters, start: &Start| {
             register(variant, parameters, start).unwrap_err().to_string()

@@ -1,8 +1,8 @@
-//! The records of the tracing program, as programs/log.c writes them.
+//! Parses the records that the tracing program (programs/log.c) writes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Bytes of `struct record` in programs/log.c.
+/// Size of `struct record` in programs/log.c, in bytes.
 pub(crate) const RECORD: usize = 160;
 
 /// Address family of IPv4 in Linux (AF_INET).
@@ -11,21 +11,22 @@ const AF_INET: u16 = 2;
 /// The event of a connection that a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A segment came while something was unacknowledged; it has not been processed yet.
+    /// A segment arrived while data was unacknowledged. The segment has not been processed yet.
     Ack,
-    /// A segment was retransmitted, and is counted.
+    /// A segment was retransmitted. The counters include it.
     Retransmit,
-    /// `icsk_ca_state` is about to become this: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
-    /// After a time-out it is 4, even if it was 4 before; window and threshold are already those of
-    /// the new state.
+    /// `icsk_ca_state` is about to change to this value: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4
+    /// Loss. Every time-out is reported as 4, even if the state was already 4. Window and threshold
+    /// already have the values of the new state.
     State(u8),
-    /// The connection's own state is about to become this (the kernel's numbers: 1 ESTABLISHED, 2
-    /// SYN-SENT, 4 FIN-WAIT-1, 5 FIN-WAIT-2, 7 CLOSED, 8 CLOSE-WAIT, 9 LAST-ACK, 11 CLOSING, ...).
+    /// The state of the connection is about to change to this value (the kernel's numbers: 1
+    /// ESTABLISHED, 2 SYN-SENT, 4 FIN-WAIT-1, 5 FIN-WAIT-2, 7 CLOSED, 8 CLOSE-WAIT, 9 LAST-ACK, 11
+    /// CLOSING, ...).
     Phase(u8),
 }
 
-/// A connection at the moment of an event. Names and units are those of Linux' `struct tcp_sock`
-/// and `inet_connection_sock`, except where a unit is in the name.
+/// Snapshot of a connection at an event. Names and units are those of Linux's `struct tcp_sock` and
+/// `inet_connection_sock`, unless the name contains a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Time of the event by CLOCK_MONOTONIC, in nanoseconds.
@@ -37,9 +38,9 @@ pub struct Event {
     pub socket: u64,
     /// Inode number of the socket's network namespace.
     pub namespace: u32,
-    /// Tag that was given for the namespace.
+    /// Tag assigned to the namespace.
     pub tag: u32,
-    /// Address and port of this end. The port is 0 before the socket has one, and again when it is
+    /// Address and port of the local end. The port is 0 before the socket is bound and after it is
     /// closed.
     pub local: SocketAddr,
     /// Address and port of the remote end.
@@ -59,8 +60,8 @@ pub struct Event {
     /// Difference between the time-out and the smoothed round-trip time in microseconds: at least
     /// the minimum time-out.
     pub rttvar_us: u32,
-    /// Round-trip time of the segment sent last among those delivered so far, in microseconds
-    /// (`rack.rtt_us`). It also includes retransmitted segments, so it is not always a sample of
+    /// Round-trip time of the most recently sent segment that has been delivered, in microseconds
+    /// (`rack.rtt_us`). It may belong to a retransmitted segment, so it is not always a sample of
     /// `srtt_us`.
     pub rtt_us: u32,
     /// Retransmission time-out in microseconds, back-off included; a multiple of the kernel's tick.
@@ -69,11 +70,12 @@ pub struct Event {
     pub packets_out: u32,
     /// Segments considered in the network (Linux' tcp_packets_in_flight).
     pub in_flight: u32,
-    /// First sequence number that is not acknowledged.
+    /// First unacknowledged sequence number.
     pub snd_una: u32,
     /// Next sequence number to be sent.
     pub snd_nxt: u32,
-    /// Sequence number that the application's next byte gets; after the FIN, the number behind it.
+    /// Sequence number of the application's next byte; after the FIN, the number that follows the
+    /// FIN.
     pub write_seq: u32,
     /// Number of acknowledged sequence numbers: payload, FIN and, at the end that opened the
     /// connection, SYN.
@@ -84,16 +86,16 @@ pub struct Event {
     pub bytes_retrans: u64,
     /// Number of segments delivered, by cumulative or selective acknowledgment.
     pub delivered: u32,
-    /// Number of segments that were ever marked as lost.
+    /// Number of segments marked as lost so far.
     pub lost: u32,
     /// Number of retransmitted segments, SYN included.
     pub total_retrans: u32,
-    /// Number of time-outs, SYN's included, modulo 2^16; absent before Linux 6.7.
+    /// Number of time-outs, including those of the SYN, modulo 2^16; absent before Linux 6.7.
     pub total_rto: Option<u32>,
 }
 
 impl Event {
-    /// Reads a record. `tick` is the kernel's, in nanoseconds.
+    /// Parses a record. `tick` is the kernel's tick in nanoseconds.
     pub(crate) fn read(record: &[u8], tick: u64) -> Event {
         let mut fields = Fields(record);
         let time = fields.u64();
@@ -164,7 +166,7 @@ impl Event {
     }
 }
 
-/// The fields of a record that have not been read yet.
+/// The remaining bytes of a record.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {

@@ -1,5 +1,5 @@
-//! The log of the kernel's connections: the records of the tracing program (programs/log.c), read
-//! from its ring.
+//! Logs the kernel's connections: reads the records of the tracing program (programs/log.c) from
+//! its ring buffer.
 
 use std::io;
 use std::time::Duration;
@@ -10,19 +10,19 @@ use crate::bpf::Tracer;
 use crate::event::RECORD;
 use crate::{available, objects, Event, Unavailable};
 
-/// Bytes of the ring, enough for 100 000 events.
+/// Default size of the ring in bytes, enough for 100 000 events.
 const RING: u32 = 1 << 24;
 
-/// Smallest and largest ring that can be requested: a page of every architecture, and what a
-/// machine can spare.
+/// Minimum and maximum size of the ring in bytes. The minimum is a multiple of the page size on
+/// every architecture.
 const RINGS: (u32, u32) = (1 << 16, 1 << 30);
 
 /// A network namespace whose connections are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Namespace {
-    /// The inode number of its file (`/proc/PID/ns/net`).
+    /// Inode number of the namespace's file (`/proc/PID/ns/net`).
     pub inode: u32,
-    /// A number that its events carry.
+    /// Tag copied into the events of this namespace.
     pub tag: u32,
 }
 
@@ -33,13 +33,13 @@ pub struct Log {
     tick: u64,
 }
 
-/// The reason for which there is no log.
+/// The reason why connections cannot be logged.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// BPF cannot be used here.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// BPF can be used, but the kernel refused this.
+    /// BPF can be used, but the kernel refused the log.
     #[error("the kernel refuses the log of its connections: {0}")]
     Refused(#[source] io::Error),
     /// A running log could not be read.
@@ -48,13 +48,14 @@ pub enum LogError {
 }
 
 impl Log {
-    /// Starts to log the connections of some network namespaces, at most 4096. Only events from now
-    /// on are recorded.
+    /// Starts to log the connections of at most 4096 network namespaces. Earlier events are not
+    /// recorded.
     pub fn start(namespaces: &[Namespace]) -> Result<Log, LogError> {
         Log::with_ring(namespaces, RING)
     }
 
-    /// Does the same with a ring of at least `bytes`: 64 KiB to 1 GiB. An event takes 168 bytes.
+    /// Like [`Log::start`], with a ring of at least `bytes`: 64 KiB to 1 GiB. An event takes 168
+    /// bytes.
     pub fn with_ring(namespaces: &[Namespace], bytes: u32) -> Result<Log, LogError> {
         let bytes = bytes.clamp(RINGS.0, RINGS.1).next_power_of_two();
         let namespaces: Vec<_> =
@@ -68,9 +69,9 @@ impl Log {
         }
     }
 
-    /// Passes some of the waiting events to `each`, in the order in which they happened on each
-    /// processor, and returns their number. Waits at most `timeout` if there are none: returns
-    /// early once many events have arrived, but not after a single one.
+    /// Passes pending events to `each` and returns their number. Events of one processor are in
+    /// order. If none is pending, waits at most `timeout`; returns early once many events have
+    /// arrived, but not after a single one.
     pub fn poll(&mut self, timeout: Duration, each: &mut dyn FnMut(&Event)) -> Result<usize, LogError> {
         let mut count = 0;
         let tick = self.tick;
@@ -82,26 +83,26 @@ impl Log {
         Ok(count)
     }
 
-    /// Returns the number of events for which the ring had no room, because it was not read often
-    /// enough.
+    /// Returns the number of events lost because the ring was full. Poll more often to avoid this.
     pub fn lost(&self) -> Result<u64, LogError> {
         self.tracer.lost().map_err(LogError::Read)
     }
 
-    /// Returns true if the kernel shows segments of connections that are closing. If it lets no
-    /// program into its functions (it needs CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS),
-    /// acknowledgments that come after a FIN are not in the log. A sender that waits until
-    /// everything is acknowledged before it closes loses none.
+    /// Returns true if the log contains segments of closing connections. This needs a kernel with
+    /// CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS; otherwise acknowledgments after a FIN are missing.
+    /// Nothing is missing if the sender closes only after all its data is acknowledged.
     pub fn sees_closing(&self) -> bool {
         self.tracer.sees_closing()
     }
 }
 
-/// Returns the kernel's tick in nanoseconds, which is the resolution of its coarse clocks.
+/// Returns the kernel's tick in nanoseconds: the resolution of its coarse clocks.
 fn tick() -> u64 {
     let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).expect("Linux has this clock");
     u64::try_from(tick.tv_nsec()).expect("less than a second")
 }
 
-const _: () =
-    assert!(RECORD == 160, "with_ring says how much an event takes, 8 bytes for the ring's own use included");
+const _: () = assert!(
+    RECORD == 160,
+    "the documentation of with_ring states the size of an event, including the ring's 8 bytes"
+);

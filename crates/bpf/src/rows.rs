@@ -1,29 +1,29 @@
-//! Rows of the simulation's trace `tcp` (crates/transport, tcp/endpoint.rs) from the kernel's
-//! events.
+//! Converts the kernel's events into rows of the simulation's trace `tcp` (crates/transport,
+//! tcp/endpoint.rs).
 //!
-//! The simulation writes a row after an acknowledgment that found something unacknowledged, and
-//! after a time-out, once the sender has responded. The kernel's trace points come before: an event
-//! shows the effects of the events before it. So a row has its time from one event and its values
-//! from the connection's next one. The last row of a connection comes when the connection is
-//! closed, at the latest.
+//! The simulation writes a row once the sender has responded to an acknowledgment (while data is
+//! outstanding) or to a time-out. The kernel's trace points fire before the response, so an event
+//! shows the effects of earlier events only. A row therefore takes its time from one event and its
+//! values from the connection's next event. The last row of a connection is complete when the
+//! connection closes, at the latest.
 //!
 //! Meanings that differ from the kernel's own fields:
-//! - `rtt` is the sample that went into `srtt`. The kernel does not keep it, but its estimator
-//!   (srtt + (sample - srtt) / 8, in eighths of a microsecond) can be undone exactly. It is absent
-//!   if neither srtt nor its deviation changed.
-//! - `rttvar` is mdev_us / 4, as in TCP_INFO. (The kernel's own rttvar is held above the minimum
-//!   time-out.)
+//! - `rtt` is the sample that updated `srtt`. The kernel does not keep the sample, but its
+//!   estimator (srtt + (sample - srtt) / 8, in eighths of a microsecond) can be inverted exactly.
+//!   `rtt` is absent if neither srtt nor its deviation changed.
+//! - `rttvar` is mdev_us / 4, as in TCP_INFO. (The kernel's own rttvar never falls below the
+//!   minimum time-out.)
 //! - `acknowledged` and `sent` are payload, without SYN, FIN and retransmissions.
-//! - `retransmissions` and `timeouts` are those after the handshake.
+//! - `retransmissions` and `timeouts` exclude the handshake.
 //!
 //! Deviations:
-//! - If a time-out follows an acknowledgment, the kernel has already changed window and threshold
-//!   when it reports the time-out: the acknowledgment's row has `cwnd`, `ssthresh` and `inflight`
-//!   from before it.
-//! - Of two time-outs without an acknowledgment between them, the first one's `inflight` lacks its
-//!   retransmissions.
-//! - Before Linux 6.7 `timeouts` counts entries into the state Loss, which can also be caused by a
-//!   receiver that takes back what it has selectively acknowledged, or by a smaller path MTU.
+//! - If a time-out follows an acknowledgment, the kernel changes window and threshold before it
+//!   reports the time-out. The acknowledgment's row then has the `cwnd`, `ssthresh` and `inflight`
+//!   from before the acknowledgment.
+//! - If two time-outs follow each other without an acknowledgment, the `inflight` of the first
+//!   lacks its retransmissions.
+//! - Before Linux 6.7 `timeouts` counts entries into the state Loss, which also occur when a
+//!   receiver reneges on selectively acknowledged data or the path MTU decreases.
 //! - Acknowledgments after the sender's FIN are seen only if
 //!   [`Log::sees_closing`](crate::Log::sees_closing) is true.
 
@@ -40,11 +40,10 @@ const CLOSED: u8 = 7;
 const LAST_ACK: u8 = 9;
 const CLOSING: u8 = 11;
 
-/// Slow-start threshold of a connection that has none yet, in segments (Linux'
-/// TCP_INFINITE_SSTHRESH).
+/// Initial slow-start threshold in segments (Linux's TCP_INFINITE_SSTHRESH).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// A row of the trace, of one connection.
+/// A row of a connection's trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Time of the row by CLOCK_MONOTONIC, in nanoseconds.
@@ -114,7 +113,7 @@ impl Row {
     }
 }
 
-/// Turns events into rows.
+/// Converts events into rows.
 #[derive(Debug, Default)]
 pub struct Rows {
     connections: BTreeMap<u64, Connection>,
@@ -127,18 +126,18 @@ struct Connection {
     handshake: (u32, u32),
     /// Entries into the state Loss.
     losses: u32,
-    /// The event whose row waits for its values.
+    /// The event whose row is not complete yet.
     waiting: Option<Event>,
 }
 
 impl Rows {
-    /// Returns a state without connections.
+    /// Creates a converter without connections.
     pub fn new() -> Rows {
         Rows::default()
     }
 
-    /// Processes the next event, of any connection. Returns the row that it completes, if there is
-    /// one.
+    /// Processes the next event of any connection. Returns the row that the event completes, if
+    /// any.
     pub fn add(&mut self, event: &Event) -> Option<Row> {
         let connection = self.connections.entry(event.socket).or_default();
         match event.kind {
@@ -161,7 +160,7 @@ impl Rows {
 }
 
 impl Connection {
-    /// Returns the row that waited for `event`; if `waits`, the event's own row waits in its place.
+    /// Returns the row that `event` completes, if any. If `waits`, `event` starts a new row.
     fn next(&mut self, event: &Event, waits: bool) -> Option<Row> {
         let cause = std::mem::replace(&mut self.waiting, waits.then(|| event.clone()))?;
         Some(self.row(&cause, event))
@@ -207,7 +206,7 @@ fn sent(event: &Event) -> u64 {
     event.bytes_sent.saturating_sub(event.bytes_retrans)
 }
 
-/// Returns the payload sent and not acknowledged.
+/// Returns the unacknowledged payload.
 fn outstanding(event: &Event) -> u64 {
     let numbers = event.snd_nxt.wrapping_sub(event.snd_una);
     let is_fin_sent =
@@ -222,15 +221,15 @@ mod tests {
     use std::net::SocketAddr;
 
     fn event(time: u64, kind: Kind) -> Event {
-        let nobody: SocketAddr = "0.0.0.0:0".parse().unwrap();
+        let unspecified: SocketAddr = "0.0.0.0:0".parse().unwrap();
         Event {
             time,
             kind,
             socket: 1,
             namespace: 0,
             tag: 0,
-            local: nobody,
-            remote: nobody,
+            local: unspecified,
+            remote: unspecified,
             phase: ESTABLISHED,
             ca_state: 0,
             snd_cwnd: 10,
@@ -256,13 +255,13 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_those_of_the_simulation_s_trace() {
+    fn columns_match_the_simulation_s_trace() {
         let columns = bentpipe_transport::tcp::endpoint::TRACE.columns;
         assert!(columns.iter().map(|column| column.name).eq(Row::COLUMNS));
     }
 
     #[test]
-    fn a_row_has_the_time_of_its_acknowledgment_and_the_values_that_it_led_to() {
+    fn a_row_has_the_acknowledgment_s_time_and_the_resulting_values() {
         let mut rows = Rows::new();
         assert_eq!(rows.add(&event(1, Kind::Ack)), None);
         let mut next = event(2, Kind::Ack);
@@ -283,25 +282,26 @@ mod tests {
     }
 
     #[test]
-    fn a_time_out_is_a_row_and_does_not_spoil_the_one_before_it() {
+    fn a_time_out_starts_a_row_and_leaves_the_previous_row_unchanged() {
         let mut rows = Rows::new();
         rows.add(&event(1, Kind::Ack));
         let mut loss = event(2, Kind::State(LOSS));
         (loss.snd_cwnd, loss.snd_ssthresh, loss.in_flight) = (1, 5, 0);
         let row = rows.add(&loss).unwrap();
         assert_eq!((row.time, row.cwnd, row.ssthresh, row.inflight, row.timeouts), (1, 10, None, 3, 0));
-        let mut again = event(3, Kind::Retransmit);
-        (again.total_rto, again.total_retrans, again.ca_state) = (Some(1), 1, LOSS);
-        assert_eq!(rows.add(&again), None);
-        (again.kind, again.time, again.snd_cwnd, again.snd_ssthresh) = (Kind::Ack, 4, 1, 5);
-        (again.bytes_sent, again.bytes_retrans) = (4000, 1000);
-        let row = rows.add(&again).unwrap();
+        let mut retransmit = event(3, Kind::Retransmit);
+        (retransmit.total_rto, retransmit.total_retrans, retransmit.ca_state) = (Some(1), 1, LOSS);
+        assert_eq!(rows.add(&retransmit), None);
+        (retransmit.kind, retransmit.time, retransmit.snd_cwnd, retransmit.snd_ssthresh) =
+            (Kind::Ack, 4, 1, 5);
+        (retransmit.bytes_sent, retransmit.bytes_retrans) = (4000, 1000);
+        let row = rows.add(&retransmit).unwrap();
         assert_eq!((row.time, row.cwnd, row.ssthresh, row.timeouts, row.rtt), (2, 1, Some(5), 1, None));
         assert_eq!((row.retransmissions, row.ca_state, row.sent, row.acknowledged), (1, LOSS, 3000, 0));
     }
 
     #[test]
-    fn the_handshake_s_retransmissions_and_the_fin_do_not_count() {
+    fn handshake_retransmissions_and_fin_are_not_counted() {
         let mut rows = Rows::new();
         let mut lost_syn = event(1, Kind::State(LOSS));
         lost_syn.phase = SYN_SENT;
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn before_linux_6_7_losses_are_counted() {
+    fn before_linux_6_7_timeouts_are_entries_into_loss() {
         let mut rows = Rows::new();
         for (time, kind) in [(1, Kind::Ack), (2, Kind::State(LOSS)), (3, Kind::State(LOSS)), (4, Kind::Ack)] {
             rows.add(&Event { total_rto: None, ..event(time, kind) });

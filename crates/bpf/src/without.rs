@@ -1,4 +1,4 @@
-//! Replaces `bpf.rs` when this crate is built without its feature `bpf`: every call fails.
+//! Replaces `bpf.rs` in builds without the feature `bpf`: every call fails.
 
 use std::io;
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 /// False, since BPF is not built in.
 pub const IS_BUILT: bool = false;
 
-/// Stand-in for a congestion control in the kernel, never constructed.
+/// Stand-in for a kernel congestion control; never constructed.
 #[derive(Debug)]
 pub enum CongestionControl {}
 
-/// Stand-in for the tracing program in the kernel, never constructed.
+/// Stand-in for the tracing program; never constructed.
 #[derive(Debug)]
 pub enum Tracer {}
 

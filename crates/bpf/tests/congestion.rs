@@ -1,4 +1,4 @@
-//! Congestion controls in the running kernel: selected, in use, several at once, and removed again.
+//! Registers congestion controls with the running kernel, uses several at once, and removes them.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bentpipe_bpf::{list, register, Start};
 use common::{congestion, connection, in_namespace, skips, transfer, Info};
 
-/// Runs the tests one at a time, because another test may take a name that one has released.
+/// Serializes the tests, since one test could take a name that another has just released.
 static TURN: Mutex<()> = Mutex::new(());
 
 fn turn() -> MutexGuard<'static, ()> {
@@ -28,7 +28,7 @@ fn parameters(values: &[(&str, i64)]) -> BTreeMap<String, i64> {
 }
 
 #[test]
-fn every_variant_carries_a_transfer_from_the_start_it_was_given() {
+fn every_variant_starts_with_the_given_window_and_completes_a_transfer() {
     if skips() {
         return;
     }
@@ -41,7 +41,7 @@ fn every_variant_carries_a_transfer_from_the_start_it_was_given() {
             let (mut client, mut server) = connection(registered.name(), None);
             assert_eq!(congestion(&client), registered.name());
             let info = Info::of(&client);
-            // A fixed rate has no window that grows from the start: its window is its parameter.
+            // The window of a fixed rate does not grow from an initial value; it is a parameter.
             let window = if variant == "fixed_rate" { 10_000 } else { 3 };
             assert_eq!((info.snd_cwnd(), info.snd_ssthresh()), (window, 17), "{variant}");
             transfer(&mut client, &mut server, 2_000_000);
@@ -54,7 +54,7 @@ fn every_variant_carries_a_transfer_from_the_start_it_was_given() {
 }
 
 #[test]
-fn without_a_start_the_kernel_s_own_holds() {
+fn without_a_start_the_kernel_s_defaults_apply() {
     if skips() {
         return;
     }
@@ -68,20 +68,20 @@ fn without_a_start_the_kernel_s_own_holds() {
 }
 
 #[test]
-fn two_of_one_variant_have_their_own_names_parameters_and_starts() {
+fn two_registrations_of_a_variant_have_separate_names_parameters_and_starts() {
     if skips() {
         return;
     }
     let _turn = turn();
-    // Without slow start the parameters decide: growth by one per round, or none if round-trip
-    // times vary.
+    // Slow start is disabled, so the parameters determine the growth: one segment per round, or
+    // none where round-trip times vary.
     let start = |window| Start { initial_window: Some(window), initial_ssthresh: Some(2) };
-    let eager = parameters(&[("alpha", 65_535), ("beta", 65_535), ("gamma", 65_535)]);
-    let eager = register("vegas95", &eager, &start(4)).unwrap();
-    let shy = parameters(&[("alpha", 0), ("beta", 0), ("gamma", 0)]);
-    let shy = register("vegas95", &shy, &start(5)).unwrap();
-    assert_ne!(eager.name(), shy.name());
-    assert!(is_registered(eager.name()) && is_registered(shy.name()));
+    let aggressive = parameters(&[("alpha", 65_535), ("beta", 65_535), ("gamma", 65_535)]);
+    let aggressive = register("vegas95", &aggressive, &start(4)).unwrap();
+    let cautious = parameters(&[("alpha", 0), ("beta", 0), ("gamma", 0)]);
+    let cautious = register("vegas95", &cautious, &start(5)).unwrap();
+    assert_ne!(aggressive.name(), cautious.name());
+    assert!(is_registered(aggressive.name()) && is_registered(cautious.name()));
     in_namespace(|| {
         let window = |name: &str, first| {
             let (mut client, mut server) = connection(name, None);
@@ -89,32 +89,33 @@ fn two_of_one_variant_have_their_own_names_parameters_and_starts() {
             transfer(&mut client, &mut server, 1_000_000);
             Info::of(&client).snd_cwnd()
         };
-        let windows = (window(eager.name(), 4), window(shy.name(), 5));
+        let windows = (window(aggressive.name(), 4), window(cautious.name(), 5));
         assert!(windows.0 > 2 * windows.1, "{windows:?}");
     });
-    let name = eager.name().to_owned();
-    drop(eager);
-    assert!(!is_registered(&name) && is_registered(shy.name()));
+    let name = aggressive.name().to_owned();
+    drop(aggressive);
+    assert!(!is_registered(&name) && is_registered(cautious.name()));
 }
 
-/// The process that the next test kills: it registers, reports this, and waits.
+/// The process that the next test kills: registers a congestion control, prints its name, and
+/// waits.
 #[test]
-#[ignore = "only run by the test that kills it"]
-fn a_process_that_registers() {
+#[ignore = "run only by a_killed_process_leaves_no_registration"]
+fn process_to_kill() {
     let registered = register("reno", &BTreeMap::new(), &Start::default()).unwrap();
     println!("\nregistered {}", registered.name());
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
 #[test]
-#[allow(clippy::disallowed_methods, reason = "the test waits for the kernel, at no particular point")]
-fn a_killed_process_leaves_nothing() {
+#[allow(clippy::disallowed_methods, reason = "the kernel gives no notice when it has removed the objects")]
+fn a_killed_process_leaves_no_registration() {
     if skips() {
         return;
     }
     let _turn = turn();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_process_that_registers", "--ignored", "--nocapture"])
+        .args(["--exact", "process_to_kill", "--ignored", "--nocapture"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -127,7 +128,7 @@ fn a_killed_process_leaves_nothing() {
     assert!(is_registered(&name));
     child.kill().unwrap();
     child.wait().unwrap();
-    // A kernel worker removes the objects of a process after the process has ended.
+    // A kernel worker removes the objects of a process some time after its end.
     for _ in 0..1000 {
         if !is_registered(&name) {
             return;

@@ -1,4 +1,4 @@
-//! The log of the running kernel's connections, compared with the kernel's own TCP_INFO.
+//! Compares the log of the running kernel's connections with the kernel's own TCP_INFO.
 
 mod common;
 
@@ -9,14 +9,15 @@ use std::time::Duration;
 
 use bentpipe_bpf::{register, Event, Kind, Log, Namespace, Row, Rows, Start};
 use common::{
-    connection, cookie, in_namespace, lose, lose_no_more, namespace, skips, transfer, trickle, Info,
+    connection, cookie, in_namespace, namespace, skips, start_losses, stop_losses, transfer,
+    transfer_bytewise, Info,
 };
 
 fn here(tag: u32) -> [Namespace; 1] {
     [Namespace { inode: namespace(), tag }]
 }
 
-/// Returns all events that wait in the log.
+/// Returns all pending events of the log.
 fn events(log: &mut Log) -> Vec<Event> {
     let mut events = Vec::new();
     while log.poll(Duration::ZERO, &mut |event| events.push(event.clone())).unwrap() > 0 {}
@@ -33,8 +34,8 @@ fn rows(events: &[Event], socket: u64) -> Vec<Row> {
     events.iter().filter(|event| event.socket == socket).filter_map(|event| rows.add(event)).collect()
 }
 
-/// Checks the current TCP_INFO against the last row: the connection is closed after its last
-/// acknowledgment.
+/// Checks that the last row agrees with TCP_INFO, read after the last acknowledgment and before the
+/// connection closed.
 fn assert_agree(row: &Row, info: &Info) {
     assert_eq!(row.cwnd, info.snd_cwnd());
     assert_eq!(row.ssthresh.unwrap_or(0x7fff_ffff), info.snd_ssthresh());
@@ -49,14 +50,14 @@ fn assert_agree(row: &Row, info: &Info) {
 }
 
 #[test]
-fn there_is_an_event_for_every_acknowledgment_and_only_for_the_sender() {
+fn every_acknowledgment_of_the_sender_is_one_event() {
     if skips() {
         return;
     }
     in_namespace(|| {
         let mut log = Log::start(&here(7)).unwrap();
         let (mut client, mut server) = connection("reno", None);
-        trickle(&mut client, &mut server, 5000);
+        transfer_bytewise(&mut client, &mut server, 5000);
         let info = Info::of(&client);
         let (local, remote, socket) =
             (client.local_addr().unwrap(), client.peer_addr().unwrap(), cookie(&client));
@@ -67,7 +68,7 @@ fn there_is_an_event_for_every_acknowledgment_and_only_for_the_sender() {
         let sender: Vec<_> = events.iter().filter(|event| event.socket == socket).cloned().collect();
         let mut ends = sender.iter().filter(|event| event.kind == Kind::Ack);
         assert!(ends.all(|event| event.local == local && event.remote == remote));
-        // One of all received segments was the SYN-ACK.
+        // One of the received segments was the SYN-ACK.
         assert_eq!((acks(&sender), acks(&events)), (5000, 5000));
         assert_eq!(info.segs_in(), 5001);
         assert_agree(rows(&sender, socket).last().unwrap(), &info);
@@ -76,7 +77,7 @@ fn there_is_an_event_for_every_acknowledgment_and_only_for_the_sender() {
 }
 
 #[test]
-fn losses_time_outs_and_reno_s_answer_are_in_the_rows() {
+fn rows_show_losses_time_outs_and_reno_s_response() {
     if skips() {
         return;
     }
@@ -86,11 +87,11 @@ fn losses_time_outs_and_reno_s_answer_are_in_the_rows() {
         let mut log = Log::start(&here(0)).unwrap();
         let (mut client, mut server) = connection(reno.name(), Some(1000));
         transfer(&mut client, &mut server, 3_000_000);
-        lose(&server, u32::MAX / 50);
+        start_losses(&server, u32::MAX / 50);
         transfer(&mut client, &mut server, 3_000_000);
-        // No segment passes until the first time-out.
-        lose(&server, u32::MAX);
-        let all = log_while(&mut log, &mut client, &mut server);
+        // All segments are lost until the first time-out.
+        start_losses(&server, u32::MAX);
+        let all = transfer_through_outage(&mut log, &mut client, &mut server);
         let info = Info::of(&client);
         let socket = cookie(&client);
         drop((client, server));
@@ -107,7 +108,7 @@ fn losses_time_outs_and_reno_s_answer_are_in_the_rows() {
             assert!(a.0 <= b.0 && a.1 <= b.1 && a.2 <= b.2 && a.3 <= b.3, "{pair:?}");
         }
         let first = all.iter().find(|event| event.kind == Kind::Ack).unwrap();
-        assert_eq!(first.snd_cwnd, 4, "the window that the congestion control was registered with");
+        assert_eq!(first.snd_cwnd, 4, "the initial window of the registration");
         let recoveries: Vec<_> = all.iter().filter(|event| event.kind == Kind::State(3)).collect();
         assert!(!recoveries.is_empty());
         for event in recoveries {
@@ -116,23 +117,23 @@ fn losses_time_outs_and_reno_s_answer_are_in_the_rows() {
         let after_a_time_out = rows.windows(2).find(|pair| pair[1].timeouts > pair[0].timeouts).unwrap();
         assert_eq!((after_a_time_out[1].cwnd, after_a_time_out[1].rtt), (1, None));
         assert!(after_a_time_out[1].rto >= 2 * after_a_time_out[0].rto);
-        // Every sample is possible for the estimator.
+        // All samples are plausible.
         let samples: Vec<_> = rows.iter().filter_map(|row| row.rtt).collect();
         assert!(samples.len() > 100 && samples.iter().all(|&rtt| rtt > 0 && rtt < 10_000_000));
         assert_eq!(log.lost().unwrap(), 0);
     });
 }
 
-/// Transfers over a path that loses everything until a time-out is in the log.
-fn log_while(log: &mut Log, client: &mut TcpStream, server: &mut TcpStream) -> Vec<Event> {
-    let witness = server.try_clone().unwrap();
+/// Transfers data over a path that loses every segment until a time-out appears in the log.
+fn transfer_through_outage(log: &mut Log, client: &mut TcpStream, server: &mut TcpStream) -> Vec<Event> {
+    let receiver = server.try_clone().unwrap();
     thread::scope(|scope| {
         let read = move || {
             let mut all = Vec::new();
             while !all.iter().any(|event: &Event| event.kind == Kind::State(4) && event.phase == 1) {
                 log.poll(Duration::from_millis(10), &mut |event| all.push(event.clone())).unwrap();
             }
-            lose_no_more(&witness);
+            stop_losses(&receiver);
             all
         };
         let reader = thread::Builder::new().spawn_scoped(scope, read).unwrap();
@@ -142,7 +143,7 @@ fn log_while(log: &mut Log, client: &mut TcpStream, server: &mut TcpStream) -> V
 }
 
 #[test]
-fn other_namespaces_are_not_seen() {
+fn connections_of_other_namespaces_are_not_logged() {
     if skips() {
         return;
     }
@@ -157,7 +158,7 @@ fn other_namespaces_are_not_seen() {
 }
 
 #[test]
-fn of_a_million_events_none_is_lost() {
+fn a_million_events_are_logged_without_loss() {
     if skips() {
         return;
     }
@@ -176,7 +177,7 @@ fn of_a_million_events_none_is_lost() {
             }
         };
         thread::scope(|scope| {
-            let work = || trickle(&mut client, &mut server, EVENTS);
+            let work = || transfer_bytewise(&mut client, &mut server, EVENTS);
             let worker = thread::Builder::new().spawn_scoped(scope, work).unwrap();
             while !worker.is_finished() {
                 log.poll(Duration::from_millis(1), &mut take).unwrap();
@@ -192,14 +193,14 @@ fn of_a_million_events_none_is_lost() {
 }
 
 #[test]
-fn a_ring_that_nobody_reads_says_how_much_it_lost() {
+fn a_full_ring_counts_its_lost_events() {
     if skips() {
         return;
     }
     in_namespace(|| {
         let mut log = Log::with_ring(&here(0), 1 << 16).unwrap();
         let (mut client, mut server) = connection("reno", None);
-        trickle(&mut client, &mut server, 5000);
+        transfer_bytewise(&mut client, &mut server, 5000);
         let seen = events(&mut log);
         let lost = log.lost().unwrap();
         assert_eq!(seen.len(), (1 << 16) / 168, "the ring was full");

@@ -1,4 +1,4 @@
-//! A network namespace for tests, and sockets with the options that the tests need.
+//! Test helpers: a network namespace, and sockets with the required options.
 
 #![allow(unsafe_code, dead_code)]
 
@@ -12,7 +12,7 @@ use std::thread;
 use bentpipe_bpf::available;
 use bentpipe_testing::skipped;
 
-/// Returns true if the test must be skipped because BPF cannot be used; reports the reason.
+/// Returns true if the test must be skipped because BPF cannot be used, and reports the reason.
 pub fn skips() -> bool {
     match available() {
         Ok(()) => false,
@@ -23,12 +23,12 @@ pub fn skips() -> bool {
     }
 }
 
-/// Runs `test` in a new network namespace with loopback up. Packets have 1500 bytes and are not
-/// merged into larger ones, so that each is acknowledged as on a real link.
+/// Runs `test` in a new network namespace with loopback up. Packets have at most 1500 bytes and are
+/// not merged into larger ones, so that each is acknowledged as on a real link.
 pub fn in_namespace<T: Send>(test: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let inside = move || {
-            // SAFETY: changes only the namespace of this thread, which no other code uses.
+            // SAFETY: changes only the namespace of this thread, which runs nothing but `test`.
             check(unsafe { libc::unshare(libc::CLONE_NEWNET) });
             loopback_up();
             test()
@@ -44,7 +44,8 @@ pub fn namespace() -> u32 {
 }
 
 fn loopback_up() {
-    // From include/uapi/linux/ethtool.h: disables segmentation by the device and on its behalf.
+    // From include/uapi/linux/ethtool.h: switches for segmentation offload to the device (TSO) and
+    // for generic segmentation offload (GSO).
     const ETHTOOL_STSO: u32 = 0x1f;
     const ETHTOOL_SGSO: u32 = 0x24;
     let socket = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
@@ -53,12 +54,12 @@ fn loopback_up() {
     request.ifr_name[0] = b'l' as libc::c_char;
     request.ifr_name[1] = b'o' as libc::c_char;
     request.ifr_ifru.ifru_mtu = 1500;
-    // SAFETY: the request's type is the call's.
+    // SAFETY: the call expects this type of request.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFMTU, &request) });
     for feature in [ETHTOOL_STSO, ETHTOOL_SGSO] {
         let mut off = [feature, 0_u32];
         request.ifr_ifru.ifru_data = off.as_mut_ptr().cast();
-        // SAFETY: a struct ethtool_value, which lives through the call.
+        // SAFETY: `off` is a struct ethtool_value that outlives the call.
         check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &request) });
     }
     request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
@@ -66,15 +67,15 @@ fn loopback_up() {
     check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &request) });
 }
 
-/// Returns the two ends of a connection over loopback. The first has the congestion control and, if
-/// given, segments of at most this many bytes. The second has a buffer large enough never to close
-/// its window.
+/// Returns the client and the server of a connection over loopback. The client uses the given
+/// congestion control, with segments of at most `segment` bytes. The server's buffer is so large
+/// that its window never closes.
 pub fn connection(congestion: &str, segment: Option<i32>) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     set_number(&listener, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 1 << 26);
-    // SAFETY: creates a descriptor, which the next line owns.
+    // SAFETY: creates a descriptor, owned by the next statement.
     let socket = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) });
-    // SAFETY: it has just been created.
+    // SAFETY: the descriptor has just been created and has no other owner.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
     set(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, congestion.as_bytes());
     set_number(&socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 1 << 28);
@@ -88,31 +89,32 @@ pub fn connection(congestion: &str, segment: Option<i32>) -> (TcpStream, TcpStre
         sin_zero: [0; 8],
     };
     let length = size_of_val(&address) as libc::socklen_t;
-    // SAFETY: an address of the length given.
+    // SAFETY: `address` has the given length.
     check(unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length) });
     (TcpStream::from(socket), listener.accept().unwrap().0)
 }
 
-/// Sends this many bytes from one end to the other, waits until all are acknowledged, and reads
-/// them. The buffers have room for all of them: while a program is busy with a socket, the kernel
-/// merges the segments that arrive for it.
+/// Sends `bytes` bytes from one end to the other, waits until all are acknowledged, and reads them.
+/// The buffers hold all of them. The receiver does not read during the transfer, because the kernel
+/// merges segments that arrive while a program uses the socket.
 pub fn transfer(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     let mut block = vec![0; bytes];
     from.write_all(&block).unwrap();
     while unacknowledged(from) > 0 {
-        // SAFETY: waits for no descriptor, for a millisecond.
+        // SAFETY: waits for a millisecond, for no descriptor.
         check(unsafe { libc::poll(std::ptr::null_mut(), 0, 1) });
     }
     to.read_exact(&mut block).unwrap();
 }
 
-/// Sends this many bytes one by one, each acknowledged by its own segment before the next.
-pub fn trickle(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
+/// Sends `bytes` bytes one at a time. A separate segment acknowledges each byte before the next is
+/// sent.
+pub fn transfer_bytewise(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     from.set_nodelay(true).unwrap();
     for _ in 0..bytes {
         from.write_all(&[0]).unwrap();
         to.read_exact(&mut [0]).unwrap();
-        // The kernel acknowledges a small segment when the program has read it.
+        // The kernel acknowledges a small segment once the program has read it.
         while unacknowledged(from) > 0 {
             set_number(to, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1);
             std::thread::yield_now();
@@ -120,7 +122,7 @@ pub fn trickle(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     }
 }
 
-/// Returns the congestion control of a socket.
+/// Returns the name of a socket's congestion control.
 pub fn congestion(socket: &TcpStream) -> String {
     let name: [u8; 16] = get(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION);
     CStr::from_bytes_until_nul(&name).unwrap().to_str().unwrap().to_owned()
@@ -131,9 +133,9 @@ pub fn cookie(socket: &TcpStream) -> u64 {
     u64::from_ne_bytes(get(socket, libc::SOL_SOCKET, libc::SO_COOKIE))
 }
 
-/// Drops a share (of 2^32) of the socket's incoming segments before TCP sees them: a socket filter
-/// with random numbers.
-pub fn lose(socket: &TcpStream, share: u32) {
+/// Attaches a socket filter that drops incoming segments at random before TCP sees them. The loss
+/// probability is `share` / 2^32.
+pub fn start_losses(socket: &TcpStream, share: u32) {
     const RANDOM: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM) as u32;
     let code = |class, size, mode| (class | size | mode) as u16;
     let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
@@ -150,8 +152,8 @@ pub fn lose(socket: &TcpStream, share: u32) {
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), at.0, at.1, (&raw const program).cast(), length) });
 }
 
-/// Ends the losses that [`lose`] began on this socket.
-pub fn lose_no_more(socket: &TcpStream) {
+/// Detaches the filter of [`start_losses`] from this socket.
+pub fn stop_losses(socket: &TcpStream) {
     set_number(socket, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, 0);
 }
 
@@ -221,7 +223,7 @@ fn unacknowledged(socket: &TcpStream) -> i32 {
 
 fn set(socket: &impl AsRawFd, level: i32, option: i32, value: &[u8]) {
     let length = value.len() as libc::socklen_t;
-    // SAFETY: the kernel reads as many bytes as there are.
+    // SAFETY: the kernel reads `length` bytes of `value`.
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, value.as_ptr().cast(), length) });
 }
 
@@ -232,7 +234,7 @@ fn set_number(socket: &impl AsRawFd, level: i32, option: i32, value: i32) {
 fn get<const N: usize>(socket: &impl AsRawFd, level: i32, option: i32) -> [u8; N] {
     let mut value = [0; N];
     let mut length = N as libc::socklen_t;
-    // SAFETY: the kernel writes at most as many bytes as there is room for.
+    // SAFETY: the kernel writes at most `length` bytes to `value`.
     check(unsafe {
         libc::getsockopt(socket.as_raw_fd(), level, option, value.as_mut_ptr().cast(), &mut length)
     });
