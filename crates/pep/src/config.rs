@@ -8,10 +8,10 @@ use std::net::{IpAddr, SocketAddr};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Accept {
-    /// Completed when the server has accepted: the client sees the server's refusal as its own.
+    /// After the server has accepted: the client sees a refusal as without a proxy.
     #[default]
     Late,
-    /// Completed at once: this saves a round trip, and the client sees a refusal as a reset.
+    /// At once: saves a round trip, but the client sees a refusal as a reset.
     Early,
 }
 
@@ -50,7 +50,7 @@ pub struct Config {
     pub drain_timeout: u32,
     /// Address at which metrics are served by HTTP.
     pub metrics: Option<String>,
-    /// User whose rights the proxy has after its set-up.
+    /// User that the proxy becomes after its set-up.
     pub user: String,
     /// The bit of packets' marks that the proxy uses.
     pub mark: u32,
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_and_networks_are_read() {
+    fn ports_and_networks_are_parsed() {
         assert_eq!(ports("80"), Some((80, 80)));
         assert_eq!(ports("8000-8999"), Some((8000, 8999)));
         for wrong in ["", "0", "65536", "9-8", "80,81", "http"] {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_what_can() {
+    fn invalid_values_are_refused_with_the_reason() {
         let say = |config: Config| config.check().unwrap_err().to_string();
         assert!(Config::default().check().is_ok());
         let config = Config { mark: 3, ..Config::default() };

@@ -8,14 +8,14 @@ use socket2::Socket;
 pub enum Phase {
     /// The server has not answered. Contains the client's SYN, if that is held back.
     Connecting(Option<Box<[u8]>>),
-    /// The server has accepted, and the kernel has the SYN again. It is kept in case the client
-    /// repeats it.
+    /// The server has accepted, and the SYN was given back to the kernel. A copy is kept in case
+    /// the client retransmits it.
     Released(Box<[u8]>),
     /// Both ends are connected.
     Open,
 }
 
-/// A connection, its two sockets and what goes between them.
+/// A connection: its two sockets and the data between them.
 pub struct Connection {
     /// The client's and the server's address.
     pub flow: Flow,
@@ -37,6 +37,6 @@ pub struct Connection {
     pub since: u32,
     /// True if its server is probed (keepalive).
     pub kept_alive: bool,
-    /// True if it waits for its turn.
+    /// True if the connection is in the worker's queue.
     pub queued: bool,
 }

@@ -128,8 +128,8 @@ impl Daemon {
                 json!({"text": format!("{} cannot be had here; only capabilities were dropped", config.user)}),
             );
         }
-        // When the process that is to remove the rules is gone, end at once, so that a new start
-        // finds everything free. This comes after the change of user, which would undo it.
+        // End at once if the parent, which removes the rules, dies. A new start then finds
+        // everything free. This must follow the change of user, which resets the setting.
         prctl::set_pdeathsig(Signal::SIGKILL).doing("asking to end with the parent")?;
         Ok(daemon)
     }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workers_are_as_many_as_their_descriptors_ask_for() {
+    fn the_number_of_workers_follows_from_the_descriptor_limit() {
         let config = |connections, workers| Config { connections, workers, ..Config::default() };
         // 20 000 descriptors suffice for 9 872 connections; 10 workers would leave no margin for
         // uneven spreading.

@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::net::Shutdown;
 use std::ops::Range;
 
-/// Most bytes that one visit carries, so that others get their turn.
+/// Maximum bytes per visit, so that other connections are served too.
 const VISIT: usize = 2 << 20;
 /// Length of the buffer for copied data.
 pub const BUFFER: usize = 32 << 10;
@@ -62,7 +62,7 @@ pub enum Visit {
     More,
 }
 
-/// Returns `None` if the call would block; interrupted calls are repeated.
+/// Returns `None` if the call would block. Repeats interrupted calls.
 fn now<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<Option<T>> {
     loop {
         match call() {
@@ -110,7 +110,7 @@ impl Direction {
             if self.ended {
                 if !std::mem::replace(&mut self.shut, true) && !last {
                     match sink.shutdown(Shutdown::Write) {
-                        // The sink is gone, which its own events report.
+                        // The sink is closed. Its own events report this.
                         Err(error) if error.kind() == io::ErrorKind::NotConnected => {}
                         other => other?,
                     }
@@ -214,7 +214,7 @@ impl Direction {
         Ok(taken)
     }
 
-    /// Ends the direction and returns what it carried.
+    /// Ends the direction and releases its pipe, if any.
     pub fn end(self, pipes: &mut Pipes) {
         if let Carried::Pipe(pipe, _) = &self.carried {
             pipes.lost(pipe);
@@ -222,8 +222,8 @@ impl Direction {
     }
 }
 
-/// Writes bytes to a socket, which waits for further ones before it sends the last of them if there
-/// are `more`.
+/// Writes bytes to a socket. If `more` bytes follow, the kernel may delay the last segment to fill
+/// it.
 fn write(sink: &Socket, bytes: &[u8], more: bool) -> io::Result<usize> {
     sink.send_with_flags(bytes, if more { libc::MSG_MORE | libc::MSG_NOSIGNAL } else { libc::MSG_NOSIGNAL })
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// The reason for which no proxy can run.
+/// The reason why the proxy cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An option has a value that is not allowed.

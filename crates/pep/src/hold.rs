@@ -20,7 +20,7 @@ const COMMAND_BIND: u8 = 1;
 const COPY_PACKET: u8 = 2;
 /// Longest SYN, including Fast Open's data.
 const LONGEST: u32 = 2048;
-/// Room for SYNs that arrive while the worker does something else: some thousands.
+/// Size of the receive buffer in bytes: some thousands of SYNs can wait while the worker is busy.
 const ROOM: i32 = 4 << 20;
 
 /// The queue of the SYNs for one worker.
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_found_and_nothing_else() {
+    fn packets_are_extracted_and_other_messages_ignored() {
         let mut bytes = message(PACKET, &[(1, &[1, 2, 3]), (ATTRIBUTE_PAYLOAD, b"first")]);
         bytes.extend(message(3, &[(ATTRIBUTE_PAYLOAD, b"no packet")]));
         bytes.extend(message(PACKET, &[(ATTRIBUTE_PAYLOAD, b"second!")]));

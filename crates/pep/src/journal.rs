@@ -11,8 +11,8 @@ pub fn log(level: &str, event: &str, fields: Value) {
     if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), fields) {
         line.extend(fields);
     }
-    // One write, so that lines of several threads do not mix. If the log is gone, there is nobody
-    // to report that to.
+    // One write, so that lines of several threads do not mix. A failure is ignored, since there is
+    // nowhere to report it.
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 

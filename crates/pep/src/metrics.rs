@@ -107,7 +107,7 @@ pub fn answer(listener: &TcpListener, workers: &[&Counts]) {
 }
 
 fn answer_one(mut stream: TcpStream, workers: &[&Counts]) -> io::Result<()> {
-    // About a second at most, as one thread answers all.
+    // At most about a second, since one thread answers all clients.
     let until = Instant::now() + Duration::from_millis(500);
     stream.set_nonblocking(false)?;
     stream.set_write_timeout(Some(Duration::from_millis(500)))?;
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metrics_are_sums_with_one_head_each() {
+    fn metrics_are_sums_over_workers_with_one_header_each() {
         let (one, two) = (Counts::default(), Counts::default());
         one.bytes_up.add(3);
         two.bytes_up.add(4);

@@ -93,7 +93,7 @@ pub fn refusal(syn: &[u8], segment: &Segment) -> Vec<u8> {
     write::reset(segment.destination, segment.source, acknowledged)
 }
 
-/// Reason for which a server cannot be reached.
+/// The reason why a server is unreachable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreachable {
     /// There is no route.
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_tcp_packet_is_refused() {
+    fn truncated_and_non_tcp_packets_are_refused() {
         for packet in [bytes(LINUX), ipv6()] {
             for length in 0..packet.len() - 20 {
                 assert_eq!(read(&packet[..length]), None, "{length} bytes");
@@ -192,17 +192,17 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_from_the_server_and_acknowledges_the_syn_and_its_data() {
+    fn a_refusal_has_the_server_s_address_and_acknowledges_syn_and_data() {
         for mut syn in [bytes(LINUX), ipv6()] {
             syn.extend(b"data");
             let length = if syn[0] >> 4 == 4 { 3 } else { 5 };
             syn[length] += 4;
             let segment = read(&syn).unwrap();
             let answer = refusal(&syn, &segment);
-            let told = read(&answer).unwrap();
-            assert_eq!((told.source, told.destination), (segment.destination, segment.source));
-            assert_eq!(told.flags, 4 | ACK);
-            assert_eq!(answer[told.start + 8..told.start + 12], (segment.sequence + 5).to_be_bytes());
+            let reset = read(&answer).unwrap();
+            assert_eq!((reset.source, reset.destination), (segment.destination, segment.source));
+            assert_eq!(reset.flags, 4 | ACK);
+            assert_eq!(answer[reset.start + 8..reset.start + 12], (segment.sequence + 5).to_be_bytes());
             assert!(holds(&answer));
         }
     }

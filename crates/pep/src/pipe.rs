@@ -34,8 +34,8 @@ const LARGE: usize = 1 << 20;
 const SMALL: usize = 256 << 10;
 /// Number of large pipes: for a few bulk connections at once.
 const MOST_LARGE: usize = 8;
-/// Number of pipes, for more bulk connections than usually carry data at once. A connection that
-/// gets none copies its data.
+/// Maximum number of pipes, more than the usual number of bulk connections that carry data at once.
+/// A connection without a pipe copies its data.
 const MOST: usize = 64;
 /// File with the number of pages from which on new pipes of a user without CAP_SYS_RESOURCE are
 /// small.
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn large_pipes_are_used_first_and_again() {
+    fn large_pipes_are_used_first_and_reused() {
         let mut pipes = Pipes { free: VecDeque::new(), made: 0, large: 0, most_large: 1, most: 3 };
         let taken: Vec<_> = std::iter::from_fn(|| pipes.borrow()).collect();
         assert_eq!(taken.iter().map(|pipe| pipe.capacity).collect::<Vec<_>>(), [LARGE, SMALL, SMALL]);

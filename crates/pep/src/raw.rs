@@ -1,4 +1,4 @@
-//! Raw sockets for whole IP packets: SYNs back to the kernel, and answers to clients.
+//! Raw sockets for whole IP packets: return SYNs to the kernel and answer clients.
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;

@@ -13,7 +13,7 @@ use std::time::Duration;
 const BACKLOG: i32 = 65_535;
 /// Number of connections whose first data may come with the SYN.
 const FAST_OPEN_QUEUE: i32 = 1024;
-/// Number of probes to a silent end before it counts as gone.
+/// Number of keepalive probes before a silent end counts as dead.
 const PROBES: u32 = 5;
 
 /// The options of every connection's socket.

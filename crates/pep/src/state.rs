@@ -1,5 +1,5 @@
-//! The record of a proxy: its process, and what to remove when that process has ended without doing
-//! so.
+//! The record of a proxy: its process, and the rules to remove if the process ended without
+//! clean-up.
 //!
 //! There is one file per network namespace, in the folder `pep` next to the records of running
 //! networks. It is written before the first rule is created and removed after the last one is.
@@ -36,7 +36,7 @@ pub struct Found {
     pub pid: u32,
     /// True if the process is running.
     pub alive: bool,
-    /// The rules that it has created, or was about to.
+    /// The rules that the process created or was about to create.
     pub rules: Rules,
 }
 
@@ -93,13 +93,13 @@ impl State {
         let record = Record { pid, started: started(pid).unwrap_or(0), boot: boot(), rules: rules.clone() };
         let text = serde_json::to_string(&record).expect("a record is plain data");
         // The file appears whole or not at all.
-        let beside = self.file.with_extension("new");
+        let temporary = self.file.with_extension("new");
         let write = || {
             DirBuilder::new().recursive(true).mode(0o700).create(self.folder())?;
             let mut file =
-                OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+                OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
             file.write_all(text.as_bytes())?;
-            fs::rename(&beside, &self.file)
+            fs::rename(&temporary, &self.file)
         };
         // Another namespace's proxy may have removed the folder in between, as it was the last.
         let written = match write() {
@@ -136,17 +136,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_left_of_the_last_record() {
+    fn clearing_the_last_record_removes_the_folder() {
         let folder = std::env::temp_dir().join(format!("bentpipe-pep-state-{}", std::process::id()));
         let state = State::below(&folder).unwrap();
-        assert!(state.find().unwrap().is_none() && !folder.exists(), "looking makes nothing");
+        assert!(state.find().unwrap().is_none() && !folder.exists(), "find() creates nothing");
         let rules = serde_json::json!({"mark": 1, "table": 1, "ipv6": false});
         state.write(&serde_json::from_value(rules).unwrap()).unwrap();
         assert!(state.find().unwrap().is_some_and(|found| found.alive));
         let other = folder.join("pep/other.json");
         fs::write(&other, "").unwrap();
         state.clear().unwrap();
-        assert!(other.exists(), "another proxy's record stays");
+        assert!(other.exists(), "another proxy's record is kept");
         fs::remove_file(other).unwrap();
         state.clear().unwrap();
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);

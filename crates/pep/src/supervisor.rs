@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// Longest time until the proxy's process is ready; it takes milliseconds.
 const READY: Duration = Duration::from_secs(30);
-/// Time beyond the drain time-out after which it is killed.
+/// Time after the drain time-out until the child is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs a proxy in this thread's network namespace until SIGTERM or SIGINT. Call it before a second
@@ -50,7 +50,7 @@ pub fn run(config: &Config) -> Result<(), Error> {
     }
     let descriptors = privileges::raise_descriptors();
     let (congestion, _registered) = congestion(config)?;
-    warn_of_surroundings(config);
+    warn_of_settings(config);
 
     let mut signals = SigSet::empty();
     [Signal::SIGTERM, Signal::SIGINT, Signal::SIGCHLD].into_iter().for_each(|signal| signals.add(signal));
@@ -108,7 +108,7 @@ fn serve(
     mut parent: UnixStream,
 ) -> i32 {
     let prepared = Daemon::new(config, congestion, descriptors);
-    // It may have ended already.
+    // The supervisor may have ended already.
     if nix::unistd::getppid() != supervisor {
         return 1;
     }
@@ -116,9 +116,9 @@ fn serve(
         Ok(daemon) => json!({"ports": daemon.ports}),
         Err(error) => json!({"error": error.to_string()}),
     };
-    let told = parent.write_all(said.to_string().as_bytes());
+    let sent = parent.write_all(said.to_string().as_bytes());
     drop(parent);
-    let (Ok(daemon), Ok(())) = (prepared, told) else { return 1 };
+    let (Ok(daemon), Ok(())) = (prepared, sent) else { return 1 };
     match daemon.serve(Duration::from_secs(config.drain_timeout.into())) {
         Ok(()) => 0,
         Err(error) => {
@@ -237,8 +237,8 @@ fn congestion(config: &Config) -> Result<(Congestion, Vec<bentpipe_bpf::Register
     Ok((Congestion { client, server, restricted }, registered))
 }
 
-/// Warns of settings that the proxy needs and does not change.
-fn warn_of_surroundings(config: &Config) {
+/// Warns about settings of the machine that the proxy depends on but does not change.
+fn warn_of_settings(config: &Config) {
     for name in &config.interface {
         if nix::net::if_::if_nametoindex(name.as_str()).is_err() {
             journal::warn(

@@ -86,12 +86,11 @@ pub fn close_all_but(mut kept: Vec<RawFd>) -> io::Result<()> {
 
 /// Forks. Call it only in a process with one thread.
 pub fn fork() -> io::Result<ForkResult> {
-    // SAFETY: the caller has a single thread, so that the child finds no lock held by one that it
-    // lacks.
+    // SAFETY: the caller has a single thread, so no lock is held by a thread that the child lacks.
     unsafe { nix::unistd::fork() }.map_err(io::Error::from)
 }
 
-/// Ends this process at once, without the parent's clean-up at its own end.
+/// Exits at once, without running the clean-up inherited from the parent.
 pub fn exit(code: i32) -> ! {
     // SAFETY: it does not return.
     unsafe { libc::_exit(code) }

@@ -1,4 +1,4 @@
-//! From a client's SYN to a connection with two ends, or to the error for the client.
+//! Sets up connections: from a client's SYN to two connected ends, or to an error for the client.
 
 use super::{Worker, CLIENT, EVENTS, SERVER};
 use crate::connection::{Connection, Phase};
@@ -11,15 +11,15 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
-/// Most connections whose server has not answered. The kernel answers further SYNs at once: only
-/// its SYN cookies can tell which clients are real.
+/// Most connections whose server has not answered. The kernel answers further SYNs at once: its SYN
+/// cookies reject clients with forged addresses.
 const CONNECTING: usize = 4096;
 /// Most connections whose server has accepted and whose client has not finished its handshake.
-/// There are fewer of them, as each one occupies a server, perhaps for nobody.
+/// The limit is lower, because each one occupies a server, perhaps for a forged client.
 const RELEASED: usize = 512;
 
 impl Worker {
-    /// Processes the SYNs that were held back.
+    /// Processes the held SYNs.
     pub(super) fn held(&mut self) {
         let mut buffer = std::mem::take(&mut self.buffer);
         // The number is limited, so that existing connections get their turn.
@@ -112,7 +112,7 @@ impl Worker {
         let _ = self.tools.forward.send(packet, server);
     }
 
-    /// Tells a client why it gets no connection, as the network would.
+    /// Answers a client whose connection failed, as the network would without a proxy.
     fn refuse(&self, syn: &[u8], segment: &Segment, error: &io::Error) {
         let counts = &self.tools.counts;
         let answer = match error.raw_os_error() {
@@ -251,7 +251,7 @@ impl Worker {
                     self.refuse(syn, &segment, error);
                 }
             }
-            // Its handshake is over, so only a reset can be sent.
+            // The client's handshake is complete, so only a reset can be sent.
             _ => self.tools.counts.failed_refused.up(),
         }
         self.reset(slot, &error.to_string());

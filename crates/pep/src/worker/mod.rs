@@ -83,8 +83,8 @@ pub struct Worker {
     released: usize,
     /// Connections with more data than one visit may carry.
     queue: VecDeque<usize>,
-    /// Connections that ended in this round. Their slots are reused only after it, as events may
-    /// still name them.
+    /// Connections that ended in this round. Their slots are reused only in the next round, because
+    /// pending events may still refer to them.
     ended: Vec<usize>,
     buffer: Vec<u8>,
     began: Instant,
@@ -158,7 +158,7 @@ impl Worker {
             self.tools.counts.pipes.set(self.tools.pipes.made() as u64);
             if second != self.second {
                 self.second = second;
-                self.look_at_all();
+                self.check_timers();
             }
             for slot in self.ended.drain(..) {
                 self.connections.remove(slot);
@@ -197,7 +197,7 @@ impl Worker {
                     self.reset(slot, "reset");
                 }
             }
-            // Only what the kernel has reported is attempted.
+            // Reads and writes are attempted only after an event of the kernel.
             Phase::Connecting(_) if !flags.intersects(end) => {
                 if flags.contains(EpollFlags::EPOLLOUT) {
                     self.connected(slot);
@@ -216,7 +216,7 @@ impl Worker {
             Phase::Open => {
                 self.visit(slot);
                 if broken {
-                    // Its error may wait behind data that the other end does not take.
+                    // The error may be queued behind data that the other end does not read.
                     let Some(connection) = self.connections.get(slot) else { return };
                     let socket = if side == CLIENT { &connection.client } else { &connection.server };
                     if socket.as_ref().is_some_and(|socket| !matches!(socket.take_error(), Ok(None))) {
@@ -302,7 +302,7 @@ impl Worker {
 
     /// Checks all connections, once a second: for time-outs, and for the age at which keepalive
     /// starts.
-    fn look_at_all(&mut self) {
+    fn check_timers(&mut self) {
         let (now, settings) = (self.second, &self.tools.settings);
         for (_, connection) in &mut self.connections {
             let young = connection.kept_alive || now == connection.since;
