@@ -1,7 +1,6 @@
 //! A bundle agent (RFC 9171, section 5). It accepts bundles and delivers, forwards or drops them.
-//! It is sans-I/O except for its storage. [`bentpipe_dtn::agent`] decides about lifetimes,
-//! duplicates, room, hops and fragments; this file has the bundles of BPv7, their routes and
-//! reports.
+//! It does no I/O except for its storage. [`bentpipe_dtn::agent`] handles lifetimes, duplicates,
+//! storage limits, hops and fragments. This file handles BPv7 bundles, routes and reports.
 //!
 //! A bundle is accepted when it is in the storage and the storage is committed. It leaves the
 //! storage when the next agent has acknowledged it, when its payload is delivered, or when its
@@ -303,7 +302,7 @@ impl Agent {
                 continue;
             };
             match self.bundles.may_leave(number, clock()) {
-                // Nothing in it changes from hop to hop.
+                // This bundle has no blocks that change at each hop.
                 Ok(()) if bundle.canonicals.len() == 1 => return Ok(Some((number, stored))),
                 Ok(()) => {
                     // Its result has been decided already.
@@ -412,7 +411,7 @@ impl Agent {
         !self.here.is_empty()
     }
 
-    /// Returns a bundle that was not sent to the front of its queue, or gives it another route.
+    /// Puts an unsent bundle back at the front of its queue, or reroutes it.
     pub fn failed(&mut self, number: u64) {
         match self.known.get(&number).map(|known| known.to) {
             Some(Target::Peer(peer)) => self.queues[peer].push_front(number),
@@ -619,7 +618,7 @@ fn parse(bytes: &[u8]) -> Option<Bundle> {
     valid.then_some(bundle)
 }
 
-/// Returns a bundle that was checked when it came.
+/// Parses a bundle that was checked on reception.
 fn parse_unchecked(bytes: &[u8]) -> Option<Bundle> {
     Bundle::try_from(bytes).ok()
 }

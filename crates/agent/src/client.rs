@@ -1,4 +1,4 @@
-//! Sends bundles to an agent as an application does, and waits until the agent has accepted them.
+//! Sends bundles to an agent as an application, and waits until the agent has accepted them.
 
 use crate::config;
 use crate::security::Keys;

@@ -39,22 +39,22 @@ pub struct Connection {
     pub stream: TcpStream,
     /// The peer to which it leads, if known.
     pub peer: Option<usize>,
-    /// The node at the other end, once it has said so.
+    /// The node at the other end, once it has identified itself.
     pub node: Option<String>,
     protocol: Protocol,
     /// Deadline for the handshake of TCP, if it is not over.
     connecting: Option<Time>,
     out: Vec<u8>,
     written: usize,
-    /// Bundles on their way: transfers and their numbers in the storage.
+    /// Unacknowledged bundles: transfers and their numbers in the storage.
     flying: BTreeMap<u64, u64>,
     /// MTCP and STCP: bundles, and the number of bytes after which each is sent completely.
     unwritten: Vec<(usize, u64)>,
     /// Received bundles that have not been taken yet.
     incoming: Vec<Incoming>,
-    /// Bundles that the other side has, and those that it refused.
+    /// Bundles that the other side has accepted (true) or refused (false).
     finished: Vec<(u64, bool)>,
-    /// The reason for which the connection ended, if it did.
+    /// The reason why the connection ended, if it has.
     pub over: Option<String>,
 }
 
@@ -241,12 +241,13 @@ impl Connection {
         std::mem::take(&mut self.incoming)
     }
 
-    /// Returns the bundles that the other side has, or refuses (false), since the last call.
+    /// Returns the bundles that the other side has accepted (true) or refused (false) since the
+    /// last call.
     pub fn take_finished(&mut self) -> Vec<(u64, bool)> {
         std::mem::take(&mut self.finished)
     }
 
-    /// Returns the bundles that were on their way when it ended.
+    /// Returns the bundles that were unacknowledged when the connection ended.
     pub fn take_flying(&mut self) -> Vec<u64> {
         let unwritten = std::mem::take(&mut self.unwritten).into_iter().map(|(_, number)| number);
         std::mem::take(&mut self.flying).into_values().chain(unwritten).collect()
@@ -269,7 +270,7 @@ impl Connection {
         }
     }
 
-    /// Writes as much as the connection takes.
+    /// Writes pending bytes until the socket's buffer is full.
     pub fn write(&mut self, now: Time) {
         if !self.establish(now) {
             return;
@@ -305,7 +306,7 @@ impl Connection {
         self.connecting.is_some() || self.written < self.out.len()
     }
 
-    /// Returns the time at which the session has something to do.
+    /// Returns the time of the session's next timer.
     pub fn next_wake(&self) -> Option<Time> {
         if self.connecting.is_some() {
             return self.connecting;

@@ -21,7 +21,8 @@ use std::net::{SocketAddr, UdpSocket};
 
 /// The service number of bundles.
 const BUNDLES: u64 = 1;
-/// Most peers that are known only by their address; the agent answers them.
+/// Maximum number of peers that are not configured, known only by their address. The agent answers
+/// them.
 const STRANGERS: usize = 1024;
 /// Bytes of IP and UDP headers.
 pub(crate) const HEADERS: u64 = 28;
@@ -199,13 +200,13 @@ impl Links {
         link.in_flight += length;
     }
 
-    /// Returns true if so many bytes are unacknowledged on a link that no further bundle may leave.
+    /// Returns true if the unacknowledged bytes on a link have reached the limit, so no further
+    /// bundle may leave.
     pub fn is_full(&self, place: usize) -> bool {
         self.links[place].in_flight >= self.settings.in_flight.max(1)
     }
 
-    /// Gives up what is being sent on a link whose peer has no more contacts, and returns those
-    /// bundles.
+    /// Cancels all sessions on a link whose peer has no more contacts, and returns their bundles.
     pub fn give_up(&mut self, place: usize) -> Vec<u64> {
         let link = &mut self.links[place];
         let sending = std::mem::take(&mut link.sending);
@@ -244,8 +245,8 @@ impl Links {
         let Some((_, segment)) = link.engine.next_segment(now, patience) else { return false };
         self.scratch.clear();
         segment.write(&mut self.scratch);
-        // What the system does not take counts as lost on the link, and is retransmitted.
-        let _lost_if_it_fails = self.sockets[link.socket].send_to(&self.scratch, link.address);
+        // A datagram that the system refuses counts as lost, and LTP retransmits it.
+        let _result = self.sockets[link.socket].send_to(&self.scratch, link.address);
         let late = Time::from_nanos(now.as_nanos().saturating_sub(SLACK.as_nanos()));
         link.free = link.free.max(late) + rate.span_of(self.scratch.len() as u64 + HEADERS);
         true

@@ -1,4 +1,4 @@
-//! An agent on sockets: one thread that waits for all of them.
+//! Runs an agent on sockets, in one thread that waits for all of them.
 //!
 //! Received bundles are stored, the storage is committed, and only then are acknowledgments
 //! written, so an acknowledged bundle survives the process. A connection to a peer is opened when a
@@ -48,7 +48,7 @@ pub struct Node {
     retry: Vec<Instant>,
     started: Instant,
     buffer: Vec<u8>,
-    told: Instant,
+    reported: Instant,
     /// Time at which the next datagram may leave to each peer.
     free: Vec<Time>,
     /// The number of LTP sockets on which the agent listens; others serve peers only.
@@ -109,7 +109,7 @@ impl Node {
             connections: Vec::new(),
             started: now,
             buffer: vec![0; 1 << 18],
-            told: now,
+            reported: now,
             config,
         })
     }
@@ -129,7 +129,7 @@ impl Node {
         self.agent.counters()
     }
 
-    /// Waits at most `longest` for something to do, and does it.
+    /// Waits at most `longest` for events, and processes them.
     ///
     /// # Errors
     /// If the storage or the folder of payloads cannot be written. Nothing more may be acknowledged
@@ -149,10 +149,10 @@ impl Node {
             connection.write(now);
         }
         self.transmit(now)?;
-        self.settle();
-        if self.told.elapsed() >= Duration::from_secs(1) {
-            self.told = Instant::now();
-            self.tell()?;
+        self.process_results();
+        if self.reported.elapsed() >= Duration::from_secs(1) {
+            self.reported = Instant::now();
+            self.write_status()?;
         }
         Ok(())
     }
@@ -168,7 +168,7 @@ impl Node {
             connection.write(now);
         }
         self.agent.commit()?;
-        self.tell()?;
+        self.write_status()?;
         Ok(self.agent.counters())
     }
 
@@ -341,7 +341,7 @@ impl Node {
                 let Some((number, bundle)) = self.agent.next_for(peer)? else { break };
                 let half = bundle.len() / 2;
                 if !connection.send(number, bundle) {
-                    // It is longer than the peer takes.
+                    // The bundle is longer than the peer accepts.
                     self.agent.hold(number, half);
                 }
             }
@@ -379,7 +379,7 @@ impl Node {
                     self.agent.sent(number);
                 }
                 Err(_) => {
-                    // Nobody is there, or there is no room: try again later.
+                    // The peer is not listening or a buffer is full: retry later.
                     self.agent.failed(number);
                     break;
                 }
@@ -388,8 +388,8 @@ impl Node {
         Ok(())
     }
 
-    /// Processes what connections have sent, and removes those that are over.
-    fn settle(&mut self) {
+    /// Processes the results of connections, and removes closed ones.
+    fn process_results(&mut self) {
         for connection in &mut self.connections {
             for (number, taken) in connection.take_finished() {
                 match taken {
@@ -404,7 +404,7 @@ impl Node {
         self.connections.retain(|connection| connection.over.is_none());
     }
 
-    fn tell(&self) -> io::Result<()> {
+    fn write_status(&self) -> io::Result<()> {
         let Some(path) = &self.config.status else { return Ok(()) };
         let text = serde_json::to_string(&self.counters())?;
         write_whole(path, text.as_bytes())
@@ -432,7 +432,7 @@ fn settings(config: &Config) -> io::Result<Settings> {
     Ok(Settings { engine, light_time, margin, rate: rate(config), in_flight: about.in_flight })
 }
 
-/// Writes a file in such a way that it is whole whenever it exists.
+/// Writes a file atomically.
 fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");

@@ -1,5 +1,5 @@
-//! The contacts of an agent by a contact plan: those that are open now, and the one over which a
-//! bundle leaves by contact graph routing.
+//! The contacts of an agent's contact plan: tracks the open ones, and chooses a contact for each
+//! bundle by contact graph routing.
 //!
 //! Time counts from the start of the agent. Contacts of this agent with nodes that are not its
 //! peers are left out, since no bundle could leave over them.
@@ -133,7 +133,7 @@ impl Schedule {
         self.planner.departed(bundle);
     }
 
-    /// Releases the reserved contact of a bundle that is no longer here, or gets another route.
+    /// Releases the reserved contact of a bundle that was removed or is rerouted.
     pub fn release(&mut self, bundle: u64) {
         self.planner.release(bundle);
     }

@@ -60,8 +60,7 @@ impl TryFrom<String> for Key {
     }
 }
 
-/// Reasons for which a payload is not delivered (RFC 9172, section 7.1: reason codes of status
-/// reports).
+/// Reasons why a payload is not delivered (RFC 9172, section 7.1: reason codes of status reports).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The payload lacks the required protection.

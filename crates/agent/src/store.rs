@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_committed_survives_and_a_torn_end_is_cut() {
+    fn committed_bundles_survive_and_a_torn_record_is_truncated() {
         let folder = folder("torn");
         let mut store = Store::open(&folder, false).unwrap();
         let [first, second] = [b"first".as_slice(), b"second"].map(|bundle| store.add(bundle).unwrap());
@@ -254,11 +254,11 @@ mod tests {
         let third = store.add(b"third").unwrap();
         assert_eq!(store.read(third).unwrap(), Bytes::from("third"));
         store.commit().unwrap();
-        assert!(Store::open(&folder, false).is_err(), "it is in use");
+        assert!(Store::open(&folder, false).is_err(), "the storage is in use");
         drop(store);
         let path = folder.join("bundles.log");
         let whole = std::fs::read(&path).unwrap();
-        // Whatever part of the last record is missing, the others are there.
+        // The other records survive any truncation of the last one.
         for cut in 1..=HEAD + 5 {
             std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
             let store = Store::open(&folder, false).unwrap();

@@ -1,5 +1,5 @@
-//! Agents on loopback: forwarding and delivery over each convergence layer, and no loss of accepted
-//! bundles when agents are killed.
+//! Tests agents on loopback: forwarding and delivery over each convergence layer, and no loss of
+//! accepted bundles when agents are killed.
 
 use bentpipe_agent::client::{self, Making};
 use bentpipe_agent::config::{Address, Config, Layer, Ltp, Peer, Planned};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A test's own folder, removed with the value.
+/// A test's own folder, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -156,7 +156,7 @@ fn bundles_cross_two_agents_over_every_layer() {
 /// RFC 9171, section 5.10 and 6.1.1: the status report of a delivery goes to the report-to endpoint
 /// as an administrative record.
 #[test]
-fn deliveries_are_reported_and_what_is_over_is_dropped() {
+fn deliveries_are_reported_and_expired_bundles_dropped() {
     let folder = Folder::new("reports");
     let inbox = folder.0.join("delivered");
     let node = Running::start(Config {
@@ -204,8 +204,8 @@ fn a_primary_block_may_be_without_crc() {
     assert_eq!(node.finish().malformed, 0);
 }
 
-/// The agent of [`accepted_bundles_survive_kills`] in its own process: this test's program with
-/// this variable.
+/// The agent of [`accepted_bundles_survive_kills`], as a process of its own: this test's program
+/// with this variable.
 const ROLE: &str = "BENTPIPE_AGENT_TEST";
 
 #[test]
@@ -248,7 +248,7 @@ fn accepted_bundles_survive_kills() {
     for kill in 0..=KILLS {
         let agent = Arc::new(Mutex::new(spawn(&folder.0, port, "tcpcl")));
         wait_for("its start", || std::net::TcpStream::connect(address).is_ok());
-        // TCPCL acknowledges in the order of sending, so the accepted bundles are the first.
+        // TCPCL acknowledges in the order of sending, so the accepted ones are the first.
         let first = sequence;
         let mut bundles = (0..BATCH).map(|_| {
             sequence += 1;
@@ -256,8 +256,7 @@ fn accepted_bundles_survive_kills() {
         });
         let started = Instant::now();
         let killer = (kill > 0).then(|| {
-            // At a random time within the duration of all bundles on this machine, taken from the
-            // outcomes.
+            // Kill at a random time within the duration of a whole transfer.
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let delay = whole * ((random >> 33) % 1000) as u32 / 1000;
             let agent = agent.clone();
@@ -275,7 +274,7 @@ fn accepted_bundles_survive_kills() {
                 whole = if count < BATCH { whole * 21 / 20 } else { whole * 9 / 10 };
             }
             None => {
-                assert_eq!(count, BATCH, "without a kill, all are accepted");
+                assert_eq!(count, BATCH, "all are accepted without a kill");
                 whole = started.elapsed();
                 agent.lock().unwrap().kill().unwrap();
             }
@@ -298,7 +297,7 @@ fn accepted_bundles_survive_kills() {
     );
 }
 
-/// A relay of datagrams between an agent and another at `far`. It loses some datagrams in both
+/// A relay of datagrams between an agent and another at `far`, which loses some of them in both
 /// directions.
 struct Lossy {
     address: SocketAddr,
@@ -344,7 +343,7 @@ fn numbered(count: u64, to: &str, length: usize) -> Vec<Vec<u8>> {
 
 /// RFC 5326: red data arrives completely under any loss.
 #[test]
-fn ltp_loses_nothing_where_a_fifth_of_the_datagrams_is_lost() {
+fn ltp_delivers_all_bundles_at_20_percent_datagram_loss() {
     let folder = Folder::new("lossy");
     let inbox = folder.0.join("delivered");
     let earth = Running::start(Config {
@@ -372,10 +371,10 @@ fn ltp_loses_nothing_where_a_fifth_of_the_datagrams_is_lost() {
     assert_eq!(mars.forwarded + mars.stored, 60);
 }
 
-/// To a peer that never answers, bundles leave up to the limit and are repeated until the test
-/// ends; the others wait in the storage.
+/// To a peer that never answers, bundles leave up to the limit, and these are repeated until the
+/// test ends; the others wait in the storage.
 #[test]
-fn ltp_sends_no_more_than_may_be_in_flight() {
+fn ltp_respects_the_limit_of_bytes_in_flight() {
     let folder = Folder::new("in-flight");
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     silent.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
@@ -391,7 +390,7 @@ fn ltp_sends_no_more_than_may_be_in_flight() {
     let bundles = numbered(40, "dtn://earth/in", 1000);
     client::send_tcpcl(mars.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
     let (mut sessions, mut datagrams, mut buffer) = (BTreeSet::new(), 0, [0; 2000]);
-    // Two dozen repetitions of the ten bundles at 50 ms.
+    // Two dozen repetitions of the ten at 50 ms.
     wait_for("repetition", || {
         while let Ok(length) = silent.recv(&mut buffer) {
             sessions.extend(Segment::read(&buffer[..length]).map(|segment| segment.session.number));
@@ -405,8 +404,8 @@ fn ltp_sends_no_more_than_may_be_in_flight() {
     assert_eq!((counters.received, counters.stored), (40, 40));
 }
 
-/// A rover reaches the Earth over two orbiters. According to the plan, a bundle takes the orbiter
-/// with the earlier arrival, and only during its contacts.
+/// A rover reaches the Earth over two orbiters. According to the plan a bundle goes over the one
+/// with the earlier arrival, and only in its contacts.
 #[test]
 fn bundles_follow_a_contact_plan() {
     let folder = Folder::new("plan");
@@ -452,8 +451,8 @@ fn bundles_follow_a_contact_plan() {
     earth.finish();
 }
 
-/// LTP reports data before a block is complete. A receiver that is killed then loses this data, and
-/// its later reports say so.
+/// LTP reports data before a block is complete. A receiver that is killed then loses the data, and
+/// its later reports exclude them.
 #[test]
 fn bundles_over_ltp_survive_kills_of_the_receiver() {
     const KILLS: u64 = 25;
@@ -533,7 +532,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len() / 2).map(digits).collect()
 }
 
-/// The examples of RFC 9173, appendix A: signed bundles are accepted only with their key, encrypted
+/// The examples of RFC 9173, appendix A: signed bundles are accepted with their key only, encrypted
 /// ones are decrypted to the original.
 #[test]
 fn the_examples_of_rfc_9173_are_opened() {
@@ -565,7 +564,7 @@ fn the_examples_of_rfc_9173_are_opened() {
 }
 
 #[test]
-fn agents_on_the_way_need_no_keys_and_the_last_one_refuses_what_is_not_protected() {
+fn forwarders_need_no_keys_and_the_destination_refuses_unprotected_payloads() {
     let folder = Folder::new("keys");
     let inbox = folder.0.join("delivered");
     let status = folder.0.join("counts.json");

@@ -1,5 +1,5 @@
-//! Fragments of bundles (RFC 9171, sections 5.8 and 5.9): a bundle too long for every contact is
-//! divided, and fragments for this node are joined.
+//! Fragments of bundles (RFC 9171, sections 5.8 and 5.9): divides bundles that fit no contact, and
+//! joins fragments for this node.
 //!
 //! Every fragment gets the blocks that must be in every fragment, and hop count, bundle age and
 //! previous node, which every bundle needs; other blocks go with the first fragment. A bundle with

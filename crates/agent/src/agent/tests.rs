@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const NEIGHBOUR: usize = 0;
 
-/// Returns an agent of this name with a neighbour and room for so many bytes.
+/// Returns an agent with one neighbour and storage for `limit` bytes.
 fn agent(name: &str, limit: u64) -> Agent {
     let storage = std::env::temp_dir().join(format!("bentpipe-agent-{}-{name}", std::process::id()));
     let _none_before = std::fs::remove_dir_all(&storage);
@@ -56,7 +56,7 @@ fn reasons(agent: &mut Agent) -> Vec<u32> {
 }
 
 #[test]
-fn a_bundle_without_room_is_refused_and_one_that_is_there_is_taken_once() {
+fn bundles_over_the_limit_are_refused_and_duplicates_stored_once() {
     let first = bundle("dtn://far/in", None, 1000).to_cbor();
     let mut agent = agent("room", first.len() as u64 + 999);
     assert_eq!(agent.receive(&first), Verdict::Taken);
@@ -75,7 +75,7 @@ fn a_bundle_without_room_is_refused_and_one_that_is_there_is_taken_once() {
 }
 
 #[test]
-fn a_bundle_makes_as_many_hops_as_it_may() {
+fn a_bundle_is_dropped_at_its_hop_limit() {
     let mut agent = agent("hops", 1 << 20);
     let last = bundle("dtn://far/in", Some(1), 10).to_cbor();
     assert_eq!(agent.receive(&last), Verdict::Taken);
@@ -89,7 +89,7 @@ fn a_bundle_makes_as_many_hops_as_it_may() {
 
 /// RFC 9171, section 4.4.2: the bundle age counts if the source has no clock.
 #[test]
-fn a_bundle_without_creation_time_ends_by_its_age() {
+fn a_bundle_without_creation_time_expires_by_its_age() {
     for (milliseconds, taken) in [(59_000, true), (60_000, false)] {
         let mut agent = agent("age", 1 << 20);
         let mut aged = bundle("dtn://here/in", None, 10);
