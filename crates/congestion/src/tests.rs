@@ -208,7 +208,7 @@ fn a_connection_has_its_own_parameters() {
 }
 
 #[test]
-fn the_list_is_in_order_and_says_what_and_from_where() {
+fn the_list_is_sorted_and_has_descriptions_and_sources() {
     let names: Vec<_> = variants().iter().map(|variant| variant.name).collect();
     assert!(names.is_sorted() && names.contains(&"reno") && names.contains(&"vegas"), "{names:?}");
     for variant in variants() {
@@ -225,7 +225,7 @@ fn the_list_is_in_order_and_says_what_and_from_where() {
 }
 
 #[test]
-fn errors_name_what_there_is() {
+fn errors_list_the_known_names() {
     let error = |name: &str, parameters: &[(&str, i64)]| {
         let parameters = parameters.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
         create(name, &parameters).err().unwrap().to_string()
@@ -277,7 +277,7 @@ mod recipe {
     }
 
     #[test]
-    fn the_worked_example_compiles_and_its_test_holds() {
+    fn the_worked_example_compiles_and_passes_its_test() {
         include!(concat!(env!("OUT_DIR"), "/recipe.rs"))
     }
 }

@@ -151,7 +151,7 @@ fn after_a_time_out_the_window_grows_from_where_slow_start_ends_and_by_a_twentie
 }
 
 #[test]
-fn a_reduction_that_is_taken_back_begins_a_new_curve_at_the_window_before_it() {
+fn an_undone_reduction_starts_a_new_curve_at_the_previous_window() {
     // Linux, not section 4.9 of RFC 9438: docs/notes/linux-tcp.md.
     let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
     lose(control.as_mut(), &mut state, 100);
@@ -171,7 +171,7 @@ fn a_reduction_that_is_taken_back_begins_a_new_curve_at_the_window_before_it() {
 }
 
 #[test]
-fn time_in_which_nothing_is_in_flight_does_not_count() {
+fn idle_time_does_not_count() {
     for (sent_again, expected) in [(true, 86..=87), (false, 115..=250)] {
         let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
         lose(control.as_mut(), &mut state, 100);

@@ -149,7 +149,7 @@ fn hybla_learns_its_first_threshold_from_the_spacing_of_acknowledgments() {
 }
 
 #[test]
-fn westwood_leaves_what_the_measured_rate_needs() {
+fn westwood_reduces_the_window_to_the_measured_rate_times_minimum_delay() {
     // 100 segments each 100 ms, whose round trip took 80 ms when the path was empty.
     let mut westwood = Connection::new("westwood", &[], 100, 80_000);
     westwood.round(80_000);
@@ -163,7 +163,7 @@ fn westwood_leaves_what_the_measured_rate_needs() {
 }
 
 #[test]
-fn westwood_of_second_order_filters_what_it_has_filtered() {
+fn second_order_westwood_filters_twice() {
     for (order, left) in [(1, 0.9f64.powi(5)), (2, 0.9f64.powi(5) * 1.5)] {
         let mut westwood = Connection::new("westwood", &[("order", order)], 80, 80_000);
         westwood.state.is_cwnd_limited = 0;
@@ -330,7 +330,7 @@ fn htcp_counts_time_and_rate_from_the_end_of_a_repair() {
 }
 
 #[test]
-fn htcp_leaves_what_empties_the_queue_when_the_rate_is_steady() {
+fn htcp_reduction_empties_the_queue_at_a_steady_rate() {
     let mut htcp = Connection::new("htcp", &[], 500, 100_000);
     htcp.state.is_cwnd_limited = 0;
     htcp.rounds(3, 100_000);
@@ -413,7 +413,7 @@ fn yeah_takes_the_queue_of_the_last_round_off_at_every_loss() {
 }
 
 #[test]
-fn yeah_does_not_take_off_again_what_was_queued_before_the_loss() {
+fn yeah_does_not_subtract_the_queue_before_the_loss_twice() {
     let mut yeah = Connection::new("yeah", &[], 800, 100_000);
     yeah.rounds(2, 100_000);
     // A round ends here, and another begins.
@@ -466,7 +466,7 @@ fn ledbat_keeps_the_target_and_halves_once_on_loss() {
 }
 
 #[test]
-fn time_outs_make_those_forget_that_their_sources_say() {
+fn time_outs_reset_the_state_of_the_variants_whose_sources_say_so() {
     for name in ["compound", "illinois", "veno"] {
         let mut control = Connection::new(name, &[], 200, 100_000);
         control.rounds(5, 100_000);
