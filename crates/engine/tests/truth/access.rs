@@ -119,7 +119,7 @@ scheme       allocator     load  delivered   delay      p95   eff.  Jain
 }
 
 #[test]
-fn what_lost_requests_and_plans_cost() {
+fn the_cost_of_lost_requests_and_plans() {
     let mut table = "\
 The same at load 0.4, without constant slots; requests and plans are lost with the same probability
 delay: mean from creation to delivery; penalty: what the losses add to it

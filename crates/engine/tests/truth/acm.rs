@@ -237,7 +237,7 @@ fn packets_of_one_modcod_share_baseband_frames() {
 }
 
 #[test]
-fn what_a_link_with_acm_cannot_be_is_refused() {
+fn invalid_links_with_acm_are_refused() {
     let refused = |forward: &str| loaded(&link(forward, "rate = \"1 Mbit/s\"")).map(drop).unwrap_err();
     let with = |acm: &str| refused(&format!("rate = \"1 Mbit/s\"\nacm = {{ {acm} }}"));
     for (acm, words) in [

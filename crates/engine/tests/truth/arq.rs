@@ -120,7 +120,7 @@ set.link.proximity = { rate = "64 kbit/s", delay = "50 ms", error = { kind = "pa
 }
 
 #[test]
-fn what_an_arq_cannot_stand_beside_is_refused() {
+fn conflicts_with_arq_are_refused() {
     for (keys, why) in [
         ("arq = {}\nframing = \"ule\"", "ule cannot be combined with arq"),
         ("arq = {}\nframing = { kind = \"space\" }", "allowed: \"proximity-1\""),

@@ -50,7 +50,7 @@ fn pairs(leg: &str) -> String {
 /// frame, the leg carries cells of frames that are already lost; partial packet discard drops the
 /// rest of such frames, and early packet discard drops whole frames instead.
 #[test]
-fn discards_by_frame_save_what_tcp_gets_of_a_shared_leg() {
+fn goodput_by_frame_discard_on_a_shared_leg() {
     let policies = [
         ("none", "partial = false"),
         ("partial", "partial = true"),

@@ -207,7 +207,7 @@ pub fn loaded(text: &str) -> Result<Loaded<Scenario>, String> {
 }
 
 #[test]
-fn each_refusal_names_place_key_value_and_what_is_allowed() {
+fn each_refusal_names_place_key_value_and_allowed_values() {
     loaded(GOOD).expect("there is nothing wrong with it");
     let mut text = "What is refused, and in which words\n".to_owned();
     for (what, replacements) in CASES {
@@ -230,7 +230,7 @@ fn each_refusal_names_place_key_value_and_what_is_allowed() {
 /// Unusual but valid settings are accepted: a mean at a bound is a constant, a symbol rate is used
 /// with ACM, and unset keys count as missing.
 #[test]
-fn what_looks_unusual_and_is_right_is_accepted() {
+fn unusual_but_valid_scenarios_are_accepted() {
     for (old, new) in [
         ("app = \"bulk\"", "app = { kind = \"http\", object = \"10 kB\", objects = 1 }"),
         ("{ rate = \"10 Mbit/s\" }", "{ rate = \"10 MBd\", acm = { esn0_db = 12.5 } }"),
@@ -258,7 +258,7 @@ fn links_of_presets_lead_to_the_user() {
 }
 
 #[test]
-fn what_only_the_kernel_has_is_right_and_not_simulated() {
+fn kernel_only_variants_are_valid_but_not_simulated() {
     for name in bentpipe_congestion::LINUX {
         let first = loaded(&GOOD.replacen("reno", name, 1)).unwrap_or_else(|error| panic!("{error}"));
         again(&first, name);
@@ -313,7 +313,7 @@ fn every_example_loads_and_loads_again_from_its_resolved_text() {
 }
 
 #[test]
-fn every_preset_is_a_network_on_which_a_flow_runs() {
+fn a_flow_runs_on_every_preset() {
     for preset in PRESETS {
         let name = preset.name;
         assert!(!preset.about().is_empty(), "{name}");

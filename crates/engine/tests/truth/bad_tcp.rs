@@ -50,7 +50,7 @@ const CASES: &[&str] = &[
 ];
 
 #[test]
-fn each_refusal_of_tcp_says_what_is_allowed_and_why() {
+fn each_tcp_refusal_names_the_allowed_values_and_the_reason() {
     let mut text = "What is refused of a TCP flow, and in which words\n".to_owned();
     for keys in CASES {
         let case = GOOD.replacen("congestion = \"reno\"", keys, 1);

@@ -91,7 +91,7 @@ fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
 /// Without a line at the destination a call is refused, without a path it is not answered. The
 /// call's row contains the reason.
 #[test]
-fn a_call_that_fails_says_why() {
+fn a_failed_call_reports_its_reason() {
     let app = r#"calls = 2, load = 4, holding = "20 s", lines = 4"#;
     for (transport, busy, silence) in [(TRANSPORTS[0], 486.0, 408.0), (TRANSPORTS[1], 17.0, 102.0)] {
         let mut scenario = crate::run::scenario(&text("300 s", "", app, transport));

@@ -217,7 +217,7 @@ fn every_key_that_can_change_changes_something_whoever_asks() {
 }
 
 #[test]
-fn what_changes_at_a_time_comes_before_what_happens_then() {
+fn changes_precede_events_of_the_same_time() {
     // Datagrams of 1000 bytes and 28 of headers take 8.224 ms; they are sent every 8 ms, and all
     // arrive on whole nanoseconds. The channel fails at the very moment at which the third arrives.
     let text = |at: &str| {
@@ -426,7 +426,7 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn refusals_name_place_key_value_and_what_can_change() {
+fn refusals_name_place_key_value_and_changeable_keys() {
     let mut text = "What a change is refused for, and in which words\n".to_owned();
     for (what, change) in REFUSED {
         let error = loaded(&format!("{GOOD}\n[[change]]\n{change}\n"))
@@ -461,7 +461,7 @@ fn refusals_name_place_key_value_and_what_can_change() {
 }
 
 #[test]
-fn directions_that_are_alike_change_together_until_one_is_named() {
+fn equal_directions_change_together_until_one_is_named() {
     let text = |changes: &str, back: &str| {
         format!(
             r#"

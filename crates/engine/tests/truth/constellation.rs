@@ -46,7 +46,7 @@ transport = {{ kind = "tcp", congestion = "reno" }}
 const CHORD: f64 = 5.11e6 / 299_792_458.0;
 
 #[test]
-fn what_is_created_arrives_is_dropped_by_name_or_is_held() {
+fn every_created_packet_is_delivered_counted_as_dropped_or_held() {
     let fates = [
         ("", ["no path over satellites", "queue full", ""]),
         (
@@ -100,7 +100,7 @@ fn a_probe_takes_the_way_that_the_trace_says_and_is_not_faster_than_light() {
 }
 
 #[test]
-fn a_flow_has_the_mean_of_the_paths_that_its_packets_took() {
+fn a_flow_reports_the_mean_of_its_packets_paths() {
     let run = Run::new(&scenario(&between("big-leo", "")), 1, 0).finished();
     let report = run.report();
     let results = run.results();
@@ -140,7 +140,7 @@ fn a_handover_is_traced_and_counted() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_what_is_probably_not_meant_is_said() {
+fn invalid_constellations_are_refused_and_suspicious_ones_reported() {
     let loaded = |preset: &str, more: &str| {
         let text = between(preset, more);
         load::<Scenario>(Source::Text { name: "test.toml", text: &text }, &presets::all(), &[])

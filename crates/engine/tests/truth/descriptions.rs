@@ -104,7 +104,7 @@ fn check_parts(place: &str, schema: &Value, offenders: &mut Offenders) {
 }
 
 #[test]
-fn everything_in_the_schema_has_a_description_that_says_something() {
+fn everything_in_the_schema_has_a_meaningful_description() {
     let schema = schema::of_scenario().to_value();
     let mut offenders = Offenders::default();
     check_parts("scenario", &schema, &mut offenders);
@@ -120,7 +120,7 @@ fn everything_in_the_schema_has_a_description_that_says_something() {
 }
 
 #[test]
-fn every_table_and_column_has_a_description_that_says_something() {
+fn every_table_and_column_has_a_meaningful_description() {
     let mut offenders = Offenders::default();
     for table in tables::TRACES.iter().chain(tables::REPORTS.iter()) {
         offenders.check(table.name, table.name, Some(table.about), 3);

@@ -1,5 +1,5 @@
-//! Tables of numbers that a change of a model must not change by accident. Review them as diffs;
-//! each change has its line under "Results changed" in CHANGELOG.md. `BLESS=1` rewrites them.
+//! Golden tables, to catch unintended changes of models. Review them as diffs; each change has its
+//! line under "Results changed" in CHANGELOG.md. `BLESS=1` rewrites them.
 
 pub use crate::table::check;
 

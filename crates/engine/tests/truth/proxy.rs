@@ -247,7 +247,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn proxies_that_cannot_be_are_refused_with_what_can() {
+fn invalid_proxies_are_refused_with_the_alternatives() {
     let more = r#"
 [[link]]
 name = "aside"

@@ -1,5 +1,5 @@
-//! The effect of each queue discipline and each meter on one load: tables that a change must not
-//! change by accident.
+//! The effect of each queue discipline and each meter on one load: golden tables, to catch
+//! unintended changes.
 
 use crate::run::{goodput, report, untraced, value};
 use crate::table::check;
