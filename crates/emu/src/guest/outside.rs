@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn children_are_found_with_what_they_use() {
+    fn child_processes_are_found_with_their_usage() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let found = below(std::process::id());
         let process = found.iter().find(|process| process.id == child.id()).unwrap();

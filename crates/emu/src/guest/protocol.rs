@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_told_from_what_a_kernel_writes() {
+    fn messages_are_distinguished_from_kernel_output() {
         let runs = Said::Runs { programs: vec!["iperf3".to_owned()], at: 7 };
         for said in [Said::Ready, Said::Progress(0.5), runs, Said::Done] {
             assert_eq!(Said::read(&said.line()), Some(said));

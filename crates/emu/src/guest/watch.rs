@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_does_nothing_is_idle() {
+    fn a_guest_without_activity_is_idle() {
         let mut idle = Idle::default();
         assert!(!idle.question(7.0));
         for _ in 1..IDLE {

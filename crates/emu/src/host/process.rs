@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_that_does_not_end_is_killed() {
+    fn a_hanging_tool_is_killed() {
         let shell = |script: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", script]);

@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_as_it_should_be_comes_with_a_remedy() {
+    fn each_problem_is_reported_with_a_remedy() {
         // As root it enters no namespace; otherwise the test has several threads and cannot enter
         // one.
         let examination = examine();

@@ -519,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_not_applied_degrades_and_is_a_reason() {
+    fn an_unapplied_key_degrades_the_verdict_and_is_a_reason() {
         let unapplied = vec!["flow f: undo is not applied: the kernel's is on".to_owned()];
         let fidelity = Fidelity::judge(good(), scenario::Fidelity::default());
         let fidelity = fidelity.with_flows(Flows { unapplied: unapplied.clone(), ..Flows::default() });

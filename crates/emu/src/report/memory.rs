@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_takes_what_its_rate_and_delay_hold() {
+    fn a_link_s_memory_follows_from_its_rate_and_delay() {
         let large = need("10 Gbit/s", "10 s");
         assert_eq!(large.bytes, 17_750_000_000);
         assert_eq!(large.largest.as_deref(), Some("sat: 10 Gbit/s for 10 s"));

@@ -33,8 +33,8 @@ impl Way {
         Way {}
     }
 
-    /// Makes the system call of this number with six arguments, the surplus ones of which it
-    /// ignores. Returns what the kernel returns, or its error (errno(3)).
+    /// Makes the system call of this number with six arguments; surplus arguments are ignored.
+    /// Returns the kernel's result, or its error (errno(3)).
     ///
     /// # Safety
     ///

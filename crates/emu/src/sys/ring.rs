@@ -29,7 +29,7 @@ const QUIET: u64 = 4;
 const ALARM: u64 = 5;
 /// Data of a socket is read and thrown away.
 const DISCARD: u64 = 6;
-/// The mark between what happens because of the ring's own writes and what comes later.
+/// Separates the events caused by the ring's own writes from later events.
 const MARK: u64 = 7;
 /// A question is sent and its answer received.
 const ASK: u64 = 8;
@@ -303,8 +303,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes what is due, then sends `question` on a socket whose answer is there at once, as with
-    /// netlink(7), and reads what comes because of all that. Returns the answer, if there is one.
+    /// Performs the due writes, then sends `question` on a socket that answers at once, as with
+    /// netlink(7), and reads all data caused by both. Returns the answer, if there is one.
     pub fn flush_and_ask(&mut self, socket: RawFd, question: &[u8]) -> io::Result<Option<&[u8]>> {
         self.push_question(socket, question)?;
         self.flush()?;
@@ -353,7 +353,7 @@ impl Ring {
         self.watched.iter().any(|file| !file.arrived.is_empty())
     }
 
-    /// Writes what is due and reads what comes because of it, without waiting.
+    /// Performs the due writes and reads the data caused by them, without waiting.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.writing > 0 {
             self.push_takes()?;
@@ -366,8 +366,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes and discards what is due, and waits until something comes or until `alarm`, in
-    /// nanoseconds of CLOCK_MONOTONIC.
+    /// Performs the due writes and discards, and waits for data or until `alarm`, in nanoseconds of
+    /// CLOCK_MONOTONIC.
     pub fn wait(&mut self, alarm: Option<u64>) -> io::Result<Turn> {
         self.watch_all()?;
         self.arm(alarm)?;
@@ -588,7 +588,7 @@ impl Ring {
 }
 
 impl Drop for Ring {
-    /// Ends what the kernel still does with the ring's memory.
+    /// Cancels the kernel's pending operations on the ring's memory.
     fn drop(&mut self) {
         let _ = self.ring.submitter().register_sync_cancel(None, types::CancelBuilder::any());
     }

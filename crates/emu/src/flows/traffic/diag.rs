@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_what_the_socket_says_itself() {
+    fn the_answer_matches_the_socket_s_own_report() {
         let asking = match open() {
             Ok(asking) => asking,
             Err(error) => return bentpipe_testing::skipped(format!("this kernel has no sock_diag: {error}")),

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_limit_does_not_allow_is_refused_with_numbers() {
+    fn descriptors_over_the_limit_are_refused_with_numbers() {
         make_room(1).unwrap();
         let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
         if hard < u64::MAX / 2 {

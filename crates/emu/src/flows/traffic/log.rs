@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_an_acknowledgment_did_not_repair_is_counted() {
+    fn operations_repaired_at_an_acknowledgment_are_not_counted() {
         let row = |cwnd, ssthresh, acknowledged| Row {
             cwnd,
             ssthresh,

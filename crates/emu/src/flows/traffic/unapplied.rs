@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_that_is_not_applied_is_named() {
+    fn each_unapplied_key_is_named() {
         let says = |found: Vec<String>, key: &str| {
             assert_eq!(found.len(), 1, "{found:?}");
             assert!(found[0].starts_with(&format!("{key} is not applied: ")), "{found:?}");

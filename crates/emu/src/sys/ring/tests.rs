@@ -171,7 +171,7 @@ fn echo() -> std::os::unix::net::UnixDatagram {
 }
 
 #[test]
-fn answers_that_are_put_off_do_not_end_the_wait() {
+fn deferred_answers_do_not_end_the_wait() {
     with_ring(|ring, theirs, _| {
         let (host, asked) = (echo(), echo());
         ring.watch(host.as_fd(), 9, true);
