@@ -19,7 +19,7 @@ const CONNECTING: usize = 4096;
 const RELEASED: usize = 512;
 
 impl Worker {
-    /// Processes the held SYNs.
+    /// Processes the SYNs that the packet filter held back.
     pub(super) fn held(&mut self) {
         let mut buffer = std::mem::take(&mut self.buffer);
         // The number is limited, so that existing connections get their turn.
