@@ -250,7 +250,7 @@ fn illinois_grows_by_ten_without_delay_and_by_a_third_at_the_largest() {
 }
 
 #[test]
-fn veno_tells_random_losses_from_congestion() {
+fn veno_distinguishes_random_losses_from_congestion() {
     let mut veno = Connection::new("veno", &[], 100, 100_000);
     assert_eq!(veno.rounds(6, 100_000), 106);
     assert_eq!(veno.lose(), 84, "four fifths of 106");
@@ -290,7 +290,7 @@ fn htcp_after_eleven_seconds(parameters: &[(&str, i64)], rtt_us: u32) -> f64 {
 }
 
 #[test]
-fn htcp_scales_its_growth_with_the_round_trip_time_when_told_to() {
+fn htcp_can_scale_its_growth_with_the_round_trip_time() {
     for (rtt_ms, scale) in [(40, 0.4), (100, 1.0), (150, 1.5), (500, 2.0), (5, 0.1)] {
         let window = htcp_after_eleven_seconds(&[("rtt_reference", 100)], rtt_ms * 1000);
         near(window, additive(1000.0, 126.0 * scale, 1), 4.0);

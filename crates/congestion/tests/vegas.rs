@@ -175,7 +175,7 @@ fn outside_the_open_state_the_increase_is_renos_and_afterwards_vegas_again() {
 }
 
 #[test]
-fn after_idle_the_base_round_trip_time_is_measured_anew() {
+fn after_idle_the_base_round_trip_time_is_measured_again() {
     for event in [Event::TxStart, Event::CwndRestart] {
         let (mut control, mut state) = in_avoidance(50, &[]);
         control.cwnd_event(&mut state, event);
