@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_read_and_connections_told_apart() {
+    fn headers_are_parsed_and_connections_distinguished() {
         let packet = ipv4();
         let headers = parse(&packet).unwrap();
         let destination = IpAddr::from([198, 18, 0, 2]);

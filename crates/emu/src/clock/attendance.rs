@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_works_is_seen_to() {
+    fn a_working_thread_is_detected() {
         let begin = Counts::now();
         let until = crate::clock::cpu_time() + 30_000_000;
         while crate::clock::cpu_time() < until {}

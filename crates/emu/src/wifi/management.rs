@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_for_nothing_and_what_is_cut_off_gets_no_answer() {
+    fn truncated_frames_and_frames_without_a_request_get_no_answer() {
         let frames = frames("802.11b");
         // A shared key (algorithm 1), the second frame of an authentication, a disassociation.
         for (first, body) in [

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_iperf3_has_not_measured_is_nothing() {
+    fn values_missing_from_iperf3_are_empty() {
         for text in ["", "{}", "connected", r#"{"start": {"version": "iperf 2"}, "end": {}}"#, "[1]"] {
             assert!(read(text).is_empty(), "{text}");
         }

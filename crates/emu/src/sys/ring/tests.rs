@@ -100,7 +100,7 @@ fn data_is_discarded_with_the_wait_whatever_its_length() {
 }
 
 #[test]
-fn it_tells_what_its_own_writes_have_caused_from_what_came_later() {
+fn events_of_own_writes_are_distinguished_from_later_events() {
     with_ring(|ring, theirs, _| {
         ring.watch(theirs.as_fd(), 9, true);
         let far = Some(monotonic() + 1_000_000_000_000);
