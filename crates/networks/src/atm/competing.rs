@@ -159,7 +159,7 @@ proptest! {
 /// Two connections offer 42.4 and 106 Mbit/s of cells to a leg of 84.8 Mbit/s. The first keeps to
 /// its contract; cells of the second beyond 10 Mbit/s are tagged.
 #[test]
-fn what_conforms_is_not_lost_to_what_was_tagged() {
+fn conforming_cells_are_not_displaced_by_tagged_cells() {
     let shared = |low_priority: &str| {
         config(&format!(
             r#""access": {{"rate": "424 Mbit/s"}},
@@ -211,7 +211,7 @@ fn delay_errors_and_contracts_change_during_a_run() {
 }
 
 #[test]
-fn what_cannot_change_or_be_is_refused() {
+fn invalid_values_and_changes_are_refused() {
     let problems = |before: &str, after: &str| -> Vec<String> {
         let mut problems = Problems::default();
         let start = Changing { stages: Vec::new(), config: Arc::new(config(before)) };

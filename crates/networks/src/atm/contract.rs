@@ -5,7 +5,8 @@
 //! | --- | --- | --- |
 //! | `ubr` | GCRA(1/PCR, CDVT), if a peak is given | discarded or tagged |
 //! | `cbr` | GCRA(1/PCR, CDVT) | discarded or tagged |
-//! | `vbr` | that, and GCRA(1/SCR, (MBS - 1) (1/SCR - 1/PCR) + CDVT) | above the peak discarded, above the sustainable rate discarded or tagged |
+//! | `vbr` | that, and GCRA(1/SCR, (MBS - 1) (1/SCR - 1/PCR) + CDVT) | above the peak discarded,
+//! above the sustainable rate discarded or tagged |
 //!
 //! A tagged cell has low priority (CLP = 1), so buffers drop it first. A cell counts in an
 //! algorithm only if it conforms to both.
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contract_names_what_its_category_needs() {
+    fn a_contract_requires_the_keys_of_its_category() {
         let problems = |json: &str| -> Vec<String> {
             let mut problems = Problems::default();
             config(json).check(&mut problems);

@@ -81,7 +81,7 @@ mod tests {
 
     /// Le Boudec and Thiran, Network Calculus, exercise 1.11: GCRA(100, 500).
     #[test]
-    fn what_conforms_does_not_depend_on_what_does_not() {
+    fn nonconforming_cells_do_not_affect_conformance() {
         let burst = [0, 100, 110, 120, 130, 140, 150, 160, 170, 180, 1000, 1010];
         assert_eq!(conforming(100, 500, &burst), [0, 100, 110, 120, 130, 140, 150, 1000, 1010]);
     }
@@ -112,7 +112,7 @@ mod tests {
         }
 
         #[test]
-        fn so_many_cells_conform_back_to_back(increment in 11u64..500, limit in 0u64..5000) {
+        fn the_maximum_burst_conforms_back_to_back(increment in 11u64..500, limit in 0u64..5000) {
             let arrivals: Vec<u64> = (0..2000).map(|slot| 10 * slot).collect();
             let first = conforming(increment, limit, &arrivals);
             let together = first.iter().zip(&arrivals).take_while(|(one, other)| one == other).count() as u64;

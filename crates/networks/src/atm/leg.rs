@@ -220,7 +220,7 @@ struct Passing {
 }
 
 impl Leg {
-    /// Creates an idle leg that so many connections share.
+    /// Creates an idle leg that `connections` connections share.
     pub fn new(config: &Config, connections: usize) -> Leg {
         let mut leg = Leg {
             cell: Span::ZERO,
@@ -445,7 +445,7 @@ mod tests {
     const LINE: &str = r#""rate": "424 Mbit/s", "delay": "10 us""#;
 
     #[test]
-    fn a_buffer_holds_so_many_cells_besides_the_one_in_transmission() {
+    fn a_buffer_excludes_the_cell_in_transmission() {
         let all = |times: &[u64]| sent(&mut leg(&format!("{{{LINE}, \"buffer\": 3}}")), times, false);
         let some = |times: &[u64]| times.iter().map(|time| Some(*time)).collect::<Vec<_>>();
         assert_eq!(all(&[0, 0, 0, 0, 0, 2]), [some(&[11, 12, 13, 14]), vec![None, Some(15)]].concat());
