@@ -98,7 +98,8 @@ fn fragments_replace_a_bundle_if_both_have_room() {
 }
 
 proptest! {
-    /// The agent stores what it reports, and no more than its limit, whatever comes and goes.
+    /// The agent's counts match its stored bundles, which never exceed its limit, for any sequence
+    /// of steps.
     #[test]
     fn counts_match_the_stored_bundles(
         steps in prop::collection::vec((0..30_u64, 1..200_u64, 0..3_usize, 0..100_u64, any::<bool>()), 1..100),

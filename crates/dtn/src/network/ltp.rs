@@ -32,7 +32,7 @@ struct Sending {
 /// Events about bundles at an end of a pair.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// A bundle has arrived, after so many contacts.
+    /// A bundle has arrived; the number counts the contacts that it has passed.
     Here(u64, Node, u32),
     /// The neighbour has the bundle.
     Done(u64, Node),

@@ -49,7 +49,7 @@ enum Event {
     Closes(u32),
     /// A contact has transmitted its current unit.
     Sent(u32),
-    /// A bundle's last bit arrives over a contact, after so many hops.
+    /// A bundle's last bit arrives over a contact, with its number of hops.
     Arrives(u64, u32, u32),
     /// A segment arrives over a contact; its position among those on their way.
     Segment(u64, u32),

@@ -1,4 +1,4 @@
-//! Contact graph routing at one node: the routes that it has found, and its promises to contacts.
+//! Contact graph routing at one node: its known routes, and its reservations of contacts.
 //!
 //! The best route stays the best as long as it arrives before the second best did when both were
 //! found, since time and promises only delay others. So most bundles need no search.
@@ -23,7 +23,7 @@ struct Promise {
     sent: bool,
 }
 
-/// The knowledge of a node besides the plan: its own promises, and the routes that it has found.
+/// A node's routing state in addition to the plan: its own reservations and its known routes.
 pub struct Planner {
     bookings: Bookings,
     routes: BTreeMap<(Node, usize), Cached>,
