@@ -53,8 +53,7 @@ impl AccessNetwork for Config {
             delay_s: Course::constant(self.delay.as_secs_f64()),
             loss: 0.0,
             queue: facts::Queue::fifo("unlimited", None, None),
-            dama: None,
-            acm: None,
+            access: Vec::new(),
             shared: vec![(name.to_owned(), self.rate.bits_per_second() as f64)],
             notes: Vec::new(),
         };
