@@ -1,8 +1,9 @@
 """The fourth instrument: measuring the path between two hosts.
 
-One host runs a reflector (``bentpipe reflect``), the other sends probes to it (``bentpipe measure``). Probes and their
-replies are STAMP packets (RFC 8762), so reflectors of others serve as well. The result is a run folder like those of
-the other instruments.
+One host runs a reflector (``bentpipe reflect``), the other sends probes to it
+(``bentpipe measure``). Probes and their replies are STAMP packets (RFC 8762), so other
+implementations of a reflector also work. The result is a run folder like those of the other
+instruments.
 """
 
 from .plan import PLANS, Plan, read_plan

@@ -1,12 +1,13 @@
-"""The access scheduler, from impulses at random times: superframe, time from a request to its capacity, and by which
-schemes capacity comes (EN 301 790, section 6.6.1.2).
+"""Estimates of an access scheduler from impulses at random times: the superframe, the time from a
+request to its capacity, and the capacity categories in use (EN 301 790, section 6.6.1.2).
 
-An impulse that comes upon an empty queue leaves at the constant rate (CRA), if there is one, until requested capacity
-comes: at this *onset* it begins to leave faster. Onsets are in step with the superframe, so their times modulo its
-length lie together, whatever the phase of the impulses (the Rayleigh statistic of M. Fisher, "Statistical analysis of
-circular data", 1993, section 4.3; figure 4 of the study VOTOS shows such impulses). A second impulse that comes soon
-after the first finds capacity that is still assigned if rates are requested (RBDC), and must ask again if volumes are
-(VBDC).
+An impulse that finds an empty queue leaves at the constant rate (CRA), if there is one, until
+requested capacity arrives. This is the *onset*: from here on the impulse leaves faster. Onsets are
+in step with the superframe, so their times modulo its length cluster for any phase of the impulses
+(the Rayleigh statistic of M. Fisher, "Statistical analysis of circular data", 1993, section 4.3;
+figure 4 of the study VOTOS shows such impulses). A second impulse soon after the first finds
+capacity that is still assigned if the terminal requests rates (RBDC). If it requests volumes
+(VBDC), the second impulse needs a new request.
 """
 
 from __future__ import annotations
@@ -19,18 +20,19 @@ import numpy as np
 from .clock import Times
 from .load_results import Loaded
 
-#: Shortest and longest superframe that is looked for, in seconds.
+#: Shortest and longest superframe to search for, in seconds.
 PERIODS: Final = (5e-3, 2.0)
-#: Least length of the mean vector of onsets on the circle, 1 for identical phases, from which a period is taken as one.
+#: Minimum length of the mean vector of onsets on the circle for an accepted period; 1 means
+#: identical phases.
 LEAST_RESULTANT: Final = 0.85
-#: Probability of a period of onsets that have none.
+#: Probability of finding a period in onsets without one.
 LEAST_CHANCE: Final = 0.01
-#: Least impulses from which something is told.
+#: Minimum number of impulses for an estimate.
 LEAST_IMPULSES: Final = 6
-#: Least ratio of a constant rate to the rate of the measurement's own probes: the capacity that these request is
-#: rounded up to slots and stays assigned for some superframes.
+#: Minimum ratio of a constant rate to the rate of the measurement's own probes. Capacity that the
+#: probes request is rounded up to slots and stays assigned for some superframes.
 MOST_OWN: Final = 2.0
-#: How much more likely two rates must be than one, as the logarithm of the ratio, so that an impulse has an onset.
+#: Minimum logarithm of the likelihood ratio of two rates to one for an impulse to have an onset.
 LEAST_RATIO: Final = 4.0
 
 
@@ -40,9 +42,10 @@ class Access:
 
     direction: str
     impulses: int
-    #: Length of the superframe; None if onsets are in step with nothing.
+    #: Length of the superframe; None if the onsets have no period.
     superframe: float | None
-    #: Shortest, median and longest time from an impulse to its onset, beyond the least delay.
+    #: Shortest, median and longest time from an impulse to its onset, in excess of the minimum
+    #: delay.
     wait: tuple[float, float, float] | None
     #: Superframes from a request to its capacity.
     response: int | None
@@ -50,14 +53,15 @@ class Access:
     cra: float
     #: The highest rate at which an impulse has left after its onset; None if none had one.
     rate: float | None
-    #: "CRA", "RBDC" or "VBDC", or "CRA + RBDC" and "CRA + VBDC" with a constant rate; None if it cannot be told.
+    #: "CRA", "RBDC" or "VBDC", or "CRA + RBDC" and "CRA + VBDC" with a constant rate; None if
+    #: unknown.
     scheme: str | None
 
 
 @dataclass(frozen=True)
 class _Impulse:
     start: float
-    #: Wait of each packet beyond the least delay, in the order of arrival.
+    #: Wait of each packet in excess of the minimum delay, in the order of arrival.
     waits: Times
     size: int
 
@@ -66,7 +70,8 @@ class _Impulse:
         return self.start + float(self.waits[-1])
 
     def onset(self) -> int | None:
-        """Returns the packet with which it begins to leave faster; None if it leaves at one rate."""
+        """Returns the index of the first packet that leaves faster; None if all leave at one
+        rate."""
         count, last = len(self.waits), float(self.waits[-1])
         best, found = LEAST_RATIO, None
         if last <= 0:
@@ -83,9 +88,10 @@ class _Impulse:
 
 
 def access(one: Loaded, beside: float = 0.0, least: float = np.inf) -> Access | None:
-    """Returns what a load of impulses says; ``None`` for another load or too few impulses. ``beside`` is the mean rate
-    in bit/s of what the measurement sends besides, whose requested capacity looks like a constant rate. ``least`` is
-    the least delay in seconds that probes have seen in this direction, if it is known.
+    """Returns the access scheduler estimated from a load of impulses; ``None`` for another load or
+    too few impulses. ``beside`` is the mean rate in bit/s of the measurement's other packets, whose
+    requested capacity looks like a constant rate. ``least`` is the minimum delay in seconds of the
+    probes in this direction, if known.
     """
     load = one.outcome.item.load
     impulses = _impulses(one, least)
@@ -108,7 +114,8 @@ def access(one: Loaded, beside: float = 0.0, least: float = np.inf) -> Access | 
         return None
     waits = np.array([one.waits[at] for one, at in cold])
     superframe = period(np.array([one.start for one, _ in cold]) + waits)
-    # One or two packets may slip into what is left of other requests; a constant rate sends more before the onset.
+    # One or two packets may use leftover capacity of other requests; a constant rate sends more
+    # before the onset.
     slow = [(at, float(one.waits[at])) for one, at in cold]
     constant = 0.0
     if np.median([count for count, _ in slow]) >= 3:
@@ -132,8 +139,9 @@ def access(one: Loaded, beside: float = 0.0, least: float = np.inf) -> Access | 
         if constant > 0:
             scheme = f"CRA + {scheme}"
     if superframe is not None and waits.min() < superframe:
-        # Nothing has come faster than by request, so the least delay holds the wait for capacity, and how much of it
-        # that is cannot be told. Rates that are still assigned would have let second impulses pass at once.
+        # No packet arrived without a request, so the minimum delay includes the wait for capacity,
+        # and the response time cannot be determined. Rates that are still assigned would have let
+        # second impulses pass at once.
         scheme = "VBDC" if (np.isfinite(idle) & (idle > 0) & (idle < 0.5)).sum() >= 3 else scheme
         return Access(load.direction, len(impulses), superframe, None, None, constant, rate, scheme)
     response = None if superframe is None else max(0, round(float(np.median(waits)) / superframe - 0.5))
@@ -142,7 +150,7 @@ def access(one: Loaded, beside: float = 0.0, least: float = np.inf) -> Access | 
 
 
 def period(times: Times) -> float | None:
-    """Returns the longest period with which times are in step; ``None`` without one.
+    """Returns the longest period of times; ``None`` if they have none.
 
     >>> source = np.random.default_rng(1)
     >>> found = period(0.094 * source.integers(0, 2000, 25) + source.uniform(0, 0.01, 25))
@@ -154,20 +162,21 @@ def period(times: Times) -> float | None:
         return None
     step = 1 / (8 * span)
     frequencies = np.arange(1 / PERIODS[1], 1 / PERIODS[0], step)
-    # The steps are equal, so every block of frequencies has the same turns relative to its first frequency.
+    # The steps are equal, so every block of frequencies has the same turns relative to its first
+    # frequency.
     turns = np.exp(2j * np.pi * step * np.outer(np.arange(min(4096, len(frequencies))), times))
     resultant = np.zeros(len(frequencies))
     for begin in range(0, len(frequencies), len(turns)):
         part = frequencies[begin : begin + len(turns)]
         first = np.exp(2j * np.pi * part[0] * times)
         resultant[begin : begin + len(part)] = np.abs(turns[: len(part)] @ first) / len(times)
-    # Few onsets are in step with one of many periods by chance: with probability exp(-n R^2) with each of those that
-    # span and frequency tell apart (Fisher, section 4.3).
+    # Few onsets are in step with one of many periods by chance: with probability exp(-n R^2) with
+    # each of those that span and frequency tell apart (Fisher, section 4.3).
     chance = np.sqrt(np.log(np.maximum(frequencies * span, 1) / LEAST_CHANCE) / len(times))
     good = np.flatnonzero(resultant >= np.maximum(LEAST_RESULTANT, chance))
     if not len(good):
         return None
-    # The top of the first peak.
+    # The maximum of the first peak.
     near = slice(good[0], good[0] + 9)
     return float(1 / frequencies[near][resultant[near].argmax()])
 
@@ -188,7 +197,7 @@ def _impulses(one: Loaded, least: float) -> list[_Impulse]:
     found = []
     for start in np.unique(at):
         mine = (at == start) & good
-        # What is left of an impulse of which much was lost tells nothing.
+        # The rest of an impulse with many losses carries no information.
         if mine.sum() < max(3, 0.8 * (at == start).sum()):
             continue
         begin = float(one.time[mine].min())

@@ -1,4 +1,4 @@
-"""What limits the accuracy of measurements on this host: ``bentpipe doctor --measure``."""
+"""Limits to the accuracy of measurements on this host: ``bentpipe doctor --measure``."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from . import bulk, hardware
 from .clock import Times
 from .sockets import clock_error_s, departures, opened, received
 
-#: Programs that hold a clock to others, as the kernel names them (15 characters at most).
+#: Programs that synchronise a clock, by their kernel names (at most 15 characters).
 SYNCHRONISERS: Final = ("chronyd", "ntpd", "systemd-timesyn", "ptp4l", "phc2sys", "openntpd")
 #: Largest 99th percentile of the error of a time stamp, in seconds.
 GOAL_S: Final = 50e-6
-#: Datagrams with which time stamps are tried.
+#: Datagrams sent to test time stamps.
 TRIALS: Final = 2000
-#: Load at which they are tried as well, in bit/s; the part of it that counts as reached; and the seconds for which.
+#: Load of a second test, in bit/s; the fraction of it that counts as reached; and the duration in
+#: seconds.
 LOAD_BIT_S: Final = 1e9
 REACHED: Final = 0.9
 LOADED_S: Final = 1.5
@@ -37,7 +38,7 @@ _SO_MAX_PACING_RATE: Final = 47
 
 
 def examine() -> list[dict[str, Any]]:
-    """Returns findings, each with status, what it is about, what was found, and the remedy."""
+    """Returns findings, each with its subject, status, result and remedy."""
     return [_clock(), *_interfaces(), _stamps(), _stamps(LOAD_BIT_S), _buffers(), _controls(), _log()]
 
 
@@ -68,7 +69,7 @@ def _programs() -> set[str]:
 
 
 def _interfaces() -> list[dict[str, Any]]:
-    """Whether each interface that is up stamps packets in hardware."""
+    """Returns a finding on hardware time stamps for each interface that is up."""
     findings = []
     for _, name in socket.if_nameindex():
         folder = Path("/sys/class/net") / name
@@ -94,8 +95,9 @@ def _interfaces() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Stamps:
-    """Errors of time stamps over loopback, in seconds: of the kernel's, from the stamp of the departure to that of the
-    arrival, and how much later the program has read the packet. ``bit_s`` is the load that ran beside them."""
+    """Errors of time stamps over loopback, in seconds: from the kernel's stamp of a departure to
+    that of the arrival, and from that arrival to the time at which the program read the packet.
+    ``bit_s`` is the concurrent load."""
 
     kernel: Times
     program: Times
@@ -107,8 +109,9 @@ class Stamps:
 
 
 def stamp_errors(count: int = TRIALS, bit_s: float = 0.0) -> Stamps | None:
-    """Returns what the stamps of datagrams over loopback are wrong by, while a transfer over TCP at so many bit/s runs
-    beside them in the same program, as loads of measurements do. None without stamps of the kernel."""
+    """Returns the errors of the stamps of datagrams over loopback. Meanwhile a TCP transfer at
+    ``bit_s`` runs in the same program, as the loads of a measurement do. None without stamps from
+    the kernel."""
     sent, arrived, read = (np.zeros(count, dtype=np.int64) for _ in range(3))
     with opened(socket.AF_INET) as there, opened(socket.AF_INET, departing=True) as here, _load(bit_s) as got:
         there.bind(("127.0.0.1", 0))
@@ -135,7 +138,8 @@ def stamp_errors(count: int = TRIALS, bit_s: float = 0.0) -> Stamps | None:
 
 @contextlib.contextmanager
 def _load(bit_s: float) -> Iterator[bulk.Received]:
-    """A transfer over TCP and loopback at a rate, by the code of measurements; yields what has arrived of it."""
+    """Runs a TCP transfer over loopback at a rate, with the code of measurements; yields the
+    received data."""
     found = bulk.Received()
     if not bit_s:
         yield found

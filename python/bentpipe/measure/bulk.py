@@ -1,4 +1,4 @@
-"""Bulk transfers over TCP: one host sends without end for a time, the other counts what arrives and when."""
+"""Bulk transfers over TCP: one host sends for a given time, the other counts arrivals."""
 
 from __future__ import annotations
 
@@ -15,23 +15,27 @@ from numpy.typing import NDArray
 
 #: Bytes written and read at a time.
 CHUNK: Final = 1 << 16
-#: Seconds of one entry of what arrived.
+#: Seconds per entry of the record of arrivals.
 BIN_S: Final = 0.05
-#: Memory of a socket in bytes that holds the largest receive window of a profile, which is Linux' own maximum.
+#: Memory of a socket in bytes that holds the largest receive window of a profile, which is the
+#: maximum of Linux.
 WHOLE: Final = 32 << 20
-#: Memory in bytes at the start below which a window would not hold two segments.
+#: Minimum initial memory in bytes: with less, a window does not hold two segments.
 SMALLEST: Final = 8192
-#: A list of what arrived: when the last bytes of each entry did, in nanoseconds, and its bytes.
+#: Record of arrivals: time of the last bytes of each entry, in nanoseconds, and its number of
+#: bytes.
 COUNTED: Final = np.dtype([("at", "<i8"), ("bytes", "<i8")])
 
 
 def controls() -> list[str]:
-    """Returns the congestion controls that this user may choose on this host, the host's default first."""
+    """Returns the congestion controls that this user may choose on this host, the host's default
+    first."""
     file = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
     try:
         allowed = file.read_text(encoding="ascii").split()
     except OSError:
-        # Only the machine's own network namespace has this list; the other one has what is loaded.
+        # Only the machine's own network namespace has this list; other namespaces list the loaded
+        # controls.
         allowed = []
     try:
         loaded = file.with_name("tcp_available_congestion_control").read_text(encoding="ascii").split()
@@ -43,7 +47,7 @@ def controls() -> list[str]:
 
 
 def can_choose(name: str) -> bool:
-    """Whether this user may choose a congestion control."""
+    """Returns true if this user may choose a congestion control."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
         try:
             choose(sock, name)
@@ -53,8 +57,8 @@ def can_choose(name: str) -> bool:
 
 
 def receive_memory() -> list[int] | None:
-    """Returns the memory of this host's sockets for what arrives, in bytes: least, at the start and most (tcp_rmem);
-    None where it cannot be read."""
+    """Returns the receive memory of this host's sockets in bytes: minimum, initial value and
+    maximum (tcp_rmem); None where it cannot be read."""
     try:
         text = Path("/proc/sys/net/ipv4/tcp_rmem").read_text(encoding="ascii")
         least, start, most = map(int, text.split())
@@ -64,9 +68,10 @@ def receive_memory() -> list[int] | None:
 
 
 def window_start(here: Any, there: Any) -> int | None:
-    """Returns the receive window in bytes with which connections between two hosts begin and from which it grows, by
-    what :func:`receive_memory` says at both: half of the memory at the start, as Linux counts (ip-sysctl.rst,
-    tcp_rmem). None if the window does not grow, if a host does not report its memory, or if the two hosts differ.
+    """Returns the initial receive window in bytes of connections between two hosts, from the
+    :func:`receive_memory` of both. The window is half of the initial memory, as in Linux
+    (ip-sysctl.rst, tcp_rmem). None if the window does not grow, if a host does not report its
+    memory, or if the two hosts differ.
 
     >>> window_start([4096, 131072, 33554432], [4096, 131072, 6291456])
     65536
@@ -81,20 +86,20 @@ def window_start(here: Any, there: Any) -> int | None:
 
 
 def choose(sock: socket.socket, name: str) -> None:
-    """Gives a socket its congestion control. Raises :class:`OSError`."""
+    """Sets the congestion control of a socket. Raises :class:`OSError`."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
 
 
 @dataclass
 class Received:
-    """What has arrived of a transfer."""
+    """The received part of a transfer."""
 
     bins: list[tuple[int, int]] = field(default_factory=list)
     total: int = 0
     _bin: int = -1
 
     def add(self, now_ns: int, count: int) -> None:
-        """Takes bytes that have arrived."""
+        """Records the arrival of bytes."""
         own = now_ns // int(BIN_S * 1e9)
         if self.bins and self._bin == own:
             self.bins[-1] = (now_ns, self.bins[-1][1] + count)
@@ -104,15 +109,15 @@ class Received:
         self.total += count
 
     def counted(self) -> NDArray[np.void]:
-        """Returns it as an array of :data:`COUNTED`."""
+        """Returns the record as an array of :data:`COUNTED`."""
         return np.array(self.bins, dtype=COUNTED)
 
 
 def receive(
     sock: socket.socket, clock: Callable[[], int], keep_on: Callable[[], bool], found: Received | None = None
 ) -> Received:
-    """Reads until the other end closes or resets the connection, or ``keep_on`` returns false. What arrives is added to
-    ``found``, if that is given."""
+    """Reads until the other end closes or resets the connection, or ``keep_on`` returns false.
+    Arrivals are added to ``found``, if given."""
     found, room = found or Received(), bytearray(CHUNK)
     sock.settimeout(0.25)
     while keep_on():
@@ -129,10 +134,10 @@ def receive(
 
 
 def send(sock: socket.socket, seconds: float, keep_on: Callable[[], bool]) -> str | None:
-    """Sends for so many seconds, then resets the connection, so that nothing of it is left in the path's queues for
-    longer than they need. Returns why it ended before that, if it did."""
+    """Sends for ``seconds``, then resets the connection, so that no retransmissions keep the path's
+    queues filled. Returns the reason if the transfer ended early."""
     chunk, end = bytes(CHUNK), time.monotonic() + seconds
-    # What waits in this host is at most some more than the path holds.
+    # The data that waits in this host exceeds the capacity of the path only slightly.
     sock.settimeout(0.25)
     reason = None
     while time.monotonic() < end and keep_on():
@@ -147,6 +152,6 @@ def send(sock: socket.socket, seconds: float, keep_on: Callable[[], bool]) -> st
 
 
 def reset(sock: socket.socket) -> None:
-    """Closes a connection without sending what still waits."""
+    """Closes a connection and discards its unsent data."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()

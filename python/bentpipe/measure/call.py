@@ -1,8 +1,9 @@
-"""A telephone call as a load: RTP (RFC 3550) in both directions at once, rated by the E-model as in scenarios.
+"""A telephone call as a load: RTP (RFC 3550) in both directions, rated by the E-model as in
+scenarios.
 
-A packet has the codec's usual speech, 20 ms or the least number of frames that hold as much, and is sent without a
-break, so that silence hides nothing. The payload is not speech. The reflector knows a call by its SSRC, which is the
-beginning of the transfer's name.
+A packet carries 20 ms of speech, or the smallest number of codec frames that hold 20 ms. Packets
+are sent continuously, without silence suppression. The payload is not speech. The reflector
+identifies a call by its SSRC, which is the beginning of the transfer's name.
 
 >>> codec = codec_of("G.729A")
 >>> packet = packed(b"name of transfer", 3, codec)
@@ -45,7 +46,8 @@ def codec_of(name: str) -> Codec:
 
 
 def pattern(codec: Codec, duration: float, headers: int) -> Records:
-    """Returns what one side of a call sends, by :data:`bentpipe.measure.datagrams.PATTERN`."""
+    """Returns the packets that one side of a call sends, as
+    :data:`bentpipe.measure.datagrams.PATTERN`."""
     step = codec.packet_ms / 1e3
     rows = np.zeros(max(1, int(duration / step)), dtype=PATTERN)
     rows["at"], rows["size"] = np.arange(len(rows)) * step, _HEADER.size + codec.packet_bytes + headers
@@ -53,7 +55,7 @@ def pattern(codec: Codec, duration: float, headers: int) -> Records:
 
 
 def packed(name: bytes, number: int, codec: Codec) -> bytes:
-    """Returns the RTP packet of a number."""
+    """Returns the RTP packet with a given number."""
     stamp = number * codec.units & 0xFFFF_FFFF
     kind = codec.payload_type | (0 if number else _MARKER)
     head = _HEADER.pack(_VERSION, kind, number & 0xFFFF, stamp, name[:SSRC])
@@ -61,7 +63,8 @@ def packed(name: bytes, number: int, codec: Codec) -> bytes:
 
 
 def read(packet: bytes, units: int) -> tuple[bytes, int] | None:
-    """Returns SSRC and number of an RTP packet, whose time stamps advance by ``units``; ``None`` for other bytes."""
+    """Returns SSRC and number of an RTP packet, whose time stamps advance by ``units``; ``None``
+    for other bytes."""
     if len(packet) < _HEADER.size or packet[0] != _VERSION:
         return None
     _, _, _, stamp, source = _HEADER.unpack_from(packet)

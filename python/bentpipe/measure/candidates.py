@@ -1,16 +1,20 @@
-"""Which satellites may have served the slots of a measured path, by element sets and places on the ground.
+"""Satellites that may have served the slots of a measured path, from element sets and positions on
+the ground.
 
-A satellite that is in sight has a distance that changes by kilometres within a slot, and the round-trip time with it. A
-candidate is compared with the medians of the probes at rest in parts of the slot:
+The distance of a visible satellite changes by kilometres within a slot, and the round-trip time
+changes with it. A candidate is compared with the medians of the probes without load in parts of the
+slot:
 
-- its change over the slot. The remainder of the path (gateway to host, processing) is taken as constant within a slot;
-- its level, if the gateway is known: then the remainder is the same in all slots but for some tenths of a millisecond.
-  It is not known, but the same for all, so it is the one under which all slots together are most likely.
+- the change of its delay over the slot. The remainder of the path (gateway to host, processing) is
+  assumed constant within a slot;
+- its mean delay, if the gateway is known: then the remainder is the same in all slots within some
+  tenths of a millisecond. This common remainder is estimated as the one that maximises the
+  likelihood of all slots.
 
-Candidates whose distance alone takes longer than the measured round-trip time are impossible. The others have a
-probability by Bayes' rule, every satellite in sight being as likely before. Errors are those of the medians; if not
-even the best candidate agrees within them, they are larger than they seem, and are taken as large as that needs. Paths
-over links between satellites are not compared, and neither is refraction.
+Candidates whose distance alone takes longer than the measured round-trip time are impossible. The
+others have a probability by Bayes' rule with an equal prior for every visible satellite. Errors are
+those of the medians. If even the best candidate does not agree within them, the errors are
+increased until it does. Paths over inter-satellite links and refraction are not modelled.
 """
 
 from __future__ import annotations
@@ -34,30 +38,33 @@ if TYPE_CHECKING:
 
 #: Speed of light in m/s.
 LIGHT: Final = 299_792_458.0
-#: Parts of a slot whose medians are compared, the least of them, and the least probes in one.
+#: Number of parts of a slot whose medians are compared, its minimum, and the minimum number of
+#: probes per part.
 PARTS: Final = 12
 LEAST_PARTS: Final = 5
 LEAST_PROBES: Final = 3
-#: Seconds at both ends of a slot that are left out, since the time of a handover is not known exactly.
+#: Seconds ignored at both ends of a slot, because the time of a handover is not known exactly.
 EDGE_S: Final = 0.3
-#: Least error of a median: hosts, and distances by elements that are some kilometres off.
+#: Minimum error of a median, from hosts and from element sets with position errors of some
+#: kilometres.
 LEAST_ERROR_S: Final = 20e-6
-#: By how much the change of the delay may be off, in seconds per second: of elements of some days, and of the gateway's
-#: distance, if that is not known, which changes by up to some 5 km/s.
+#: Error of the change of the delay, in seconds per second: for elements some days old; and for an
+#: unknown gateway, whose distance changes by up to about 5 km/s.
 SLOPE: Final = 1e-6
 UNKNOWN_SLOPE: Final = 25e-6
-#: By how much the remainder of a path differs from slot to slot, as in schedulers and queues; and the part of slots in
-#: which it may be anything within a range.
+#: Variation of a path's remainder between slots, from schedulers and queues; and the fraction of
+#: slots in which the remainder may have any value within a range.
 LEVEL_S: Final = 0.3e-3
 ODD: Final = 0.05
 RANGE_S: Final = 50e-3
-#: Least slots from which the remainder is found.
+#: Minimum number of slots for an estimate of the remainder.
 LEAST_SLOTS: Final = 3
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place on the ground: latitude and longitude in degrees, north and east positive, and height in metres."""
+    """A place on the ground: latitude and longitude in degrees, north and east positive, and height
+    in metres."""
 
     latitude: float
     longitude: float
@@ -81,13 +88,14 @@ class Place:
 
     @property
     def row(self) -> tuple[float, float, float]:
-        """The place as the native module takes it."""
+        """The position in the format of the native module."""
         return self.latitude, self.longitude, self.height
 
 
 @dataclass(frozen=True)
 class Sky:
-    """Element sets, and the places from which their satellites are seen above ``mask`` degrees."""
+    """Element sets, the positions of terminal and gateway, and the minimum elevation ``mask`` in
+    degrees."""
 
     file: Path
     text: str
@@ -107,8 +115,9 @@ class Sky:
         return cls(file, text, terminal, gateway, mask)
 
     def looks(self, start: str, times: list[list[float]]) -> list[Any]:
-        """Returns who is in sight at the middle of each list of seconds from a start. Raises
-        :class:`bentpipe.InputError` if the file has no element sets, or sets of satellites that are not up then."""
+        """Returns the satellites that are visible at the middle of each list of seconds after a
+        start. Raises :class:`bentpipe.InputError` if the file has no element sets, or element sets
+        that are not valid at that time."""
         sites = [place.row for place in (self.terminal, self.gateway) if place is not None]
         try:
             return _native.in_sight(self.text, sites, start, times, self.mask)
@@ -118,25 +127,29 @@ class Sky:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A satellite that may have served a slot. Degrees at the middle of the slot, seconds of the round trip."""
+    """A satellite that may have served a slot. Degrees at the middle of the slot, seconds of the
+    round trip."""
 
     satellite: str
     elevation: float
     azimuth: float
-    #: What light takes there and back: terminal to satellite, and satellite to gateway if that is known.
+    #: Round-trip time of light from terminal to satellite, and on to the gateway if that is known.
     least: float
-    #: By how much that changes from the first to the last part of the slot.
+    #: Change of that time from the first to the last part of the slot.
     change: float
-    #: The root mean square of what differs from the measured course, beyond a constant.
+    #: Root mean square of the difference from the measured round-trip times, after removal of a
+    #: constant.
     off: float
     probability: float
-    #: The course that the candidate would have had: times in seconds since the first probe, and round-trip times.
+    #: Predicted round-trip times of the candidate: times in seconds since the first probe, and
+    #: values.
     course: tuple[Times, Times]
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A slot, its measured round-trip time and the change of that, in seconds, and who may have served it."""
+    """A slot, its measured round-trip time and the change of that time, in seconds, and the
+    satellites that may have served it."""
 
     begin: float
     end: float
@@ -147,7 +160,8 @@ class Slot:
 
 @dataclass(frozen=True)
 class _Seen:
-    """One satellite of one slot: what it would be, the remainder of the path, and how unlikely its course is."""
+    """One satellite in one slot: its candidate, the remainder of the path, and the misfit of its
+    round-trip times."""
 
     candidate: Candidate
     remainder: float
@@ -156,7 +170,8 @@ class _Seen:
 
 @dataclass(frozen=True)
 class Grid:
-    """Slots that the operator is known to use: their length, and the begin of one in each minute of UTC, in seconds."""
+    """The known slots of an operator: their length, and the start of one slot within each minute of
+    UTC, in seconds."""
 
     length: float
     offset: float
@@ -174,15 +189,16 @@ class Grid:
         return found
 
     def begins(self, started: str, end: float) -> list[float]:
-        """Returns the begins of the slots from a start in UTC to ``end`` seconds later; the first is 0."""
+        """Returns the starts of the slots from a time in UTC to ``end`` seconds later; the first is
+        0."""
         into = datetime.fromisoformat(started).timestamp() - self.offset
         first = self.length - into % self.length
         return [0.0, *np.arange(first, end, self.length).tolist()]
 
 
 def candidates(run: Run, sky: Sky, grid: Grid | None = None) -> tuple[list[Slot], list[str]]:
-    """Returns the slots of a measured run, or those of a grid, with the satellites that may have served them, the
-    likeliest first, and what is to be said of them.
+    """Returns the slots of a measured run, or those of a grid, with the satellites that may have
+    served them, the likeliest first, and notes for the user.
 
     Raises :class:`bentpipe.InputError` for a run without slots.
     """
@@ -232,8 +248,8 @@ def candidates(run: Run, sky: Sky, grid: Grid | None = None) -> tuple[list[Slot]
 
 
 def _course(time: Times, level: Times, begin: float, end: float) -> tuple[Times, Times, Times] | None:
-    """Returns the parts of a slot: their middles, the medians of the probes and the errors of these; ``None`` if there
-    are too few."""
+    """Returns the parts of a slot: their middles, the medians of the probes and the errors of these
+    medians; ``None`` if there are too few probes."""
     inside = (time >= begin + EDGE_S) & (time < end - EDGE_S)
     at, own = time[inside], level[inside]
     number = np.minimum((PARTS * (at - begin) / max(end - begin, 1e-9)).astype(int), PARTS - 1)
@@ -243,7 +259,8 @@ def _course(time: Times, level: Times, begin: float, end: float) -> tuple[Times,
         return None
     medians = np.array([np.median(values) for _, values in parts])
     apart = np.concatenate([np.abs(values - np.median(values)) for _, values in parts])
-    # The standard error of a median of normal values, whose deviation is 1.4826 times the median of their distances.
+    # Standard error of the median of normal values. Their standard deviation is 1.4826 times the
+    # median absolute deviation.
     spread = 1.4826 * float(np.median(apart))
     error = np.array([1.2533 * spread / math.sqrt(len(values)) for _, values in parts])
     middles = np.array([times.mean() for times, _ in parts])
@@ -251,7 +268,7 @@ def _course(time: Times, level: Times, begin: float, end: float) -> tuple[Times,
 
 
 def _seen(one: Any, own: tuple[Times, Times, Times], slope: float) -> _Seen:
-    """Returns a satellite beside the measured course of a slot."""
+    """Returns the comparison of a satellite with the measured round-trip times of a slot."""
     name, sites = one
     at, level, error = own
     looks = np.array(sites)
@@ -280,7 +297,7 @@ def _seen(one: Any, own: tuple[Times, Times, Times], slope: float) -> _Seen:
 
 
 def _weights(seen: list[_Seen]) -> Times:
-    """Returns how likely the change over the slot is for each satellite, up to a factor."""
+    """Returns the likelihood of the change over the slot for each satellite, up to a factor."""
     if not seen:
         return np.empty(0)
     chi = np.array([one.chi_square for one in seen])
@@ -294,7 +311,7 @@ def _weights(seen: list[_Seen]) -> Times:
 
 
 def _near(remainders: Times, common: float) -> Times:
-    """Returns how likely remainders are if they are `common` on the average."""
+    """Returns the likelihood of remainders whose mean is `common`."""
     normal = np.exp(-(((remainders - common) / LEVEL_S) ** 2) / 2) / (LEVEL_S * math.sqrt(2 * math.pi))
     near: Times = (1 - ODD) * normal + ODD / RANGE_S
     return near
@@ -312,14 +329,16 @@ def _remainder(seen: list[list[_Seen]], weights: list[Times]) -> float | None:
     tried = np.unique(np.concatenate([values[values > -LEVEL_S] for values, _ in slots]))
     likely = [sum(math.log(float((w * _near(v, one)).sum())) for v, w in slots) for one in tried.tolist()]
     best = float(tried[int(np.argmax(likely))])
-    # The likeliest one is that of a single slot; the mean of those near it is closer.
+    # The likeliest remainder is that of a single slot; the mean of its neighbours is a better
+    # estimate.
     near = np.concatenate([values[np.abs(values - best) < 2 * LEVEL_S] for values, _ in slots])
     parts = np.concatenate([w[np.abs(v - best) < 2 * LEVEL_S] for v, w in slots])
     return float(np.average(near, weights=parts)) if parts.sum() > 0 else best
 
 
 def _trend(at: Times, level: Times, _: Times) -> float:
-    """Returns the change of a course from its first to its last part, by its mean slope."""
+    """Returns the change of round-trip times from the first to the last part of a slot, by their
+    mean slope."""
     return float(np.polyfit(at, level, 1)[0] * (at[-1] - at[0]))
 
 
@@ -343,7 +362,8 @@ def _notes(found: list[Slot], slots: int, common: float | None, sky: Sky) -> lis
 
 
 def write(run: Run, found: list[Slot]) -> None:
-    """Adds the table `candidates` to a run, with a row for each satellite that may have served a slot."""
+    """Adds the table `candidates` to a run, with a row for each satellite that may have served a
+    slot."""
     import polars as pl
 
     rows = [

@@ -1,9 +1,10 @@
 """The control connection between the two hosts of a measurement: authenticated messages over TCP.
 
-The host that measures opens it and shows with its first message that it has the key (HELLO); the other one answers with
-a random number of its own. Both numbers make the key of this connection, so that a recorded one is of no use. Then each
-message is JSON with bytes behind it, and an HMAC over both and over its place in the order. To a stranger nothing is
-sent.
+The measuring host opens the connection, and its first message (HELLO) proves that it has the key.
+The reflector answers with a random number of its own. The key of the connection is derived from
+both random numbers, so a recorded connection cannot be replayed. Each further message is JSON
+followed by bytes, with an HMAC over both and over the message's sequence number. Hosts without the
+key receive no answer.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ _LENGTHS: Final = struct.Struct("!II")
 
 
 class ChannelError(Exception):
-    """The other end does not answer, has another key, or sends what is no message."""
+    """The other end does not answer, has another key, or sends an invalid message."""
 
 
 def exactly(sock: socket.socket, count: int, end: float) -> bytes:
-    """Returns so many bytes, received before the monotonic clock shows ``end``. Raises :class:`ChannelError`."""
+    """Returns ``count`` bytes, received before the monotonic clock reaches ``end``. Raises
+    :class:`ChannelError`."""
     parts = bytearray()
     while len(parts) < count:
         left = end - time.monotonic()
@@ -73,7 +75,8 @@ class Channel:
 
     @classmethod
     def accepted(cls, sock: socket.socket, key: bytes, end: float) -> Self:
-        """Answers the other end, whose first bytes, :data:`MAGIC`, have been read. Raises :class:`ChannelError`."""
+        """Answers the other end, whose first bytes, :data:`MAGIC`, have been read. Raises
+        :class:`ChannelError`."""
         hello = exactly(sock, 2 * NUMBER, end)
         if not hmac.compare_digest(hello[NUMBER:], _digest(key, MAGIC, hello[:NUMBER])):
             raise ChannelError("the other host has another key")
@@ -94,7 +97,8 @@ class Channel:
             raise ChannelError(error.strerror or str(error)) from error
 
     def hear(self, patience: float) -> tuple[dict[str, Any], bytes]:
-        """Returns the next message, awaited for so many seconds. Raises :class:`ChannelError`."""
+        """Returns the next message; waits for at most ``patience`` seconds. Raises
+        :class:`ChannelError`."""
         end = time.monotonic() + patience
         head = exactly(self.sock, _LENGTHS.size, end)
         text_bytes, data_bytes = _LENGTHS.unpack(head)

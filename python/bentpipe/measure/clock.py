@@ -1,11 +1,12 @@
 """One-way delays from times of two clocks, as intervals.
 
-When the remote clock shows ``t``, it is ``offset + skew * t`` ahead of the local one. A delay is never shorter than
-what light takes, so every probe bounds that difference from above and every reply bounds it from below (V. Paxson, "On
-calibrating measurements of packet transit times", SIGMETRICS 1998; S. B. Moon, P. Skelly, D. Towsley, "Estimation and
-removal of clock skew from network delay measurements", INFOCOM 1999; L. Zhang, Z. Liu, C. H. Xia, "Clock
-synchronization algorithms for network measurements", INFOCOM 2002, whose lower convex hulls are used here for both
-directions at once). What all lines between the two hulls agree on is known; the rest is the width of the interval.
+When the remote clock shows ``t``, it is ``offset + skew * t`` ahead of the local one. A delay is
+never shorter than the propagation time of light, so every probe bounds that difference from above
+and every reply bounds it from below (V. Paxson, "On calibrating measurements of packet transit
+times", SIGMETRICS 1998; S. B. Moon, P. Skelly, D. Towsley, "Estimation and removal of clock skew
+from network delay measurements", INFOCOM 1999; L. Zhang, Z. Liu, C. H. Xia, "Clock synchronization
+algorithms for network measurements", INFOCOM 2002, whose lower convex hulls are used here for both
+directions at once). The interval of a delay spans all lines that fit between the two hulls.
 """
 
 from __future__ import annotations
@@ -18,24 +19,27 @@ from numpy.typing import NDArray
 
 Times = NDArray[np.float64]
 
-#: Largest skew that a clock may have: 500 ppm, the most that NTP corrects (RFC 5905, appendix A.5.5.2).
+#: Largest skew that a clock may have: 500 ppm, the most that NTP corrects (RFC 5905, appendix
+#: A.5.5.2).
 MOST_SKEW: Final = 500e-6
-#: Instants of a part at which the bounds of the difference are computed; between them they are interpolated.
+#: Number of times at which the bounds of the difference are computed in a part; the bounds are
+#: interpolated between them.
 INSTANTS: Final = 17
-#: How many delays must be as short as the least one for it to be certain.
+#: Number of delays close to the minimum that make the minimum certain.
 AGAIN: Final = 3
-#: Error of the variation, in seconds, above which a direction may use the skew that it shows alone.
+#: Error of the variation, in seconds, above which a direction may use the skew estimated from that
+#: direction alone.
 UNSURE_S: Final = 5e-3
-#: It does so if its error then is smaller by this factor.
+#: Factor by which the error must shrink for that skew to be used.
 APART: Final = 4.0
-#: The error that a direction's own skew adds, as a multiple of the error of its least delays.
+#: Error that a direction's own skew adds, as a multiple of the error of its minimum delays.
 OWN_SKEW: Final = 8.0
 
 
 @dataclass(frozen=True)
 class Part:
-    """A time without a step of a clock: bounds of the remote minus the local clock, in seconds, at times ``at`` of the
-    remote one."""
+    """A period without clock steps: bounds of the remote minus the local clock, in seconds, at
+    times ``at`` of the remote clock."""
 
     at: Times
     low: Times
@@ -44,33 +48,34 @@ class Part:
     skew: tuple[float, float]
 
     def bounds(self, when: Times) -> tuple[Times, Times]:
-        """Returns the least and the largest difference at each time. Linear interpolation of the least and the largest
-        of many lines errs to the safe side."""
+        """Returns the minimum and the maximum difference at each time. Linear interpolation of the
+        minimum and the maximum of many lines is conservative."""
         return np.interp(when, self.at, self.low), np.interp(when, self.at, self.high)
 
 
 @dataclass(frozen=True)
 class Delays:
-    """One-way delays in seconds, in the order of the probes: the least and the largest that the times allow."""
+    """One-way delays in seconds, in the order of the probes: the minimum and the maximum that the
+    times allow."""
 
     forward_low: Times
     forward_high: Times
     backward_low: Times
     backward_high: Times
-    #: Delays above the least one of their direction, under the assumption that the least delays do not drift, and how
-    #: far those of each direction may be wrong then.
+    #: Delays above the minimum of their direction, assuming that the minimum does not drift, and
+    #: the error of each direction under this assumption.
     forward_variation: Times
     backward_variation: Times
     variation_errors: tuple[float, float]
     parts: list[Part]
     #: Number of the probe at which each further part begins: a clock was stepped before it.
     steps: list[int]
-    #: Whether the times contradict what the hosts know of the difference of their clocks.
+    #: True if the times contradict the clock errors that the hosts report.
     contradicted: bool = False
 
     def bounds(self, when: Times) -> tuple[Times, Times]:
-        """Returns the least and the largest difference of the clocks at times of the remote one, as the part says that
-        is nearest to each."""
+        """Returns the minimum and the maximum difference of the clocks at times of the remote
+        clock, from the part nearest to each time."""
         low, high = np.empty(len(when)), np.empty(len(when))
         ends = [part.at[-1] for part in self.parts[:-1]]
         which = np.searchsorted(np.array(ends), when)
@@ -90,10 +95,11 @@ def delays(
 ) -> Delays:
     """Returns the one-way delays of probes and replies.
 
-    ``sent`` and ``returned`` are local times of each probe and its reply, ``arrived`` and ``left`` those of the remote
-    clock, all in seconds and ordered by ``sent``; ``least`` is the least delay that is possible in each direction.
-    ``known`` is the least and the largest difference of the remote clock to the local one that their hosts know of,
-    and does not count if the times contradict it.
+    ``sent`` and ``returned`` are local times of each probe and its reply, ``arrived`` and ``left``
+    those of the remote clock, all in seconds and ordered by ``sent``; ``least`` is the minimum
+    possible delay in each direction. ``known`` is the minimum and the maximum difference of the
+    remote clock to the local clock as reported by their hosts; it is ignored if the times
+    contradict it.
     """
     contradicted = False
     parts: list[Part] = []
@@ -123,12 +129,12 @@ def delays(
         drift = abs(skews[0] - skews[1]) / 2 * float(np.ptp(arrived[here]))
         fields[4][here] = _above(arrived[here] - sent[here] - skew * arrived[here])
         fields[5][here] = _above(returned[here] - left[here] + skew * left[here])
-        # A least value that nearly recurs is certain; one that stands alone may be far above the true one. The skew is
-        # taken from both directions, so the error of one is also that of the other.
+        # A minimum that nearly recurs is certain; a single value may be far above the true minimum.
+        # The skew is estimated from both directions, so an error in one affects the other.
         again = [float(np.sort(fields[side][here])[min(AGAIN, last - first - 1)]) for side in (4, 5)]
         own = [drift + sum(again)] * 2
-        # Where one direction hardly ever has its least delay, as with capacity on demand, the skew that the other one
-        # shows alone is more certain than the mean of both.
+        # If one direction rarely reaches its minimum delay, as with capacity on demand, the skew
+        # estimated from the other direction alone is more certain than the mean of both.
         gaps = (
             arrived[here] - sent[here] - skews[0] * arrived[here],
             returned[here] - left[here] + skews[1] * left[here],
@@ -143,7 +149,7 @@ def delays(
             steps.append(first)
         first = last
     for low in (fields[0], fields[2]):
-        # The solver's tolerance may leave a nanosecond less than is possible.
+        # The solver's tolerance may give a value one nanosecond below the minimum.
         np.maximum(low, least, out=low)
     forward_low, forward_high, backward_low, backward_high, forward, backward = fields
     return Delays(
@@ -153,8 +159,8 @@ def delays(
 
 
 def _floor(at: Times, gap: Times) -> float:
-    """Returns the slope of the line below all gaps that is closest to them: the edge of their lower convex hull over
-    the middle of the times (Zhang, Liu and Xia, section III)."""
+    """Returns the slope of the line below all gaps that is closest to them: the edge of their lower
+    convex hull over the middle of the times (Zhang, Liu and Xia, section III)."""
     x, y = _hull(at, gap)
     if len(x) < 2:
         return 0.0
@@ -167,7 +173,8 @@ def _above(gap: Times) -> Times:
 
 
 def _until_step(sent: Times, arrived: Times, left: Times, returned: Times, least: float) -> int:
-    """Returns how many probes from the first can have been under clocks that were not stepped."""
+    """Returns the number of probes, from the first, that are consistent with clocks without a
+    step."""
 
     def possible(count: int) -> bool:
         lines = _Lines(sent[:count], arrived[:count], left[:count], returned[:count], least)
@@ -183,7 +190,8 @@ def _until_step(sent: Times, arrived: Times, left: Times, returned: Times, least
 
 
 class _Lines:
-    """The lines, offset and skew over the remote time, that all probes and replies allow, and what is `known`."""
+    """The lines (offset and skew over the remote time) that all probes and replies and the `known`
+    bounds allow."""
 
     def __init__(
         self,
@@ -194,7 +202,7 @@ class _Lines:
         least: float,
         known: tuple[float, float] | None = None,
     ) -> None:
-        # By the remote clock's own time, of which the local time is a linear function wherever the delay lies.
+        # In the remote clock's time: the local time is a linear function of it for any delay.
         self.begin, self.end = float(arrived.min()), float(left.max())
         above_at, above = _hull(arrived - self.begin, arrived - sent - least)
         below_at, below = _hull(left - self.begin, -(left - returned + least))
@@ -202,7 +210,7 @@ class _Lines:
             ends = np.array([0.0, self.end - self.begin])
             below_at, below = np.append(below_at, ends), np.append(below, [-known[0]] * 2)
             above_at, above = np.append(above_at, ends), np.append(above, [known[1]] * 2)
-        # The unknowns are the offset at the begin, taken from the least one, and the skew.
+        # The unknowns are the offset at the start, relative to the minimum offset, and the skew.
         self.base = float(above.min())
         self._rows = np.concatenate(
             [
@@ -213,17 +221,19 @@ class _Lines:
         self._most = np.concatenate([above - self.base, below + self.base])
 
     def farthest(self, cost: tuple[float, float]) -> float | None:
-        """Returns the least of a sum of offset and skew with these factors; ``None`` if no line is possible."""
+        """Returns the minimum of a weighted sum of offset and skew; ``None`` if no line is
+        possible."""
         from scipy.optimize import linprog
 
         bounds = [(None, None), (-MOST_SKEW, MOST_SKEW)]
-        # Relative to their size, round-trip times of seconds leave the solver's tolerance of 1e-9 below a nanosecond.
+        # The solver's tolerance of 1e-9 is relative, so it stays below a nanosecond for round-trip
+        # times of seconds.
         found = linprog(cost, A_ub=self._rows, b_ub=self._most, bounds=bounds, method="highs")
         return float(found.fun) if found.status == 0 else None
 
 
 def _part(lines: _Lines) -> Part:
-    """Returns what lines are possible, of which there must be one."""
+    """Returns the bounds of the possible lines. At least one line must be possible."""
 
     def farthest(offset: float, skew: float) -> float:
         found = lines.farthest((offset, skew))
@@ -239,8 +249,8 @@ def _part(lines: _Lines) -> Part:
 
 
 def _hull(at: Times, value: Times) -> tuple[Times, Times]:
-    """Returns the corners of the lower convex hull (A. M. Andrew, "Another efficient algorithm for convex hulls in two
-    dimensions", 1979)."""
+    """Returns the corners of the lower convex hull (A. M. Andrew, "Another efficient algorithm for
+    convex hulls in two dimensions", 1979)."""
     corners: list[tuple[float, float]] = []
     for x, y in sorted(zip(at.tolist(), value.tolist(), strict=True)):
         if corners and corners[-1][0] == x:

@@ -1,5 +1,5 @@
-"""Datagrams of a load: each carries the transfer's name, its number and its time, so that delay, loss and order are
-those of the load itself and not only those of the sparse probes beside it.
+"""Datagrams of a load. Each carries the transfer's name, its number and its time, so delay, loss
+and reordering are measured on the load itself and not only on the sparse probes.
 
 >>> Datagram.read(Datagram(b"t" * 16, 7, 1_000).packed(60)) == Datagram(b"t" * 16, 7, 1_000)
 True
@@ -24,10 +24,10 @@ from .sockets import Arrival
 
 #: The first bytes of every datagram of a load; no probe has a number and a time like them.
 MAGIC: Final = b"\xff\xff\xff\xffload"
-#: The number of a datagram with which the measuring host shows at which address it receives the first lane; those of
-#: further lanes have numbers below it.
+#: Number of the datagram that reports the address at which the measuring host receives the first
+#: lane; further lanes use the numbers below it.
 HERE: Final = 0xFFFF_FFFF
-#: Most lanes of a load: its datagrams leave from a port of their own in each.
+#: Maximum number of lanes of a load. Each lane sends from its own port.
 LANES: Final = 4
 _FIELDS: Final = struct.Struct("!8s16sIq")
 #: The smallest datagram, in bytes of payload.
@@ -43,37 +43,38 @@ class Datagram:
     time_ns: int
 
     def packed(self, size: int) -> bytes:
-        """Returns the payload, padded to ``size`` bytes where that is larger."""
+        """Returns the payload, padded to ``size`` bytes if it is shorter."""
         return _FIELDS.pack(MAGIC, self.name, self.number, self.time_ns).ljust(size, b"\0")
 
     @classmethod
     def read(cls, packet: bytes) -> Self | None:
-        """Returns the datagram; ``None`` for bytes that are none."""
+        """Returns the datagram; ``None`` for other bytes."""
         if len(packet) < LEAST or not packet.startswith(MAGIC):
             return None
         _, name, number, time_ns = _FIELDS.unpack_from(packet)
         return cls(name, number, time_ns)
 
 
-#: What is known of each datagram that arrived.
+#: Record of each datagram that arrived.
 ARRIVED: Final = np.dtype(
     [("number", "<u4"), ("arrived", "<i8"), ("size", "<u2"), ("tos", "u1"), ("ttl", "u1")]
 )
-#: What a sender is asked to send: when, in seconds since the first; how large, with IP and UDP headers; which value the
-#: byte for DSCP and ECN has; and from which port.
+#: Record of each datagram to send: time in seconds since the first; size with IP and UDP headers;
+#: value of the byte for DSCP and ECN; and lane (source port).
 PATTERN: Final = np.dtype([("at", "<f8"), ("size", "<u2"), ("tos", "u1"), ("lane", "u1")])
 
 #: A socket and the address to which it sends; None if it is connected.
 Lane = tuple[socket.socket, tuple[Any, ...] | None]
 
-#: Makes the payload of a datagram of its number, the time in nanoseconds, and its size.
+#: Function that builds the payload of a datagram from its number, the time in nanoseconds, and its
+#: size.
 Form = Callable[[int, int, int], bytes]
 
 Records = NDArray[Any]
 
 
 def plain(name: bytes) -> Form:
-    """Returns the form of datagrams of a transfer that are nothing else."""
+    """Returns the form of plain datagrams of a transfer."""
     return lambda number, now, size: Datagram(name, number, now).packed(size)
 
 
@@ -84,17 +85,17 @@ class Arrivals:
     rows: list[tuple[int, int, int, int, int]] = field(default_factory=list)
 
     def add(self, number: int, arrival: Arrival, arrived_ns: int, headers: int) -> None:
-        """Takes the datagram of a number, which has arrived."""
+        """Records the arrival of a datagram."""
         size = len(arrival.packet) + headers
         self.rows.append((number, arrived_ns, size, arrival.tos, arrival.ttl & 255))
 
     def records(self) -> Records:
-        """Returns them as an array of :data:`ARRIVED`."""
+        """Returns the datagrams as an array of :data:`ARRIVED`."""
         return np.array(self.rows, dtype=ARRIVED)
 
 
 def read_records(data: bytes, kind: np.dtype[Any]) -> Records | None:
-    """Returns an array from bytes of the other host; ``None`` if they are none."""
+    """Returns an array from bytes of the other host; ``None`` for invalid bytes."""
     return np.frombuffer(data, dtype=kind) if len(data) % kind.itemsize == 0 else None
 
 
@@ -106,8 +107,8 @@ def send(
     headers: int,
     keep_on: Callable[[], bool],
 ) -> NDArray[np.int64]:
-    """Sends datagrams of a form by a pattern, but for those of lanes that are None. Returns the times at which they
-    were sent; 0 for those that were not."""
+    """Sends the datagrams of a pattern, except those of lanes that are None. Returns the times at
+    which they were sent; 0 for datagrams that were not sent."""
     sent = np.zeros(len(pattern), dtype=np.int64)
     begin, asked = time.monotonic(), 0.0
     marked: dict[int, int] = {}
@@ -116,7 +117,8 @@ def send(
         if (way := lanes[lane]) is None:
             continue
         if lane != before:
-            # A burst may take longer than planned; what follows it in another lane keeps its distance.
+            # A burst may take longer than planned; datagrams that follow it in another lane keep
+            # their distance.
             before, begin = lane, max(begin, time.monotonic() - at)
         while (left := begin + at - time.monotonic()) > 0:
             if left > 0.05 and not keep_on():
@@ -128,7 +130,7 @@ def send(
             if sock.family == socket.AF_INET6:
                 sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, tos)
             marked[lane] = tos
-        # A full socket is waited for: the network's queues are to be filled, not this host's.
+        # Waits while the socket is full: the load must fill the network's queues, not this host's.
         for _ in range(50):
             now = clock()
             try:
@@ -139,7 +141,7 @@ def send(
             except BlockingIOError:
                 select.select([], [sock], [], 0.1)
             except OSError:
-                # Larger than the path's MTU, or refused: this one is not sent.
+                # Larger than the path's MTU, or refused: not sent.
                 break
         if number % 64 == 0 and (now_s := time.monotonic()) - asked > 0.1:
             asked = now_s

@@ -1,17 +1,19 @@
-"""How much a bottleneck's queue holds, as an interval.
+"""Depth of a bottleneck's queue, as an interval.
 
-Several ways of telling it depend on the hosts and the path in different manners:
+Several estimates have different error sources in the hosts and the path:
 
-- the longest wait of a datagram, times the rate. What holds a datagram up besides the queue, such as a busy host, adds
-  to it;
-- the same without what the datagrams behind it contradict: a bottleneck that was busy cannot have sent a datagram later
-  than those that follow less the time that they take to be sent;
-- what a full queue still took, by small datagrams;
-- where a queue drops at its end, the median of the waits around losses, which a busy host does not change for long;
-- where it drops at its front, the bytes behind the last run of losses of a burst, which needs no clock.
+- the longest wait of a datagram, times the rate. Any delay outside the queue, such as in a busy
+  host, increases it;
+- the same, corrected by the datagrams that follow: a busy bottleneck cannot have sent a datagram
+  later than the next ones minus their transmission times;
+- the free space that a full queue still had for small datagrams;
+- for a queue that drops at its tail, the median of the waits around losses, which a busy host
+  changes only briefly;
+- for a queue that drops at its front, the bytes behind the last run of losses of a burst, which
+  needs no clock.
 
-The interval holds them all and two packets more on each side. Where they differ by more than :data:`APART`, the
-reason is said.
+The interval covers all estimates plus two packets on each side. If they differ by more than
+:data:`APART`, the reason is reported.
 """
 
 from __future__ import annotations
@@ -24,26 +26,27 @@ import numpy as np
 from .clock import Times
 from .load_results import Loaded
 
-#: A wait is that of a full queue from this part of the longest on.
+#: Fraction of the longest wait from which the queue counts as full.
 FULL: Final = 0.85
-#: Least small datagrams of a burst by which the depth is refined.
+#: Minimum number of small datagrams in a burst for refining the depth.
 FEWEST_FILLERS: Final = 3
-#: Seconds, and datagrams, within which those that were held up are followed by one that came in time.
+#: Seconds, and number of datagrams, within which delayed datagrams are followed by one without
+#: extra delay.
 HELD_UP_S: Final = 0.05
 MOST_HELD_UP: Final = 256
-#: Packets by which each way may be wrong: what does not fit leaves up to one free, and another is half sent when one
-#: comes.
+#: Error of each estimate in packets: up to one packet of free space that is too small, and one
+#: packet partly sent at an arrival.
 FREE: Final = 2
-#: Part of the datagrams by whose waits a lower bound is told.
+#: Fraction of the datagrams whose waits give a lower bound.
 USUALLY: Final = 0.9
-#: From this part of the depth on, the distance of a bound from it is explained.
+#: Distance of a bound from the depth, as a fraction of the depth, from which a reason is given.
 APART: Final = 0.1
 
 
 @dataclass(frozen=True)
 class Depth:
-    """Bytes that a queue holds: the likeliest value, and its bounds; ``most`` is None where only a lower one is
-    known. ``reason`` says why it could not be measured better."""
+    """Depth of a queue in bytes: the likeliest value, and its bounds; ``most`` is None if only a
+    lower bound is known. ``reason`` explains a wide interval."""
 
     likely: int
     least: int
@@ -53,9 +56,9 @@ class Depth:
 
 @dataclass(frozen=True)
 class Seen:
-    """A load as its receiver saw it: times at which each datagram was sent and arrived (NaN if it did not), the numbers
-    of those of the load's size and of small ones, the waits of the former, the rate of the bottleneck in bit/s, and
-    when probes arrived, with their sizes."""
+    """A load as seen by its receiver: times at which each datagram was sent and arrived (NaN if
+    lost), the numbers of full-size and of small datagrams, the waits of the full-size ones, the
+    rate of the bottleneck in bit/s, and the arrival times and sizes of probes."""
 
     one: Loaded
     sent: Times
@@ -73,7 +76,8 @@ class Seen:
 
     @property
     def longest(self) -> int:
-        """Bytes by the longest wait: the datagram that has it found a full queue and was its last byte."""
+        """Depth in bytes from the longest wait: that datagram found a full queue and took its last
+        place."""
         return int(float(np.nanmax(self.wait)) * self.rate / 8)
 
 
@@ -83,7 +87,8 @@ def at_least(seen: Seen) -> Depth:
 
 
 def of_policy(seen: Seen, likely: int, policy: str | None) -> Depth:
-    """Returns the depth of a queue that overflowed, for which :func:`best` is ``likely``, by its policy."""
+    """Returns the depth of a queue that overflowed, for which :func:`best` is ``likely``, by its
+    policy."""
     found = [likely, seen.longest, _in_time(seen)]
     if policy == "drop-tail":
         found.append(_around_losses(seen))
@@ -111,7 +116,7 @@ def best(seen: Seen) -> int:
 
 
 def in_time(seen: Seen) -> Times:
-    """Returns the waits of datagrams as they would be if nothing but the queue had held them up."""
+    """Returns the waits of datagrams without delays outside the queue."""
     size = seen.one.outcome.pattern["size"][: len(seen.sent)].astype(float)
     both = np.concatenate([seen.main, seen.small])
     both = both[np.isfinite(seen.arrived[both])]
@@ -124,7 +129,7 @@ def in_time(seen: Seen) -> Times:
     own = np.lib.stride_tricks.sliding_window_view(padded, count + 1).min(axis=1) + taken
     late = np.zeros(len(seen.sent))
     late[both] = seen.arrived[both] - own
-    # Handovers within the load have been taken out of the waits.
+    # The waits are already corrected for handovers within the load.
     wait = seen.wait - late[seen.main]
     found: Times = wait - np.nanmin(wait)
     return found
@@ -135,14 +140,15 @@ def _in_time(seen: Seen) -> int:
 
 
 def _held(seen: Seen) -> int:
-    """Returns what the queue has held at least: the wait that a tenth of the datagrams exceeded, since what few have
-    waited more may be a host's that was late."""
+    """Returns a lower bound of the depth: the wait that a tenth of the datagrams exceeded. Rarer,
+    longer waits may come from a late host."""
     wait = float(np.nanquantile(in_time(seen), USUALLY))
     return max(0, int(wait * seen.rate / 8) - FREE * seen.size)
 
 
 def _around_losses(seen: Seen) -> int:
-    """Returns the depth by the median wait of the datagrams that arrived last before the losses; 0 without any."""
+    """Returns the depth from the median wait of the last datagrams before losses; 0 without
+    losses."""
     lost, known = (
         np.flatnonzero(~np.isfinite(seen.arrived[seen.main])),
         np.flatnonzero(np.isfinite(seen.wait)),
@@ -153,7 +159,7 @@ def _around_losses(seen: Seen) -> int:
 
 
 def _behind_losses(seen: Seen) -> int:
-    """Returns the bytes of a burst behind its last run of losses; 0 for loads that are no bursts."""
+    """Returns the bytes of a burst behind its last run of losses; 0 for loads other than bursts."""
     if seen.one.outcome.item.load.kind != "burst":
         return 0
     lost = np.flatnonzero(~np.isfinite(seen.arrived[seen.main]))
@@ -171,8 +177,9 @@ def _behind_losses(seen: Seen) -> int:
 
 
 def _filled(seen: Seen) -> int:
-    """Returns what a full queue holds by the packets that it still took: what was sent between the next packet to leave
-    when one of them came, and itself, both included. Of small ones, if there are some, as they find room longest.
+    """Returns the depth of a full queue from the packets that it still accepted: the bytes sent
+    from the next packet to leave at the arrival of an accepted packet up to that packet, both
+    included. Uses small packets if there are any, because they find room longest.
 
     0 if there are too few, or if they contradict the longest wait by more than a packet.
     """
@@ -180,13 +187,14 @@ def _filled(seen: Seen) -> int:
     size = seen.one.outcome.pattern["size"][: len(sent)]
     both = np.sort(np.concatenate([seen.main, seen.small]))
     both = both[np.isfinite(arrived[both])]
-    # When each began to be sent, and when it came to the queue, both by the receiver's clock.
+    # Start of each transmission, and arrival at the queue, both by the receiver's clock.
     begin = arrived[both] - 8 * size[both] / rate
     came = sent[both] + float(np.min(begin - sent[both]))
     following = np.searchsorted(np.maximum.accumulate(begin), came)
     known = following < len(both)
     next_one = np.where(known, following, 0)
-    # What is left of the packet that is being sent; where it is nearly nothing or all, it may as well be another one.
+    # Remainder of the packet in transmission; if almost nothing or almost all is left, it may be a
+    # neighbouring packet.
     left = rate / 8 * (begin[next_one] - came)
     known &= (left > 0.1 * whole) & (left < 0.9 * whole)
     held = rate / 8 * (begin - begin[next_one]) + size[both]

@@ -1,8 +1,9 @@
-"""ICMP echo beside the probes (RFC 792, RFC 4443): networks may hold it in another queue than datagrams.
+"""ICMP echo in addition to the probes (RFC 792, RFC 4443): networks may queue it separately from
+datagrams.
 
-On Starlink `ping` does not wait where a load waits, so its round-trip times in a load are no delay of that load. They
-stand beside those of the probes and of the load itself, so that separate queues become visible. Echo requests have the
-size of the smallest probe.
+On Starlink, `ping` does not wait in the queue of a load, so its round-trip times during a load are
+not the delay of that load. Results show them next to those of the probes and of the load, so that
+separate queues become visible. Echo requests have the size of the smallest probe.
 
 >>> packet = request(socket.AF_INET, 5, 3)
 >>> len(packet) + 20, checksum(packet)
@@ -32,7 +33,7 @@ from .sockets import Steady, received, stamping
 PAYLOAD: Final = 112
 #: Types of request and reply, by family (RFC 792; RFC 4443, section 4).
 TYPES: Final = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}
-#: Seconds for which replies are awaited after the last request.
+#: Seconds to wait for replies after the last request.
 LAST_S: Final = 1.0
 _HEAD: Final = struct.Struct("!BBHHH")
 
@@ -45,15 +46,16 @@ def checksum(packet: bytes) -> int:
 
 
 def request(family: int, identity: int, number: int) -> bytes:
-    """Returns an echo request. The kernel replaces the identity on sockets that are not raw, and sets the checksum of
-    IPv6."""
+    """Returns an echo request. The kernel replaces the identity on sockets that are not raw, and
+    sets the checksum of IPv6."""
     kind = TYPES[socket.AddressFamily(family)][0]
     packet = _HEAD.pack(kind, 0, 0, identity, number) + bytes(PAYLOAD)
     return _HEAD.pack(kind, 0, checksum(packet), identity, number) + bytes(PAYLOAD)
 
 
 def reply(family: int, packet: bytes, *, raw: bool, identity: int | None = None) -> int | None:
-    """Returns the number of an echo reply, of an identity where one is given; ``None`` for anything else."""
+    """Returns the number of an echo reply, for ``identity`` if given; ``None`` for other
+    packets."""
     if raw and family == socket.AF_INET:
         # A raw socket of IPv4 has the IP header as well.
         packet = packet[4 * (packet[0] & 15) :] if packet else packet
@@ -65,7 +67,8 @@ def reply(family: int, packet: bytes, *, raw: bool, identity: int | None = None)
 
 
 class Echoes:
-    """Echo requests to a host in a thread of its own, at random times so that they do not alias with the path's."""
+    """Echo requests to a host in a thread of its own, at random times so that they do not alias
+    with the path's."""
 
     def __init__(
         self, family: int, address: tuple[object, ...], rate: float, seed: int, steady: Steady
@@ -77,7 +80,7 @@ class Echoes:
         self._thread: threading.Thread | None = None
         self._sent: list[int] = []
         self._returned: dict[int, int] = {}
-        #: Why nothing is sent, if nothing is.
+        #: Reason if no requests are sent.
         self.trouble: str | None = None if rate else "the plan contains no ICMP echo"
 
     def __enter__(self) -> Self:
@@ -100,7 +103,8 @@ class Echoes:
             self._sock.close()
 
     def rows(self) -> NDArray[np.int64]:
-        """Returns when each request was sent and its reply came, in nanoseconds of the steady clock; 0 without one."""
+        """Returns the times of each request and its reply, in nanoseconds of the steady clock; 0
+        without a reply."""
         found = [(sent, self._returned.get(number, 0)) for number, sent in enumerate(self._sent)]
         return np.array(found, dtype=np.int64).reshape(-1, 2)
 
@@ -117,7 +121,7 @@ class Echoes:
                     self._sent.append(self._steady.of(time.time_ns()))
                     self._sock.send(request(self._family, identity, (len(self._sent) - 1) & 0xFFFF))
                 except OSError:
-                    # Counts as one without a reply.
+                    # Counts as a request without a reply.
                     continue
             select.select([self._sock], [], [], min(0.1, max(0.0, due - now)))
             self._receive(identity if self._raw else None)
@@ -133,7 +137,7 @@ class Echoes:
             number = reply(self._family, got.packet, raw=self._raw, identity=identity)
             if number is None:
                 continue
-            # Numbers have 16 bits; the last request with this one is meant.
+            # Numbers have 16 bits; the reply belongs to the last request with this number.
             own = number + ((len(self._sent) - 1 - number) >> 16 << 16)
             if 0 <= own < len(self._sent):
                 stamp = time.time_ns() if got.stamp is None else got.stamp
@@ -141,8 +145,8 @@ class Echoes:
 
 
 def _opened(family: int) -> tuple[socket.socket, bool]:
-    """Returns a socket of ICMP, and whether it is raw: without privileges where the host allows it (ping_group_range of
-    icmp(7)), otherwise with CAP_NET_RAW. Raises :class:`OSError`."""
+    """Returns an ICMP socket, and true if it is raw. It needs no privileges if the host allows that
+    (ping_group_range of icmp(7)), otherwise CAP_NET_RAW. Raises :class:`OSError`."""
     protocol = socket.IPPROTO_ICMP if family == socket.AF_INET else socket.IPPROTO_ICMPV6
     try:
         made, raw = socket.socket(family, socket.SOCK_DGRAM, protocol), False

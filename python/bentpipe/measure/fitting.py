@@ -1,7 +1,8 @@
-"""From a measurement to a scenario: the path as it was, replayed, or drawn from its statistics.
+"""Scenarios from a measurement: the path replayed, or drawn from its statistics.
 
-Each direction becomes a series of delay and loss in steps of half a second, from the probes that were not in trains.
-One-way delays are those of the middle of their intervals, without the time that a packet takes to be sent.
+Each direction becomes a series of delay and loss in steps of half a second, from the probes outside
+trains. One-way delays are the middles of their intervals, without the transmission time of the
+packet.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ BLOCK_S = 20.0
 
 
 def series(run: Run) -> dict[str, pl.DataFrame]:
-    """Returns time (s), delay (s, one way) and loss of each direction of a measured run. Losses count as those of the
-    direction towards the reflector and back in the proportion in which they were told apart.
+    """Returns time (s), delay (s, one way) and loss of each direction of a measured run. Losses of
+    unknown direction are divided between the two directions in proportion to the losses of known
+    direction.
 
     Raises :class:`bentpipe.InputError` if the run was not measured or had no reply.
     """
@@ -40,7 +42,7 @@ def series(run: Run) -> dict[str, pl.DataFrame]:
     table = run.table("direction")
     lost = dict(zip(table["direction"], table["lost"].fill_null(0), strict=True))
     every = max(1, sum(lost.values()))
-    # What loads did to their own queue is not the path's.
+    # The queueing of loads is not a property of the path.
     seen = run.trace("probe").filter((pl.col("train") < 0) & pl.col("quiet"))
     sending = 8 * pl.col("size") / base_value(run.scenario["link"][0]["rate"])
     found = {}
@@ -67,10 +69,11 @@ _NO_TRUST: Final = "Do not trust it for one-way delays, such as those of calls"
 
 
 def division(run: Run) -> str:
-    """Returns the note of a fitted scenario on how its round-trip time divides between the directions."""
+    """Returns the note of a fitted scenario on how its round-trip time divides between the
+    directions."""
     table = run.table("direction")
     if not {"delay_least_low", "delay_least_high"} <= {*table.columns}:
-        # A run of another version.
+        # A run from another version.
         return f"{_HALVES}. {_NO_TRUST}"
     rows = {row["direction"]: row for row in table.to_dicts()}
     bounds = [
@@ -81,10 +84,10 @@ def division(run: Run) -> str:
 
 
 def profile(found: dict[str, pl.DataFrame], duration_s: float, seed: int) -> dict[str, pl.DataFrame]:
-    """Returns series with the statistics of others and their order in time, for any length: blocks of geometrically
-    distributed length, :data:`BLOCK_S` on the average, drawn from the series and joined (the stationary bootstrap of
-    D. N. Politis and J. P. Romano, JASA 1994). Both directions take the same blocks, so that what happens to both at
-    once still does."""
+    """Returns series of any length with the statistics of the given ones: blocks of geometrically
+    distributed length, :data:`BLOCK_S` on average, are drawn from the series and joined (the
+    stationary bootstrap of D. N. Politis and J. P. Romano, JASA 1994). Both directions use the same
+    blocks, which keeps their correlation."""
     import polars as pl
 
     source = np.random.default_rng(seed)
@@ -101,8 +104,8 @@ def profile(found: dict[str, pl.DataFrame], duration_s: float, seed: int) -> dic
 
 
 def replay(run: Run, out: Path, *, as_profile: bool = False, seed: int = 1) -> list[Path]:
-    """Writes a scenario that replays a measured run, or with ``as_profile`` another draw of its statistics, and beside
-    it the series of both directions. Returns the files.
+    """Writes a scenario that replays a measured run, or with ``as_profile`` another draw of its
+    statistics. The series of both directions are written next to it. Returns the files.
 
     Raises :class:`bentpipe.InputError` as :func:`series` does.
     """
@@ -137,8 +140,8 @@ def replay(run: Run, out: Path, *, as_profile: bool = False, seed: int = 1) -> l
 
 
 def of_series(trace: Path, out: Path) -> list[Path]:
-    """Writes a scenario that replays a series of rate, delay and loss in both directions: a table of comma-separated
-    values or Parquet, or a trace of mahimahi. Returns the files.
+    """Writes a scenario that replays a series of rate, delay and loss in both directions: a table
+    of comma-separated values or Parquet, or a trace of mahimahi. Returns the files.
 
     Raises :class:`bentpipe.InputError` for anything else.
     """

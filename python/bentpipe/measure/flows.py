@@ -1,4 +1,5 @@
-"""The loads of a measurement as flows: rows of `flows.parquet`, traces, and the flows of the run's scenario."""
+"""The loads of a measurement as flows: rows of `flows.parquet`, traces, and flows of the run's
+scenario."""
 
 from __future__ import annotations
 
@@ -20,24 +21,26 @@ from .tcplog import COLUMNS, WHOLE
 if TYPE_CHECKING:
     import polars as pl
 
-#: Applications of scenarios that do what loads do; those of the other kinds are "cbr".
+#: Applications of scenarios that correspond to loads; all other kinds are "cbr".
 APPS: Final = {"tcp": "bulk", "page": "http", "call": "voice"}
 
 
 def ends(one: Loaded) -> tuple[str, str]:
-    """Returns the nodes between which a load goes: from, to."""
+    """Returns the source and the destination node of a load."""
     return ("here", "there") if one.outcome.is_up else ("there", "here")
 
 
 def rows(one: Loaded, end: float) -> list[dict[str, Any]]:
-    """Returns the rows of a load in a run that ends at ``end`` seconds: those of pages are requests and objects."""
+    """Returns the rows of a load in a run that ends at ``end`` seconds. Pages have a row for
+    requests and a row for objects."""
     if one.outcome.item.load.kind != "page":
         return [row(one, end)]
     pages = one.outcome.pages
     requests = row(one, end)
     asked = int(np.ceil(pages["bytes"] / one.outcome.item.load.object).sum()) * REQUEST if len(pages) else 0
     span = max(one.span, 1e-9)
-    # The server's flow begins with the first request, as in a simulation: one and a half round trips later.
+    # The server's flow begins with the first request, as in a simulation: one and a half round
+    # trips later.
     later = 1.5 * float(np.nanmin(one.probes)) if np.isfinite(one.probes).any() else 0.0
     objects = requests | {"flow": f"{one.name}.reverse", "from": requests["to"], "to": requests["from"]}
     objects["start"] = one.begin + later
@@ -55,8 +58,9 @@ def rows(one: Loaded, end: float) -> list[dict[str, Any]]:
 
 
 def row(one: Loaded, end: float) -> dict[str, Any]:
-    """Returns the row of a load in a run that ends at ``end`` seconds. The goodput of datagrams is over the time to
-    that end, as for any source that has no end of its own; that of a transfer to its last delivery."""
+    """Returns the row of a load in a run that ends at ``end`` seconds. The goodput of datagrams is
+    averaged until that end, as for any source without an end of its own; the goodput of a transfer
+    until its last delivery."""
     source, destination = ends(one)
     kind = one.outcome.item.load.kind
     is_tcp = kind in ("tcp", "page")
@@ -84,7 +88,7 @@ def _bulk(one: Loaded) -> dict[str, Any]:
     if not len(rows):
         return {}
     columns = dict(zip(COLUMNS, rows[:, 1:].T, strict=True))
-    # TCP_INFO has no samples of single acknowledgments; its smoothed time stands for them.
+    # TCP_INFO has no samples of single acknowledgments; the smoothed round-trip time replaces them.
     samples = columns["rtt"] if np.isfinite(columns["rtt"]).any() else columns["srtt"]
     samples = samples[np.isfinite(samples)]
     timeouts = columns["timeouts"][-1]
@@ -122,8 +126,8 @@ def _quantiles(name: str, values: np.ndarray[Any, Any], which: dict[str, float])
 
 @dataclass(frozen=True)
 class Datagrams:
-    """Datagrams of a flow that arrived: when in seconds, numbers, one-way delays by the middle of their intervals, and
-    payloads in bytes."""
+    """Datagrams of a flow that arrived: arrival times in seconds, numbers, one-way delays (middles
+    of their intervals), and payloads in bytes."""
 
     flow: str
     time: Times
@@ -133,14 +137,14 @@ class Datagrams:
 
     @classmethod
     def of(cls, one: Loaded) -> Datagrams:
-        """Those of a load, without those that follow a burst at another port."""
+        """Returns the datagrams of a load, without those that follow a burst at another port."""
         number = np.flatnonzero(np.isfinite(one.low) & (one.outcome.pattern["lane"][: len(one.low)] == 0))
         payload = one.outcome.pattern["size"][number].astype(np.int64) - HEADERS
         delay = one.delay[number]
         return cls(one.name, one.time[number] + delay, number, delay, payload)
 
     def frame(self) -> pl.DataFrame:
-        """As the trace `datagram` of the other instruments has them."""
+        """Returns the datagrams with the columns of the trace `datagram`."""
         import polars as pl
 
         order = np.argsort(self.time, kind="stable")
@@ -158,8 +162,8 @@ class Datagrams:
 
 
 def write_traces(folder: Path, loads: list[Loaded], zeros: tuple[int, int], probes: Datagrams) -> None:
-    """Writes the traces of loads and the datagrams of probes. ``zeros`` are the zeros of this host's clock and the
-    reflector's."""
+    """Writes the traces of loads and the datagrams of probes. ``zeros`` are the zeros of this
+    host's clock and of the reflector's clock."""
     import polars as pl
 
     arrived = [one.frame() for one in (probes, *map(Datagrams.of, loads)) if len(one.time)]
@@ -256,9 +260,10 @@ def _load(one: Loaded) -> pl.DataFrame:
 
 
 def flow(one: Loaded, known: list[str], window_start: int | None = None) -> dict[str, Any] | None:
-    """Returns a load as a flow of a scenario; ``None`` for a survey or transports, for the way back of a call, which
-    belongs to the call, and for a congestion control that scenarios do not have: ``known`` are those they have.
-    ``window_start`` is the receive window with which connections begin, if it grows from there."""
+    """Returns a load as a flow of a scenario; ``None`` for a survey or transports, for the return
+    direction of a call, which is part of the call, and for a congestion control that is not in
+    ``known``, the controls of scenarios. ``window_start`` is the initial receive window of
+    connections, if the window grows."""
     item, (source, destination) = one.outcome.item, ends(one)
     load = item.load
     if load.kind in ("survey", "transports") or (load.kind == "call" and not one.outcome.is_up):
@@ -291,7 +296,7 @@ def flow(one: Loaded, known: list[str], window_start: int | None = None) -> dict
 def _source(load: Load) -> dict[str, Any]:
     """Returns a load of datagrams as an application."""
     payload = load.size - HEADERS
-    # A burst leaves this host at once; 1 Gbit/s is more than what follows can take.
+    # A burst leaves this host without pauses; 1 Gbit/s is more than the path can carry.
     rate = load.rate * payload / load.size if load.kind == "udp" else 1e9
     span = load.duration if load.kind == "udp" else 8 * payload * load.packets / rate
     # Impulses come in pairs.
@@ -306,10 +311,12 @@ def _source(load: Load) -> dict[str, Any]:
 
 
 def rated(one: Loaded) -> dict[str, float]:
-    """Returns what the listener of one direction hears, in the columns of the flow; nothing if no packet arrived.
+    """Returns the rating of one direction of a call, in the columns of the flow; empty if no packet
+    arrived.
 
-    Times from mouth to ear are those by the middle of the interval of the one-way delay. A packet that its host sent
-    late has the delay that the path gave it, from when it was due: a busy host is not the path's.
+    Mouth-to-ear delays use the middle of the interval of the one-way delay. If the host sent a
+    packet late, only the path's delay is added to the time at which it was due: a late host is not
+    a property of the path.
     """
     from bentpipe import _native
 
@@ -317,7 +324,7 @@ def rated(one: Loaded) -> dict[str, float]:
     if not len(good):
         return {}
     step = codec.packet_ms / 1e3
-    # A packet leaves when all of its speech has been heard.
+    # A packet leaves when all of its speech has been recorded.
     arrival = (good + 1) * step + codec.lookahead_ms / 1e3 + one.delay[good]
     order = np.argsort(arrival)
     packets = zip(good[order].tolist(), np.maximum(0, arrival[order]).tolist(), strict=True)

@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 
     from bentpipe.results.runs import Run
 
-#: Name of the only flow of a measurement.
+#: Name of the flow of probes.
 FLOW = "probes"
 
 
 def free(folder: Path) -> None:
-    """Makes the folder of a run, or raises :class:`bentpipe.InputError` if it has something in it or cannot be made."""
+    """Creates the folder of a run. Raises :class:`bentpipe.InputError` if it is not empty or cannot
+    be created."""
     try:
         if folder.exists() and any(folder.iterdir()):
             raise InputError(f"{folder} is not empty; allowed: a folder that is empty or does not exist")
@@ -45,7 +46,8 @@ def free(folder: Path) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Removes what an interrupted measurement has left in a folder, but for what other commands have added."""
+    """Removes the files of an interrupted measurement from a folder. Files of other commands are
+    kept."""
     for name in ("interrupted.npz", "flows.parquet", "tables", "traces"):
         place = folder / name
         if place.is_dir():
@@ -55,8 +57,8 @@ def clear(folder: Path) -> None:
 
 
 def write(folder: Path, host: str, seed: int, seen: Measured, said: Summary) -> Run:
-    """Writes the results into a folder that :func:`free` has made, and returns the run. ``seed`` is that by which the
-    times of probes and loads were drawn."""
+    """Writes the results into a folder that :func:`free` has created, and returns the run. ``seed``
+    is the seed of the times of probes and loads."""
     import polars as pl
 
     from bentpipe.results.runs import open_run
@@ -67,7 +69,7 @@ def write(folder: Path, host: str, seed: int, seen: Measured, said: Summary) -> 
     span = float(said.time[-1]) if len(said.time) else 0.0
     (folder / "scenario.toml").write_text(load(scenario(host, seen, said)).toml, encoding="utf-8")
     forward = [(one.lost or 0) / one.sent for one in said.directions if one.name == "forward" and one.sent]
-    # The direction of a single loss is not known, so the probes have the part of all packets.
+    # The direction of a single loss is not known, so the probes get the loss ratio of all packets.
     lost = [{"flow": FLOW, "data": True, "packets": round(part * (seen.train < 0).sum())} for part in forward]
     lost += [
         {"flow": one.name, "data": True, "packets": one.lost} for one in said.loads if len(one.outcome.sent)
@@ -155,11 +157,12 @@ def write(folder: Path, host: str, seed: int, seen: Measured, said: Summary) -> 
 
 
 def scenario(host: str, seen: Measured, said: Summary) -> dict[str, Any]:
-    """Returns a scenario of the path: one link with delay, losses and rate as measured, and a flow like the probes.
+    """Returns a scenario of the path: one link with delay, losses and rate as measured, and a flow
+    like the probes.
 
-    Delay is half of the least round-trip time, since clocks do not tell how it divides. Rate and queue are those that
-    loads have filled; elsewhere the rate is that of trains towards the reflector, and without trains 100 Mbit/s, which
-    stands for no limit.
+    The delay is half of the minimum round-trip time, because the clocks do not determine how it
+    divides. Rate and queue come from loads that filled the bottleneck. Otherwise the rate is that
+    of trains towards the reflector; without trains it is 100 Mbit/s, which stands for no limit.
     """
     data = sum(seen.plan.sizes) / len(seen.plan.sizes) - HEADERS
     sides = {name: _side(seen, said, name) for name in ("up", "down")}
@@ -192,7 +195,7 @@ def _side(seen: Measured, said: Summary, direction: str) -> dict[str, Any]:
     rate = found.rate if found is not None else said.rate[0] if said.rate else 1e8
     side: dict[str, Any] = {"rate": f"{rate:.0f} bit/s", "delay": f"{1e9 * delay(seen, said):.0f} ns"}
     if found is not None and found.overflowed:
-        # A queue of AQM or of several flows holds at least this much; which parameters it has is not known.
+        # A queue with AQM or fair queuing holds at least this much; its parameters are not known.
         kind = found.policy if found.policy == "drop-front" else "drop-tail"
         side["queue"] = {"kind": kind} | (
             {"packets": found.packets} if found.in_packets else {"bytes": f"{max(1500, found.depth)} B"}
@@ -201,8 +204,8 @@ def _side(seen: Measured, said: Summary, direction: str) -> dict[str, Any]:
 
 
 def delay(seen: Measured, said: Summary) -> float:
-    """Returns half of the least round-trip time in seconds, without the time that a packet takes to be sent where a
-    rate is known."""
+    """Returns half of the minimum round-trip time in seconds, without the transmission time of a
+    packet if a rate is known."""
     trains = said.rate[0] if said.rate else None
     rates = [
         one.rate if (one := together(said.queues, way)) is not None else trains for way in ("up", "down")
@@ -213,7 +216,7 @@ def delay(seen: Measured, said: Summary) -> float:
 
 
 def _flow(seen: Measured, said: Summary) -> dict[str, Any]:
-    """Returns the row of the probes, trains left out."""
+    """Returns the row of the probes, without trains."""
     probes = seen.train < 0
     replied = probes & seen.replied
     known = said.rtt[replied]
@@ -326,7 +329,8 @@ def _fidelity(seen: Measured, said: Summary) -> dict[str, Any]:
 
 
 def _text(begin_ns: int) -> str:
-    """Returns a time in nanoseconds since 1970 as text, to the millisecond: satellites move 7 m meanwhile.
+    """Returns a time in nanoseconds since 1970 as text, to the millisecond, in which a satellite
+    moves 7 m.
 
     >>> _text(1_700_000_000_123_456_789)
     '2023-11-14T22:13:20.123Z'

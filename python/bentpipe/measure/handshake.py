@@ -1,9 +1,9 @@
-"""What goes before the probes, so that a reflector answers nobody who did not ask for it.
+"""The handshake before the probes, which prevents reflection to forged addresses.
 
-A sender that has the key asks (HELLO), gets a cookie (CHALLENGE), and proves with it that it receives at the address
-from which it sends (PROOF); then the reflector opens a session for that address (WELCOME). All four are authenticated
-with the key and of 64 bytes, so a forged address gets no more than was sent, and a sender without the key gets nothing
-at all.
+A sender with the key requests a session (HELLO) and receives a cookie (CHALLENGE). It returns the
+cookie to prove that it receives at its source address (PROOF). Then the reflector opens a session
+for that address (WELCOME). All four messages are authenticated with the key and have 64 bytes. So
+there is no amplification towards a forged address, and a sender without the key gets no answer.
 
 >>> hello = Message(HELLO, nonce=b"n" * 16)
 >>> Message.read(hello.packed(b"secret"), b"secret") == hello
@@ -29,7 +29,8 @@ _FIELDS: Final = struct.Struct("!12sB16s16sHx")
 
 @dataclass(frozen=True)
 class Message:
-    """One message: its kind, the sender's random number, the reflector's cookie, and the session's number."""
+    """A message: its kind, the sender's random number, the reflector's cookie, and the session's
+    number."""
 
     kind: int
     nonce: bytes
@@ -43,7 +44,7 @@ class Message:
 
     @classmethod
     def read(cls, packet: bytes, key: bytes) -> Self | None:
-        """Returns the message; ``None`` for bytes that are none, or that were made with another key."""
+        """Returns the message; ``None`` for other bytes, or for a message with another key."""
         if len(packet) != BYTES or not packet.startswith(MAGIC):
             return None
         fields, digest = packet[: _FIELDS.size], packet[_FIELDS.size :]

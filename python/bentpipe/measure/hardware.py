@@ -1,9 +1,10 @@
 """Time stamps of network cards.
 
-A card stamps by a clock of its own (PTP hardware clock), which may differ from the host's by any amount and is compared
-with it while packets come; phc2sys is not needed. A card whose clock cannot be read is not used, since its stamps would
-mean nothing. Structures and constants are those of the kernel's documentation (Documentation/networking/timestamping)
-and of <linux/net_tstamp.h>, <linux/ethtool.h> and <linux/ptp_clock.h>.
+A card stamps packets by its own clock (PTP hardware clock), which may differ from the host's clock
+by any amount. Both clocks are compared during the measurement, so phc2sys is not needed. A card
+whose clock cannot be read is not used, because its stamps cannot be converted. Structures and
+constants follow the kernel's documentation (Documentation/networking/timestamping) and of
+<linux/net_tstamp.h>, <linux/ethtool.h> and <linux/ptp_clock.h>.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ _RTM_GETROUTE, _RTM_NEWROUTE, _RTA_DST, _RTA_OIF = 26, 24, 1, 4
 
 
 class Ability(NamedTuple):
-    """What an interface can stamp (struct ethtool_ts_info): flags of SO_TIMESTAMPING, number of its clock (-1 without
-    one), and the modes of departures and filters of arrivals, a bit for each."""
+    """Time-stamping features of an interface (struct ethtool_ts_info): flags of SO_TIMESTAMPING,
+    number of its clock (-1 without one), and bit masks of the modes of departures and filters of
+    arrivals."""
 
     flags: int
     clock: int
@@ -43,13 +45,13 @@ class Ability(NamedTuple):
 
     @classmethod
     def read(cls, answer: bytes) -> Ability:
-        """Returns it from the answer to ETHTOOL_GET_TS_INFO."""
+        """Reads the answer to ETHTOOL_GET_TS_INFO."""
         _, flags, clock, departures, _, _, _, arrivals = struct.unpack_from("=IIiIIIII", answer)
         return cls(flags, clock, departures, arrivals)
 
     @property
     def lack(self) -> str | None:
-        """Why it does not do for probes; None if it does."""
+        """Reason for which the interface cannot stamp probes; None if it can."""
         if self.flags & _HARDWARE != _HARDWARE:
             return "it has no hardware time stamps"
         if not self.departures >> _TX_ON & 1 or not self.arrivals >> _ALL & 1:
@@ -58,7 +60,7 @@ class Ability(NamedTuple):
 
 
 def ability(name: str) -> Ability | None:
-    """Returns what an interface can stamp; None if it does not say."""
+    """Returns the time-stamping features of an interface; None if it does not report them."""
     answer = array.array("B", struct.pack("=11I", _GET_TS_INFO, *[0] * 10))
     try:
         _request(_SIOCETHTOOL, name, answer)
@@ -68,14 +70,14 @@ def ability(name: str) -> Ability | None:
 
 
 def _request(number: int, name: str, data: array.array[int]) -> None:
-    """Calls an ioctl of an interface with data that it reads and writes."""
+    """Calls an ioctl of an interface with a buffer for input and output."""
     request = struct.pack("16sP", name.encode()[:15], data.buffer_info()[0])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         fcntl.ioctl(sock, number, request.ljust(40, b"\0"))
 
 
 def _config(name: str) -> tuple[int, int, int]:
-    """Returns flags, mode of departures and filter of arrivals that are switched on (struct hwtstamp_config)."""
+    """Returns flags, mode of departures and filter of arrivals in use (struct hwtstamp_config)."""
     data = array.array("B", bytes(12))
     _request(_GET_CONFIG, name, data)
     flags, departures, arrivals = struct.unpack("=3i", data.tobytes())
@@ -87,14 +89,14 @@ def _switch(name: str, config: tuple[int, int, int]) -> None:
 
 
 class Card:
-    """The clock of a card, by which its stamps become times of the host, until :meth:`close`."""
+    """The clock of a card, which converts its stamps to times of the host until :meth:`close`."""
 
     def __init__(self, index: int, clock: Clock, close: Callable[[], None] = lambda: None) -> None:
         #: Number of the interface.
         self.index = index
         self._clock, self._close = clock, close
         self._ahead, self._read = 0, -FRESH_NS
-        #: Packets that it has stamped when they left, and when they arrived.
+        #: Numbers of packets stamped at departure and at arrival.
         self.sent = self.received = 0
 
     def arrived(self, index: int, stamp: int) -> int | None:
@@ -110,19 +112,20 @@ class Card:
         return self.wall(stamp)
 
     def wall(self, stamp: int) -> int:
-        """Returns the host's time of a stamp that was made a moment ago, both in nanoseconds."""
+        """Returns the host's time of a recent stamp, both in nanoseconds."""
         now = time.monotonic_ns()
         if now - self._read >= FRESH_NS:
             self._ahead, self._read = apart(self._clock, time.time_ns), now
         return stamp - self._ahead
 
     def close(self) -> None:
-        """Leaves the card as it was."""
+        """Restores the card's configuration."""
         self._close()
 
 
 def card(name: str) -> Card | str:
-    """Returns the card of an interface, switched on; otherwise why its stamps are not used, in a sentence's part."""
+    """Returns the card of an interface with time stamps on; otherwise the reason for not using it,
+    as a clause."""
     can = ability(name)
     if can is None:
         return "it does not report its time-stamping features"
@@ -152,7 +155,7 @@ def card(name: str) -> Card | str:
         kept = stack.pop_all()
 
         def close() -> None:
-            # The interface may be gone.
+            # The interface may no longer exist.
             with contextlib.suppress(OSError):
                 kept.close()
 
@@ -160,7 +163,8 @@ def card(name: str) -> Card | str:
 
 
 def of_route(family: int, address: tuple[object, ...]) -> Card | str:
-    """Returns the card by which packets to an address leave; otherwise why none is used, as a sentence."""
+    """Returns the card that sends packets to an address; otherwise the reason for not using one, as
+    a sentence."""
     try:
         name = socket.if_indextoname(leaving(family, str(address[0])))
     except OSError as error:
@@ -170,7 +174,7 @@ def of_route(family: int, address: tuple[object, ...]) -> Card | str:
 
 
 class Cards:
-    """All cards of this host that can be used, until :meth:`close`."""
+    """All usable cards of this host, until :meth:`close`."""
 
     def __init__(self, cards: Iterable[Card]) -> None:
         self._cards = {one.index: one for one in cards}
@@ -179,12 +183,13 @@ class Cards:
         return bool(self._cards)
 
     def arrived(self, index: int, stamp: int) -> int | None:
-        """Returns the host's time of an arrival; None for one at an interface whose card is not used."""
+        """Returns the host's time of an arrival; None for one at an interface whose card is not
+        used."""
         found = self._cards.get(index)
         return None if found is None else found.arrived(index, stamp)
 
     def close(self) -> None:
-        """Leaves them as they were."""
+        """Restores the configuration of all cards."""
         for one in self._cards.values():
             one.close()
 
@@ -196,7 +201,8 @@ def of_host() -> Cards:
 
 
 def leaving(family: int, host: str) -> int:
-    """Returns the number of the interface by which packets to a host leave (rtnetlink(7)). Raises :class:`OSError`.
+    """Returns the number of the interface that sends packets to a host (rtnetlink(7)). Raises
+    :class:`OSError`.
 
     >>> socket.if_indextoname(leaving(socket.AF_INET, "127.0.0.1"))
     'lo'

@@ -1,13 +1,13 @@
-"""Loads: what a measurement sends besides probes, and in which order.
+"""Loads: the traffic that a measurement sends in addition to probes, and its order.
 
 A plan names its loads one after the other::
 
     [[load]]
     kind = "tcp"                    # bulk transfers, one at a time
     direction = "up"                # towards the reflector; or "down"
-    congestion = ["cubic", "bbr"]   # every one that the sending host has, if not given
+    congestion = ["cubic", "bbr"]   # default: all controls of the sending host
     duration = "10 s"
-    blocks = 2                      # how often each is measured
+    blocks = 2                      # measurements of each
     pause = "2 s"                   # after each
 
     [[load]]
@@ -16,11 +16,11 @@ A plan names its loads one after the other::
     size = "1200 B"                 # with IP and UDP headers
 
     [[load]]
-    kind = "burst"                  # datagrams without a pause between them, which fill the bottleneck's queue
+    kind = "burst"                  # datagrams without pauses, which fill the bottleneck's queue
     packets = 500
 
     [[load]]
-    kind = "impulses"               # pairs of short bursts at random times, which show how an access network schedules
+    kind = "impulses"               # pairs of short bursts at random times, for the access scheduler
     packets = 40
     every = "6 s"                   # mean time between pairs
 
@@ -33,17 +33,17 @@ A plan names its loads one after the other::
     pages = 5
     objects = 8                     # of each page, the page itself included
     object = "18 kB"
-    congestion = "cubic"            # of the reflector; its default if not given
+    congestion = "cubic"            # of the reflector; default: the reflector's default
 
     [[load]]
-    kind = "survey"                 # which DSCP, ECN and sizes arrive, and whether a proxy stands between
+    kind = "survey"                 # test of DSCP, ECN and sizes, and of a proxy on the path
 
     [[load]]
-    kind = "transports"             # whether UDP or QUIC is blocked or shaped; a bulk transfer follows it
-    rate = "5 Mbit/s"               # of each way, for `duration` in each of two rounds
+    kind = "transports"             # test for blocked or shaped UDP or QUIC, then a bulk transfer
+    rate = "5 Mbit/s"               # of each variant, for `duration` in each of two rounds
 
-Everything that is measured more than once is measured in blocks: each block has every load once, in an order drawn at
-random, so that what changes on the path meanwhile falls upon all of them alike.
+Repeated loads are measured in randomised blocks: each block has every load once, in random order,
+so that changes of the path affect all loads equally.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ from .datagrams import LEAST, PATTERN, Records
 
 KINDS: Final = ("tcp", "udp", "burst", "impulses", "call", "page", "survey", "transports")
 DIRECTIONS: Final = ("up", "down")
-#: Seconds without a load before the first one: the path is seen at rest.
+#: Seconds without load before the first load.
 LEAD_S: Final = 2.0
-#: How many datagrams of another port follow a burst, and how many seconds lie between them.
+#: Number of datagrams of another port that follow a burst, and their spacing in seconds.
 COMPANIONS: Final = 100
 COMPANION_S: Final = 0.004
-#: Small datagrams of a burst: how many, and their size in bytes.
+#: Small datagrams of a burst: number, and size in bytes.
 FILLERS: Final = 24
 FILLER: Final = LEAST + 28
-#: Seconds of the bulk transfer with which transports are compared.
+#: Seconds of the bulk transfer for comparison with other transports.
 TCP_S: Final = 5.0
 #: Bytes of IPv4 and UDP headers.
 HEADERS: Final = 28
@@ -77,7 +77,8 @@ HEADERS: Final = 28
 
 @dataclass(frozen=True)
 class Load:
-    """One load of a plan. Durations in seconds, rates in bit/s, sizes in bytes with IP and UDP headers."""
+    """One load of a plan. Durations in seconds, rates in bit/s, sizes in bytes with IP and UDP
+    headers."""
 
     kind: str
     direction: str = "up"
@@ -93,7 +94,7 @@ class Load:
     every: float = 6.0
     #: Codec of a call.
     codec: str = "G.711u"
-    #: Pages, the objects of each, and the size of an object in bytes.
+    #: Number of pages, objects per page, and size of an object in bytes.
     pages: int = 5
     objects: int = 8
     object: int = 18_000
@@ -104,7 +105,7 @@ class Load:
         return min(FILLERS, self.packets // 2)
 
     def pattern(self, source: np.random.Generator) -> Records:
-        """Returns what a load of datagrams sends, by :data:`bentpipe.measure.datagrams.PATTERN`."""
+        """Returns the datagrams of a load, as :data:`bentpipe.measure.datagrams.PATTERN`."""
         if self.kind == "survey":
             return survey.pattern()
         if self.kind == "transports":
@@ -118,7 +119,8 @@ class Load:
             step = 8 * self.size / self.rate
             at = np.arange(max(1, int(self.duration / step)), dtype=np.float64) * step
         else:
-            # In pairs: the first one finds the path at rest, the second one what the first has left behind.
+            # In pairs: the first impulse finds the path idle, the second finds capacity left over
+            # from the first.
             count = max(1, int(self.duration / self.every))
             spread = np.exp(source.uniform(np.log(0.1), np.log(0.5), count))
             first = np.cumsum(self.every * source.uniform(0.75, 1.25, count))
@@ -128,11 +130,12 @@ class Load:
         rows["at"], rows["size"] = at, self.size
         if self.kind != "burst":
             return rows
-        # In its middle, when the queue is full, small datagrams follow large ones: they fill what is left of a queue of
-        # bytes. At its end there are none, as a queue that drops at its front keeps just these.
+        # In the middle of the burst, when the queue is full, small datagrams alternate with large
+        # ones: they fill the remaining space of a queue that is limited in bytes. The end has none,
+        # because a queue that drops at its front keeps the last datagrams.
         middle = self.packets // 2
         rows["size"][middle : middle + 2 * self.fillers : 2] = FILLER
-        # Sparse datagrams of another port follow: a queue for each flow lets them pass.
+        # Sparse datagrams of another port follow; fair queuing lets them pass.
         beside = np.zeros(COMPANIONS, dtype=PATTERN)
         beside["at"] = np.arange(1, COMPANIONS + 1) * COMPANION_S
         beside["size"], beside["lane"] = LEAST + HEADERS, 1
@@ -141,7 +144,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Item:
-    """One load to run: its name, when it starts in seconds, and what it is."""
+    """A load to run: its name, its start in seconds, and its description."""
 
     name: str
     start: float
@@ -151,20 +154,21 @@ class Item:
 
     @property
     def end(self) -> float:
-        """When the next one may start."""
+        """Earliest start of the next load, in seconds."""
         return self.start + length(self.load) + self.load.pause
 
 
 def length(load: Load) -> float:
-    """Returns how long a load takes, in seconds: for bursts and pages that depends on the path."""
+    """Returns the planned duration of a load in seconds; 0 for bursts and pages, whose duration
+    depends on the path."""
     if load.kind == "transports":
         return transports.ROUNDS * len(transports.WAYS) * (load.duration + transports.GAP_S)
     return 0.0 if load.kind in ("burst", "page") else load.duration
 
 
 def schedule(loads: Sequence[Load], here: Sequence[str], there: Sequence[str], seed: int) -> list[Item]:
-    """Returns the loads in the order in which they are run: interleaved, randomised blocks. ``here`` and ``there`` are
-    the congestion controls of this host and of the reflector's."""
+    """Returns the loads in the order of their run: interleaved, randomised blocks. ``here`` and
+    ``there`` are the congestion controls of this host and of the reflector."""
     source = random.Random(seed)
     items: list[Item] = []
     at, counts = LEAD_S, dict[str, int]()
@@ -271,6 +275,6 @@ DEFAULTS: Final = {
     "page": Load("page"),
     "survey": Load("survey", duration=2.0, size=200),
     "transports": Load("transports", duration=1.0, rate=5e6, size=1250),
-    # More than a constant rate of 64 kbit/s sends in the time that a request takes over GEO.
+    # More than a constant rate of 64 kbit/s sends during a request over GEO.
     "impulses": Load("impulses", duration=120.0, packets=40, size=600, every=6.0),
 }

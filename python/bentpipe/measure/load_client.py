@@ -1,4 +1,5 @@
-"""The measuring host's part in loads: runs them one after the other beside the probes."""
+"""The measuring host's part in loads: runs them one after the other, concurrently with the
+probes."""
 
 from __future__ import annotations
 
@@ -25,46 +26,47 @@ from .tcplog import COLUMNS, TcpLog, as_array
 
 #: The name of a transfer: sixteen bytes as hexadecimal digits.
 NAME: Final = re.compile(r"[0-9a-f]{32}")
-#: Seconds that the reflector has to answer.
+#: Seconds to wait for an answer of the reflector.
 PATIENCE_S: Final = 15.0
-#: Seconds without a datagram after which no more is expected.
+#: Seconds without a datagram after which a transfer has ended.
 QUIET_S: Final = 2.0
-#: Seconds that the reflector may take to report, as it awaits what a queue holds.
+#: Seconds to wait for the reflector's report, which it sends when the queue has drained.
 REPORT_S: Final = 60.0
 
 
 @dataclass
 class Outcome:
-    """What became of a load. Times are in nanoseconds: those of the sending end by the sender's clock, those of
-    arrivals by the receiver's."""
+    """The record of a load. Times are in nanoseconds: departures by the sender's clock, arrivals by
+    the receiver's clock."""
 
     item: Item
-    #: When it began, by this host's steady clock.
+    #: Start of the load, by this host's steady clock.
     begin: int = 0
     #: Bytes of a bulk transfer that arrived, in bins.
     counted: Records = field(default_factory=lambda: np.empty(0, dtype=bulk.COUNTED))
     #: Rows of :mod:`bentpipe.measure.tcplog`, the time first.
     tcp: NDArray[np.float64] = field(default_factory=lambda: as_array([]))
-    #: What was to be sent, when each datagram was sent (0 if it was not), and which arrived.
+    #: Planned datagrams, the time at which each was sent (0 if it was not), and the arrivals.
     pattern: Records = field(default_factory=lambda: np.empty(0, dtype=datagrams.PATTERN))
     sent: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     arrived: Records = field(default_factory=lambda: np.empty(0, dtype=ARRIVED))
-    #: Both ends of a connection by :func:`bentpipe.measure.survey.handshake`, this host's first, and the seconds from
-    #: SYN to SYN-ACK; None for another load than a survey.
+    #: Both ends of a connection by :func:`bentpipe.measure.survey.handshake`, this host's first,
+    #: and the seconds from SYN to SYN-ACK; None except for a survey.
     handshake: tuple[dict[str, int], dict[str, int], float] | None = None
     #: Pages, by :data:`bentpipe.measure.page.PAGE`.
     pages: Records = field(default_factory=lambda: np.empty(0, dtype=page.PAGE))
-    #: Why it ended early or did not begin.
+    #: Reason for an early end or a failed start.
     trouble: str | None = None
 
     @property
     def is_up(self) -> bool:
-        """Whether it was sent towards the reflector."""
+        """True if the load is sent towards the reflector."""
         return self.item.load.direction == "up"
 
 
 def ask(family: int, address: tuple[Any, ...], key: bytes) -> dict[str, Any]:
-    """Returns what a reflector says of its host: congestion controls, and :func:`bulk.receive_memory`.
+    """Returns a reflector's description of its host: congestion controls, and
+    :func:`bulk.receive_memory`.
 
     Raises :class:`ChannelError`.
     """
@@ -96,7 +98,8 @@ def connected(family: int, address: tuple[Any, ...], congestion: str | None = No
 
 
 class Loads:
-    """Runs loads in a thread, each when it is due or when the one before it has ended, until :meth:`close`."""
+    """Runs loads in a thread until :meth:`close`; each starts when it is due and its predecessor
+    has ended."""
 
     def __init__(
         self,
@@ -113,33 +116,34 @@ class Loads:
         self._source = np.random.default_rng(seed)
         self._ending, self._busy = threading.Event(), threading.Event()
         self.outcomes: list[Outcome] = []
-        #: Seconds by which the loads are behind their plan.
+        #: Delay of the loads against their plan, in seconds.
         self.late = 0.0
         self._begin = time.monotonic()
         self._log = TcpLog() if any(item.load.kind == "tcp" for item in items) else None
-        #: Ports at which the reflector takes the datagrams of the present load; None is its own.
+        #: Ports at which the reflector receives the datagrams of the current load; None is its own
+        #: port.
         self._ports: set[int | None] = {None}
         self._thread = threading.Thread(target=self._run, name="loads", daemon=True)
         self._thread.start()
 
     @property
     def planned_s(self) -> float:
-        """When the last one ends by the plan, in seconds since the begin."""
+        """Planned end of the last load, in seconds since the start."""
         return max((item.end for item in self._items), default=0.0)
 
     @property
     def busy(self) -> bool:
-        """Whether a load runs now."""
+        """True while a load is running."""
         return self._busy.is_set()
 
     @property
     def done(self) -> bool:
-        """Whether all have been run."""
+        """True when all loads have ended."""
         return not self._thread.is_alive()
 
     @property
     def notes(self) -> list[str]:
-        """What is to be known of the log of TCP."""
+        """Notes on the log of TCP, for the user."""
         if self._log is None:
             return []
         found = []
@@ -150,7 +154,7 @@ class Loads:
         return found
 
     def close(self) -> None:
-        """Ends what runs, and keeps what it has measured."""
+        """Ends the running load and keeps its results."""
         self._ending.set()
         self._thread.join(PATIENCE_S)
         if self._log is not None:
@@ -223,7 +227,8 @@ class Loads:
         return here, answer, syn_s
 
     def _asked(self, item: Item, data: bytes = b"", seconds: float | None = None) -> tuple[Channel, bytes]:
-        """Returns a control connection on which the reflector has agreed to a load, and its name."""
+        """Returns a control connection on which the reflector has accepted a load, and the name of
+        the transfer."""
         channel = Channel.opened(connected(self._family, self._address), self._key, PATIENCE_S)
         load = item.load
         request = {
@@ -251,7 +256,8 @@ class Loads:
         return channel, bytes.fromhex(name)
 
     def _destination(self, item: Item, lane: int) -> tuple[Any, ...] | None:
-        """Returns where the datagrams of a lane go; None if the reflector has not opened that port."""
+        """Returns the destination of a lane's datagrams; None if the reflector has not opened that
+        port."""
         if item.load.kind != "transports":
             return self._address
         _, port = transports.WAYS[lane]
@@ -268,7 +274,7 @@ class Loads:
     def _tcp_up(self, outcome: Outcome) -> None:
         item = outcome.item
         channel, name = self._asked(item)
-        # A flow begins with its SYN, and ends its duration later, as flows of scenarios do.
+        # A flow begins with its SYN and ends after its duration, as in scenarios.
         outcome.begin, begin = self._steady.now(), time.monotonic()
         with channel.sock, connected(self._family, self._address, item.congestion) as sock:
             assert self._log is not None
@@ -291,7 +297,8 @@ class Loads:
         channel, name = self._asked(item)
         before = self._steady.now()
         with channel.sock, connected(self._family, self._address) as sock:
-            # The reflector would have begun with a SYN when this host's SYN reached it.
+            # A flow from the reflector would have begun with a SYN when this host's SYN arrived
+            # there.
             outcome.begin = (before + self._steady.now()) // 2
             sock.sendall(name)
             end = time.monotonic() + item.load.duration + REPORT_S
@@ -332,7 +339,7 @@ class Loads:
             outcome.arrived = _records(data, ARRIVED)
 
     def _take(self, item: Item, socks: Sequence[socket.socket], name: bytes, found: Arrivals) -> bool:
-        """Takes the datagrams of a transfer that have arrived. Returns whether there was one."""
+        """Receives the waiting datagrams of a transfer. Returns true if there was one."""
         before = len(found.rows)
         for sock in socks:
             while (got := received(sock)) is not None:
@@ -378,14 +385,15 @@ class Loads:
 
 
 def _parts(item: Item) -> list[Item]:
-    """Returns the loads of one direction that run at once: both directions of a call."""
+    """Returns the loads of one direction that run concurrently: the two directions of a call, or
+    the load itself."""
     if item.load.kind != "call":
         return [item]
     return [item, replace(item, name=f"{item.name}.reverse", load=replace(item.load, direction="down"))]
 
 
 def _shown(item: Item, name: bytes, lane: int) -> bytes:
-    """Returns the datagram that shows at which address a lane is received."""
+    """Returns the datagram that reports the receiving address of a lane."""
     packet = Datagram(name, HERE - lane, 0).packed(0)
     is_quic = item.load.kind == "transports" and transports.WAYS[lane][0] == "quic"
     return transports.initial(name, 0, packet.ljust(transports.LEAST, b"\0")) if is_quic else packet

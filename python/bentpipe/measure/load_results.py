@@ -1,7 +1,9 @@
-"""What the loads saw: goodput of transfers, and delay and loss of the load's own datagrams beside those of the probes.
+"""Results of loads: goodput of transfers, and delay and loss of the load's own datagrams and of the
+probes.
 
-A network may hold a load in another queue than sparse probes, so delay inside the load is measured by the load's own
-numbers and times. One-way delays are intervals, since the clocks are known only as well as the probes tell.
+A network may queue a load separately from sparse probes, so the delay of the load is measured with
+its own numbers and times. One-way delays are intervals, because the probes determine the difference
+of the clocks only within bounds.
 """
 
 from __future__ import annotations
@@ -18,33 +20,34 @@ from .tcplog import COLUMNS
 
 @dataclass(frozen=True)
 class Loaded:
-    """A load and what it saw. Times in seconds since the first probe."""
+    """A load and its results. Times in seconds since the first probe."""
 
     outcome: Outcome
     begin: float
-    #: From the begin to the last arrival.
+    #: Time from the start to the last arrival.
     span: float
     #: Payload that arrived, in bytes.
     delivered: int
-    #: Of each datagram: when it was sent, and the least and largest one-way delay; NaN for those that did not arrive.
+    #: Of each datagram: time of sending, and minimum and maximum one-way delay; NaN for lost
+    #: datagrams.
     time: Times
     low: Times
     high: Times
-    #: Round-trip times of the sparse probes that were sent meanwhile, and of ICMP echo requests.
+    #: Round-trip times of the sparse probes and of the ICMP echo requests during the load.
     probes: Times
     echoes: Times
-    #: Of a bulk transfer: when the last bytes of each bin arrived.
+    #: Of a bulk transfer: arrival time of the last bytes of each bin.
     ends: Times
 
     @property
     def name(self) -> str:
-        """Name of its flow."""
+        """Name of the flow of the load."""
         return self.outcome.item.name
 
     @property
     def drained(self) -> float:
-        """From the begin until nothing of it is on the path any more. What a transfer has sent when it is ended may
-        take a whole round trip more, of which nothing is delivered behind a loss."""
+        """Time from the start until the path holds no packet of the load. The last data of an ended
+        transfer may take another round trip, and data behind a loss is not delivered."""
         rows = self.outcome.tcp
         if self.outcome.item.load.kind != "tcp" or not len(rows):
             return self.span
@@ -59,7 +62,7 @@ class Loaded:
 
     @property
     def delay(self) -> Times:
-        """One-way delay of each datagram by the middle of its interval."""
+        """One-way delay of each datagram: the middle of its interval."""
         return (self.low + self.high) / 2
 
     @property
@@ -69,7 +72,8 @@ class Loaded:
 
 
 def loaded(seen: Measured, rtt: Times, found: Delays, local: int, remote: int) -> list[Loaded]:
-    """Returns what each load saw. ``local`` and ``remote`` are the zeros of both clocks in ``found``, in ns."""
+    """Returns the results of each load. ``local`` and ``remote`` are the zeros of both clocks in
+    ``found``, in ns."""
     probes = ((seen.sent - local) / 1e9, rtt)
     echoes = ((seen.echoes[:, 0] - local) / 1e9, echo_times(seen))
     return [_loaded(outcome, probes, echoes, found, local, remote) for outcome in seen.outcomes]
@@ -97,7 +101,7 @@ def _loaded(
     time, low, high = (np.full(count, np.nan) for _ in range(3))
 
     def local_time(arrived: Times) -> Times:
-        """Times of arrivals by the local clock."""
+        """Converts times of arrivals to the local clock."""
         return arrived - sum(found.bounds(arrived)) / 2 if outcome.is_up else arrived
 
     if len(outcome.counted):
@@ -114,9 +118,9 @@ def _loaded(
         time = sent.copy()
         if not outcome.is_up:
             time = sent - sum(found.bounds(sent)) / 2
-        # Before that the two hosts have agreed upon the load.
+        # Before that the two hosts negotiated the load.
         begin = float(np.nanmin(time)) if np.isfinite(time).any() else begin
-        # The first of those that came twice.
+        # The first copy of duplicated datagrams.
         rows = outcome.arrived[outcome.arrived["number"] < count]
         rows = rows[np.unique(rows["number"], return_index=True)[1]]
         number, arrived = rows["number"], (rows["arrived"] - arrived_zero) / 1e9

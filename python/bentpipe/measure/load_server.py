@@ -1,4 +1,4 @@
-"""The reflector's part in loads: transfers in both directions for those who have the key."""
+"""The reflector's part in loads: transfers in both directions for hosts with the key."""
 
 from __future__ import annotations
 
@@ -21,46 +21,47 @@ from .sockets import Arrival, Clock, ahead, apart, opened, received, sibling
 from .survey import handshake, hop_limit
 from .tcplog import TcpLog, as_array, round_trip
 
-#: The longest transfer that a reflector takes part in, in seconds.
+#: Maximum duration of a transfer, in seconds.
 MOST_S: Final = 3600.0
-#: Most connections at a time.
+#: Maximum number of concurrent connections.
 MOST_CONNECTIONS: Final = 64
-#: Seconds that a new connection has to show that it has the key.
+#: Seconds within which a new connection must prove that it has the key.
 GREETING_S: Final = 10.0
-#: Seconds in which what a request announces must begin.
+#: Seconds within which a requested transfer must begin.
 PATIENCE_S: Final = 30.0
-#: Seconds in which the ways of a load that tries several show themselves.
+#: Seconds to wait for the first datagram of each variant of a load with several variants.
 SHOWN_S: Final = 3.0
-#: Seconds for which a transfer whose sender has ended may still arrive.
+#: Seconds for which data may still arrive after the sender has ended.
 GRACE_S: Final = 3.0
 
 
 @dataclass
 class Transfer:
-    """A transfer that a measuring host has asked for; ``host`` is its address."""
+    """A transfer requested by a measuring host; ``host`` is that host's address."""
 
     host: str
     joined: threading.Event = field(default_factory=threading.Event)
     sock: socket.socket | None = None
-    #: Addresses of the lanes of a load of datagrams, and how many it has.
+    #: Addresses of the lanes of a load of datagrams, and their number.
     addresses: dict[int, tuple[object, ...]] = field(default_factory=dict)
     lanes: int = 1
     ended: bool = False
-    #: Whether it tries several ways, of which some may be blocked.
+    #: True if the load tries several variants, some of which may be blocked.
     tried: bool = False
     arrivals: Arrivals = field(default_factory=Arrivals)
-    #: Units by which the time stamps of a call advance; 0 for another load.
+    #: Increment of the time stamps of a call; 0 for another load.
     units: int = 0
-    #: A second port at which it receives and sends datagrams; None without one.
+    #: Second port that receives and sends datagrams; None without one.
     further: socket.socket | None = None
-    #: Size of the objects of a page, and what chooses the congestion control; 0 for another load.
+    #: Size of the objects of a page, 0 for another load, and the function that sets the congestion
+    #: control.
     object: int = 0
     congestion: str | None = None
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a measuring host has asked for, and on which control connection."""
+    """A request of a measuring host, and its control connection."""
 
     channel: Channel
     transfer: Transfer
@@ -87,14 +88,14 @@ class Loads:
         self.count = 0
 
     def close(self) -> None:
-        """Ends all transfers."""
+        """Ends all transfers and closes the log."""
         self._ending.set()
         self._thread.join(5)
         if self._log is not None:
             self._log.close()
 
     def datagram(self, arrival: Arrival) -> bool:
-        """Takes a packet that is a datagram of a load. Returns whether it is one of a transfer that is known."""
+        """Handles a datagram of a load. Returns true if its transfer is known."""
         if arrival.packet[:1] == call.FIRST and self._calls:
             return self._speech(arrival)
         found = Datagram.read(transports.unwrapped(arrival.packet))
@@ -102,7 +103,7 @@ class Loads:
         if found is None or transfer is None:
             return False
         if HERE - found.number < LANES:
-            # Only the address that has proved by TCP that it receives gets a load.
+            # Only an address that has proved by TCP that it receives gets a load.
             if str(arrival.sender[0]) == transfer.host:
                 transfer.addresses.setdefault(HERE - found.number, arrival.sender)
                 if len(transfer.addresses) == transfer.lanes:
@@ -153,7 +154,7 @@ class Loads:
             if transfer is None or transfer.sock is not None:
                 sock.close()
                 return
-            # The thread of the control connection has it from here.
+            # The thread of the control connection owns the socket from here.
             transfer.sock = sock
             transfer.joined.set()
         except (ChannelError, OSError):
@@ -211,7 +212,7 @@ class Loads:
                 transfer.further.close()
 
     def _listen(self, transfer: Transfer) -> None:
-        """Takes the datagrams that arrive at the second port of a transfer, until it has ended."""
+        """Receives datagrams at the second port of a transfer until the transfer has ended."""
         sock = transfer.further
         assert sock is not None
         while not (transfer.ended or self._ending.is_set()):
@@ -219,11 +220,12 @@ class Loads:
                 if select.select([sock], [], [], 0.1)[0] and (got := received(sock)) is not None:
                     self.datagram(got)
             except (OSError, ValueError):
-                # It has been closed, or a client is gone.
+                # The socket was closed, or a client has disconnected.
                 continue
 
     def _prepare(self, transfer: Transfer, message: dict[str, Any], name: bytes) -> str | None:
-        """Takes what a call or a page needs to know before it begins. Returns why it is refused, if it is."""
+        """Reads the parameters of a call or a page before it begins. Returns the reason if the
+        request is refused."""
         if (codec := message.get("codec")) is not None:
             try:
                 transfer.units = call.codec_of(codec).units
@@ -231,7 +233,8 @@ class Loads:
                 return f"codec = {codec!r}; unknown codec"
             self._calls[name[: call.SSRC]] = transfer
         if message.get("port") is not None:
-            # Only the one of HTTP/3 may be asked for; a reflector without privileges cannot open it.
+            # Only the port of HTTP/3 may be requested; a reflector without privileges cannot open
+            # it.
             if message["port"] != transports.PORT:
                 return f"port = {message['port']!r}; allowed: {transports.PORT}"
             transfer.tried = True
@@ -254,7 +257,7 @@ class Loads:
         return None
 
     def _pages(self, asked: Request) -> None:
-        # The browser's connections are served by threads of their own, until it closes this one.
+        # The browser's connections have their own threads, until the browser closes this one.
         until = self._until(time.monotonic() + asked.seconds + PATIENCE_S)
         while until() and not select.select([asked.channel.sock], [], [], 0.25)[0]:
             pass
@@ -274,8 +277,8 @@ class Loads:
         ended: list[float] = []
 
         def keep_on() -> bool:
-            # What a queue holds may come long after the sender has sent it. The sender says when it has ended, in case
-            # its reset is lost.
+            # Queued data may arrive long after it was sent. The sender also reports its end, in
+            # case its reset is lost.
             if not ended and select.select([asked.channel.sock], [], [], 0)[0]:
                 ended.append(time.monotonic() + GRACE_S)
             return until() and (not ended or time.monotonic() < ended[0])
@@ -297,7 +300,7 @@ class Loads:
         if self._log is None:
             self._log = TcpLog()
         number = self._log.watch(sock)
-        # It would have begun with a SYN of its own, a round-trip time before its first data.
+        # A flow of its own would have begun with a SYN, a round-trip time before its first data.
         seconds = asked.seconds - (round_trip(sock) or 0.0)
         ended = bulk.send(sock, seconds, self._until(time.monotonic() + seconds))
         self._log.unwatch(number)
@@ -335,7 +338,7 @@ class Loads:
         return lambda number, _now, _size: call.packed(asked.name, number, codec)
 
     def _port(self, transfer: Transfer, lane: int) -> socket.socket:
-        """Returns the socket of the port from which a lane is sent."""
+        """Returns the socket that sends a lane."""
         own = not transfer.tried or transports.WAYS[lane][1] is None or transfer.further is None
         return self._udp if own else transfer.further or self._udp
 
@@ -352,7 +355,7 @@ class Loads:
             return
         asked.transfer.lanes = int(pattern["lane"].max()) + 1
         if asked.transfer.tried:
-            # Ways that are blocked never show themselves.
+            # No datagram of a blocked variant arrives.
             asked.transfer.joined.wait(SHOWN_S)
             if asked.transfer.addresses:
                 asked.transfer.joined.set()
@@ -361,7 +364,7 @@ class Loads:
         addresses = [asked.transfer.addresses.get(lane) for lane in range(asked.transfer.lanes)]
         until = self._until(time.monotonic() + asked.seconds + PATIENCE_S)
         headers = 28 if "." in str(next(one for one in addresses if one is not None)[0]) else 48
-        # They fill buffers of their own and leave the replies to probes alone.
+        # Loads use their own buffers, so they do not delay the replies to probes.
         with contextlib.ExitStack() as stack:
             lanes = [
                 None

@@ -1,7 +1,8 @@
-"""From a measurement to a scenario of models: link, queue, error process and access scheduler, with their residuals.
+"""Scenarios of models fitted to a measurement: link, queue, error process and access scheduler,
+with residuals.
 
-The scenario has the flows of the measurement. It is simulated once, and what differs from the measurement is written
-into the file as comments, so that a reader sees for which uses the fit can be trusted.
+The scenario has the flows of the measurement. It is simulated once. The differences from the
+measurement are written into the file as comments, with the uses for which the fit can be trusted.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .slots import evened
 if TYPE_CHECKING:
     from bentpipe.results.runs import Run
 
-#: Quantities of flows that are compared, and the units in which they are written.
+#: Compared quantities of flows, and their units in texts.
 COMPARED: Final = {
     "goodput": (1e3, "kbit/s"),
     "rtt_p50": (1e-3, "ms"),
@@ -32,20 +33,21 @@ COMPARED: Final = {
     "delay_p95": (1e-3, "ms"),
     "retransmissions": (1, ""),
 }
-#: Difference from which on a quantity is named as one for which the fit must not be trusted.
+#: Relative difference above which the fit must not be trusted for a quantity.
 TRUSTED: Final = 0.15
-#: Least losses to which more than a probability is fitted.
+#: Minimum number of losses for fitting more than a probability.
 LEAST_LOSSES: Final = 10
-#: Least probes at rest by which jitter is judged; by how many quantiles it is described; and the highest of these,
-#: since the few delays beyond it are those of a host that was late for a while, not of single packets.
+#: Minimum number of probes without load for estimating jitter; number of quantiles that describe
+#: it; and the highest of these: the few delays beyond it come from a host that was late for a
+#: while, not from single packets.
 LEAST_PROBES: Final = 40
 QUANTILES: Final = 51
 HIGHEST: Final = 0.99
-#: Least datagrams of a load by which its losses are judged.
+#: Minimum number of datagrams of a load for estimating its losses.
 LEAST_DATAGRAMS: Final = 200
-#: Kinds of loads by whose datagrams the error process is fitted.
+#: Kinds of loads whose datagrams are used to fit the error process.
 KINDS_FOR_LOSSES: Final = ("udp", "burst", "impulses", "call")
-#: Most slots of a frame of a scenario.
+#: Maximum number of slots of a frame of a scenario.
 MOST_SLOTS: Final = 4096
 #: Slots of the smallest assignment in which a fitted access network divides its constant rate.
 SLOTS: Final = 4
@@ -53,7 +55,8 @@ SLOTS: Final = 4
 
 @dataclass(frozen=True)
 class Residual:
-    """A number of a flow, measured and fitted. ``relative`` is the difference over the measured value."""
+    """A quantity of a flow, measured and fitted. ``relative`` is the difference divided by the
+    measured value."""
 
     flow: str
     quantity: str
@@ -62,11 +65,11 @@ class Residual:
 
     @property
     def relative(self) -> float | None:
-        """The relative difference; None where nothing was measured."""
+        """Relative difference; None if the measured value is missing or zero."""
         return (self.fitted - self.measured) / self.measured if self.measured else None
 
     def text(self) -> str:
-        """One line."""
+        """The residual as one line of text."""
         size, unit = COMPARED[self.quantity]
         part = "" if self.relative is None else f" ({100 * self.relative:+.1f} %)"
         values = f"measured {self.measured / size:.4g}, fitted {self.fitted / size:.4g} {unit}".rstrip()
@@ -75,9 +78,9 @@ class Residual:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A scenario fitted to a measurement, what it gives when it is simulated, and its residuals."""
+    """A scenario fitted to a measurement, its simulation, and the residuals."""
 
-    #: What is said of it, and the scenario that follows.
+    #: Notes on the fit, and the scenario.
     lines: list[str]
     body: str
     document: dict[str, Any]
@@ -86,7 +89,7 @@ class Fitted:
 
     @property
     def text(self) -> str:
-        """The scenario with what is said of it as comments."""
+        """The scenario, with the notes as comments."""
         return "".join(f"# {line}".rstrip() + "\n" for line in self.lines) + self.body
 
 
@@ -146,7 +149,7 @@ def _kept(body: str, folder: Path) -> Path:
 
 
 def scenario(run: Run) -> tuple[dict[str, Any], list[str]]:
-    """Returns the fitted scenario, and what is to be said of it."""
+    """Returns the fitted scenario, and notes for the user."""
     document = {key: run.scenario[key] for key in ("name", "duration", "link", "flow")}
     (link,) = document["link"]
     notes = [f"{division(run)}."]
@@ -168,7 +171,7 @@ def scenario(run: Run) -> tuple[dict[str, Any], list[str]]:
 
 
 def _queue(run: Run, direction: str) -> list[str]:
-    """Returns what is to be said of the queue of a direction where it is not the one that was seen."""
+    """Returns notes on the queue of a direction if it differs from the measured one."""
     rows = run.table("bottleneck").to_dicts() if "bottleneck" in run.tables else []
     own = [row for row in rows if row["direction"] == direction and row["overflowed"]]
     policies = {row.get("policy") for row in own}
@@ -185,8 +188,8 @@ def _queue(run: Run, direction: str) -> list[str]:
 
 
 def _error(run: Run, direction: str) -> tuple[dict[str, Any] | None, str]:
-    """Returns the error process of a direction: fitted to the datagrams of loads that did not overflow the queue, and
-    otherwise what the probes say, which is no more than a probability."""
+    """Returns the error process of a direction, fitted to the datagrams of loads that did not
+    overflow the queue. Otherwise it is a loss probability from the probes."""
     from bentpipe.frames import fit_all
     from bentpipe.frames.outcomes import Outcomes
 
@@ -216,7 +219,8 @@ def _error(run: Run, direction: str) -> tuple[dict[str, Any] | None, str]:
 
 
 def _jitter(run: Run, link: dict[str, Any]) -> list[str]:
-    """Gives both directions of a link the variation of the probes' delay at rest. Returns what is to be said of it."""
+    """Adds the jitter of the probes without load to both directions of a link. Returns notes for
+    the user."""
     rows = run.trace("probe")
     rest = ((rows["train"] < 0) & rows["quiet"] & rows["replied"]).to_numpy()
     sent, size = rows["time"].to_numpy(), rows["size"].to_numpy()
@@ -228,7 +232,8 @@ def _jitter(run: Run, link: dict[str, Any]) -> list[str]:
     usual = float(np.median(middle["forward"][rest])) if rest.any() else 0.0
     found = []
     for direction, name, side in (("up", "forward", link), ("down", "backward", link["return"])):
-        # When each came to the link; what had no reply may have come to the link back as well.
+        # Arrival of each packet at the link; packets without a reply may also have reached the
+        # return link.
         came = sent if direction == "up" else sent + np.nan_to_num(middle["forward"], nan=usual)
         pings = echoes if direction == "up" else echoes + usual
         own = rest & _unhindered(came, size, pings, base_value(side["rate"]))
@@ -244,10 +249,12 @@ def _jitter(run: Run, link: dict[str, Any]) -> list[str]:
 
 
 def _unhindered(came: Any, size: Any, pings: Any, rate: float) -> Any:
-    """Returns which probes did not wait for other ones or for echo requests: those waits are the queue's, not jitter.
+    """Returns true for each probe that did not wait behind other probes or echo requests. Such
+    waits are queueing, not jitter.
 
-    A queue that serves ``rate`` bit/s holds what came before and has not been sent (D. V. Lindley, "The theory of
-    queues with a single server", 1952). Echo requests have the size of the smallest probe.
+    A queue that serves ``rate`` bit/s holds the packets that arrived before and have not been sent
+    (D. V. Lindley, "The theory of queues with a single server", 1952). Echo requests have the size
+    of the smallest probe.
 
     >>> _unhindered(np.array([0.0, 0.5, 3.0]), np.array([125, 125, 125]), np.array([2.9]), 1e3).tolist()
     [True, False, False]
@@ -262,8 +269,8 @@ def _unhindered(came: Any, size: Any, pings: Any, rate: float) -> Any:
 
 
 def _handovers(run: Run, link: dict[str, Any]) -> str | None:
-    """Gives both directions of a link the levels of the slots of a path that changes its length, repeated after the
-    last one. Returns what is to be said of it, if anything."""
+    """Adds the delay levels of the measured slots to both directions of a link, repeated after the
+    last one. Returns a note for the user, if there are slots."""
     if "slots" not in run.tables:
         return None
     rows = run.table("slots").to_dicts()
@@ -271,8 +278,8 @@ def _handovers(run: Run, link: dict[str, Any]) -> str | None:
     levels = [(row["begin"], base_value(link["delay"]) + (row["round_trip"] - least) / 2) for row in rows]
     repeat: dict[str, Any] = {}
     if period is not None:
-        # The first slot had begun before the measurement. Its first part follows the last one, so that the levels
-        # repeat in the same grid.
+        # The first slot began before the measurement. Its first part follows the last slot, so that
+        # the levels repeat in the same grid.
         first = levels[1][0] % period or period
         levels.append((levels[-1][0] + period, levels[0][1]))
         repeat = {"repeat": f"{levels[-1][0] - first + period:.4f} s"}
@@ -285,8 +292,8 @@ def _handovers(run: Run, link: dict[str, Any]) -> str | None:
 
 
 def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, list[str]]:
-    """Returns the access network of a run whose impulses have shown one, and notes on it, with the uses for which it
-    must not be trusted, whatever its residuals are."""
+    """Returns the access network estimated from the impulses of a run, and notes. The notes name
+    the uses for which it must not be trusted for any residuals."""
     import bentpipe
 
     if "scheduler" not in run.tables:
@@ -299,12 +306,12 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, lis
     doubtful = ["queues of the return link that overflow", "other terminals on the same return link"]
     filled = "bottleneck" in run.tables and "up" in run.table("bottleneck")["direction"].to_list()
     if not filled and row.get("rate"):
-        # No load has filled the return link: it has at least what an impulse was given.
+        # No load has filled the return link: its rate is at least the rate granted to an impulse.
         rate = row["rate"]
         doubtful.append(
             f"rates above {rate / 1e3:.0f} kbit/s on the return link, the highest rate granted to an impulse"
         )
-    # Slots of whole bytes, of which the constant rate takes whole ones.
+    # Slots of whole bytes; the constant rate uses whole slots.
     smallest = row["cra"] or rate / 32
     slot = max(16, round(smallest * superframe / 8 / SLOTS), int(rate * superframe / 8 / MOST_SLOTS) + 1)
     slots = max(SLOTS, round(rate * superframe / (8 * slot)))
@@ -353,9 +360,10 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, lis
 
 
 def _as_sent(document: dict[str, Any], run: Run) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """Returns a scenario in which each impulse of a measured run is a flow that starts when it was sent, and the names
-    of these flows by load. The delay of an impulse depends on the time since the one before it, which the regular
-    source that represents them in the file does not reproduce."""
+    """Returns a scenario in which each impulse of a measured run is a flow that starts at the time
+    of the impulse, and the names of these flows by load. The delay of an impulse depends on the
+    time since the previous impulse, which the regular source in the written scenario does not
+    reproduce."""
     flows: list[dict[str, Any]] = []
     parts: dict[str, list[str]] = {}
     for flow in document["flow"]:
@@ -378,8 +386,8 @@ def _as_sent(document: dict[str, Any], run: Run) -> tuple[dict[str, Any], dict[s
 
 
 def _together(simulated: Run, parts: list[str], measured: dict[str, Any]) -> dict[str, Any]:
-    """Returns the row of a load whose impulses are flows of their own. Its goodput is over the time of the measured
-    load."""
+    """Returns the row of a load whose impulses are separate flows. Its goodput is averaged over the
+    time of the measured load."""
     rows = simulated.trace("datagram")
     delay = rows.filter(rows["flow"].is_in(parts))["delay"].to_numpy()
     flows = simulated.flows
@@ -391,8 +399,8 @@ def _together(simulated: Run, parts: list[str], measured: dict[str, Any]) -> dic
 
 
 def compared(run: Run, simulated: Run, parts: dict[str, list[str]] | None = None) -> list[Residual]:
-    """Returns the residuals of the flows that both runs have. ``parts`` are loads that are several flows in the
-    simulation."""
+    """Returns the residuals of the flows that both runs have. ``parts`` are loads that consist of
+    several flows in the simulation."""
     rows = [{row["flow"]: row for row in one.flows.to_dicts()} for one in (run, simulated)]
     for name, own in (parts or {}).items():
         rows[1][name] = _together(simulated, own, rows[0][name])

@@ -1,8 +1,10 @@
-"""Web pages as a load: objects of one size over two persistent connections, as with the app `http` of scenarios.
+"""Web pages as a load: objects of one size over two persistent connections, as in the app `http` of
+scenarios.
 
-The first connection requests the page, which is the first object; when it has arrived, a second connection is opened,
-and the rest comes over both in turn. A page's time runs from the user's request, which opens the first connection, to
-the last byte of its last object. A request begins with the name of the transfer, by which the reflector knows it.
+The first connection requests the page, which is the first object. After its arrival a second
+connection is opened, and the other objects use both connections in turn. A page's time runs from
+the user's request, which opens the first connection, to the last byte of its last object. A request
+begins with the name of the transfer, which identifies it to the reflector.
 """
 
 from __future__ import annotations
@@ -25,16 +27,17 @@ from .datagrams import Records
 REQUEST: Final = 400
 #: The largest object, in bytes.
 MOST: Final = 10_000_000
-#: Seconds without a byte after which a page is given up.
+#: Seconds without a byte after which a page is aborted.
 PATIENCE_S: Final = 30.0
-#: What is known of each page: when it was requested and how long it took, in nanoseconds, the bytes that arrived, and
-#: whether all did.
+#: Record of each page: time of the request and duration in nanoseconds, received bytes, and a flag
+#: for complete pages.
 PAGE: Final = np.dtype([("at", "<i8"), ("took", "<i8"), ("bytes", "<i8"), ("complete", "?")])
 
 
 @dataclass
 class _Lane:
-    """A connection of the browser: how many objects it still has to fetch, and how many bytes of the present one."""
+    """A connection of the browser: number of remaining objects, and remaining bytes of the current
+    object."""
 
     sock: socket.socket
     objects: int
@@ -53,7 +56,8 @@ class _Lane:
 
 
 class Browser:
-    """Fetches pages of so many objects of one size from a reflector that has agreed to it."""
+    """A browser that fetches pages with objects of one size from a reflector that has accepted the
+    load."""
 
     def __init__(
         self,
@@ -74,7 +78,8 @@ class Browser:
         return np.array(self.pages, dtype=PAGE)
 
     def fetch(self, keep_on: Callable[[], bool]) -> None:
-        """Fetches a page. Raises :class:`OSError` if the reflector cannot be reached or does not answer."""
+        """Fetches a page. Raises :class:`OSError` if the reflector cannot be reached or does not
+        answer."""
         begin, got = self._clock(), 0
         try:
             for count in self._fetch(keep_on):
@@ -84,10 +89,10 @@ class Browser:
             self.pages.append((begin, self._clock() - begin, got, whole))
 
     def _fetch(self, keep_on: Callable[[], bool]) -> Iterator[int]:
-        """Yields the bytes that arrive at a time."""
+        """Yields the number of bytes of each arrival."""
         rest = self._objects - 1
         lanes = [self._lane(0, 1)]
-        # Of the objects that the page names, those of the second connection. None are named yet.
+        # Objects of the page for the second connection. None are named yet.
         second, named, heard = rest // 2, False, time.monotonic()
         room = bytearray(1 << 16)
         while not all(lane.done for lane in lanes):
@@ -138,13 +143,14 @@ class Browser:
         lane.ask(self._name, self._size)
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Closes the connections of the page."""
         for sock in self._socks:
             reset(sock)
 
 
 def answer(sock: socket.socket, size: int, keep_on: Callable[[], bool]) -> None:
-    """Serves a connection of a browser, the beginning of whose first request has been read, until it is closed."""
+    """Serves a browser's connection until it is closed. The beginning of its first request has
+    already been read."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     body, rest = bytes(size), REQUEST - NUMBER
     while keep_on():

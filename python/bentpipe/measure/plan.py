@@ -1,4 +1,4 @@
-"""Plans: which probes a measurement sends, and when.
+"""Plans: the probes of a measurement, and their times.
 
 A plan is a TOML file; every key has a default::
 
@@ -9,7 +9,8 @@ A plan is a TOML file; every key has a default::
     train = 20              # packets of a train that measures the rate; 0 for none
     train_every = "5 s"
 
-Probes last as long as the loads, if these take longer; :mod:`bentpipe.measure.load` has their keys.
+If the loads take longer than ``duration``, probes continue until the loads end;
+:mod:`bentpipe.measure.load` has the keys of loads.
 """
 
 from __future__ import annotations
@@ -28,19 +29,21 @@ from .values import choice, refused, size, span
 
 #: Size of the packets of trains, in bytes with IP and UDP headers.
 TRAIN_BYTES: Final = 1400
-#: The smallest and the largest packet, in bytes with IP and UDP headers: of STAMP with a key, and of Ethernet.
+#: The smallest and the largest packet, in bytes with IP and UDP headers: of STAMP with a key, and
+#: of Ethernet.
 SIZES: Final = (140, 1500)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a measurement sends. Durations in seconds, sizes in bytes with IP and UDP headers."""
+    """The packets of a measurement. Durations in seconds, sizes in bytes with IP and UDP
+    headers."""
 
     duration: float = 30.0
     #: Mean number of probes a second, trains not counted.
     rate: float = 20.0
-    #: Distribution of the times between probes. Poisson probes see time averages and do not alias with frames
-    #: (RFC 2330 section 11.1); pairs are two probes without a pause at Poisson times.
+    #: Distribution of the times between probes. Poisson probes see time averages and do not alias
+    #: with frames (RFC 2330 section 11.1); pairs are two probes without a pause at Poisson times.
     schedule: str = "poisson"
     sizes: tuple[int, ...] = (140, 1400)
     #: Packets of 1400 bytes that leave without a pause, to measure the rate.
@@ -48,12 +51,12 @@ class Plan:
     train_every: float = 5.0
     #: Mean number of ICMP echo requests a second, at random times; 0 for none.
     icmp: float = 2.0
-    #: What is sent besides probes.
+    #: Loads in addition to probes.
     loads: tuple[Load, ...] = ()
 
     def packets(self, seed: int, duration: float | None = None) -> Iterator[tuple[float, int, int]]:
-        """Yields each packet's time since the begin in seconds, its size, and the number of its train, or -1.
-        ``duration`` replaces that of the plan."""
+        """Yields each packet's time since the start in seconds, its size, and the number of its
+        train, or -1. ``duration`` replaces the plan's duration."""
         span = self.duration if duration is None else duration
         return iter(sorted([*self._probes(random.Random(seed), span), *self._trains(span)]))
 
@@ -78,13 +81,14 @@ class Plan:
 
     @property
     def load(self) -> float:
-        """Mean rate of what is sent, in bit/s."""
+        """Mean rate of probes and trains, in bit/s."""
         probes = self.rate * sum(self.sizes) / len(self.sizes)
         trains = self.train * TRAIN_BYTES / self.train_every if self.train else 0.0
         return 8 * (probes + trains)
 
 
-#: Plans by name: some minutes on a GEO path; short intervals against the 15 s slots of LEO; a terrestrial path.
+#: Plans by name: some minutes on a GEO path; short intervals to resolve the 15 s slots of LEO; a
+#: terrestrial path.
 PLANS: Final = {
     "short": Plan(duration=10.0),
     "geo": Plan(duration=120.0, rate=10.0, train=10, train_every=10.0),
@@ -95,7 +99,8 @@ SCHEDULES: Final = ("poisson", "periodic", "pairs")
 
 
 def read_plan(name: str) -> Plan:
-    """Returns the plan of a name in :data:`PLANS` or of a TOML file. Raises :class:`bentpipe.InputError`."""
+    """Returns the plan of a name in :data:`PLANS` or of a TOML file. Raises
+    :class:`bentpipe.InputError`."""
     if name in PLANS:
         return PLANS[name]
     file = Path(name)
@@ -109,7 +114,8 @@ def read_plan(name: str) -> Plan:
 
 
 def plan_of(table: dict[str, Any], where: str) -> Plan:
-    """Returns the plan of a table of keys. Raises :class:`bentpipe.InputError` that names file, key and value.
+    """Returns the plan of a table of keys. Raises :class:`bentpipe.InputError` that names file, key
+    and value.
 
     >>> plan_of({"duration": "2 s", "sizes": ["200 B"]}, "plan.toml").duration
     2.0

@@ -1,7 +1,8 @@
-"""How well models that were fitted to one measurement predict the loads of another one.
+"""Prediction errors: models fitted to one measurement predict the loads of another measurement.
 
-The loads that are predicted were not used in the fit: another congestion control, pages, calls. Beside each error
-stands what further measurements of the same loads on the same path differ by, since no path repeats itself exactly.
+The predicted loads were not used in the fit: another congestion control, pages, calls. Each error
+is reported with the differences between repeated measurements of the same loads on the same path,
+because no path repeats exactly.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ if TYPE_CHECKING:
 
     from bentpipe.results.runs import Run
 
-#: How often a prediction is simulated; the median counts.
+#: Number of simulations of a prediction; the result is their median.
 RUNS: Final = 5
-#: Jitter whose median is below this many seconds is taken for that of hosts.
+#: Jitter with a median below this many seconds is attributed to the hosts.
 HOST_S: Final = 0.2e-3
-#: Units in which quantities other than times are written.
+#: Units of quantities other than times, for texts.
 UNITS: Final = {"goodput": (1e3, "kbit/s"), "delivered": (1e3, "kB")}
-#: Quantiles of delays that are compared, in per cent.
+#: Compared quantiles of delays, in per cent.
 QUANTILES: Final = (50, 95, 99)
 
 
 @dataclass(frozen=True)
 class Error:
-    """A quantity of a load: measured, predicted, and as further measurements have it. Rates in bit/s, times in
-    seconds."""
+    """A quantity of a load: measured, predicted, and from repeated measurements. Rates in bit/s,
+    times in seconds."""
 
     flow: str
     quantity: str
@@ -45,16 +46,16 @@ class Error:
 
     @property
     def relative(self) -> float:
-        """Error of the prediction over the measured value."""
+        """Error of the prediction divided by the measured value."""
         return (self.predicted - self.measured) / self.measured
 
     @property
     def noise(self) -> tuple[float, ...]:
-        """What each further measurement differs by, over the measured value."""
+        """Difference of each repeated measurement, divided by the measured value."""
         return tuple((value - self.measured) / self.measured for value in self.repeated)
 
     def text(self) -> str:
-        """One line."""
+        """The error as one line of text."""
         size, unit = UNITS.get(self.quantity, (1e-3, "ms"))
         again = ", ".join(f"{100 * one:+.1f} %" for one in self.noise)
         again = again and f"; measured again {again}"
@@ -65,10 +66,12 @@ class Error:
 
 
 def quantities(run: Run) -> dict[tuple[str, str], float]:
-    """Returns goodput, quantiles of the delay and completion time of each load, by flow and quantity.
+    """Returns goodput, quantiles of the delay and completion time of each load, by flow and
+    quantity.
 
-    Of datagrams it is what was delivered, as their goodput is that until the run's end, which differs by the order of
-    its loads. The delay of TCP is the round-trip time of its acknowledgments, that of datagrams is one way.
+    Datagrams have the delivered bytes instead: their goodput is averaged until the run's end, which
+    depends on the order of the loads. The delay of TCP is the round-trip time of its
+    acknowledgments; the delay of datagrams is one-way.
     """
     found: dict[tuple[str, str], float] = {}
     for row in run.flows.to_dicts():
@@ -85,7 +88,7 @@ def quantities(run: Run) -> dict[tuple[str, str], float]:
             for quantile in QUANTILES:
                 found[name, f"delay p{quantile}"] = float(np.nanquantile(delay, quantile / 100))
         elif row.get("delay_p95") is not None and transport == "udp":
-            # Simulations have no trace of the way back of a call.
+            # Simulations have no trace of the return direction of a call.
             found[name, "delay p95"] = float(row["delay_p95"])
         if row.get("transaction_p50") is not None:
             found[name, "completion time"] = float(row["transaction_p50"])
@@ -100,7 +103,7 @@ def _delays(run: Run, flow: str) -> Any:
 
 
 def scenario(fit: Run, other: Run) -> tuple[dict[str, Any], list[str]]:
-    """Returns the models fitted to one measurement with the loads of another, and what is to be said of the fit.
+    """Returns the models fitted to one measurement with the loads of another, and notes on the fit.
 
     Raises :class:`bentpipe.InputError` if one of them was not measured or had no reply.
     """
@@ -111,10 +114,10 @@ def scenario(fit: Run, other: Run) -> tuple[dict[str, Any], list[str]]:
 
 
 def errors(measured: Run, predicted: Sequence[Run], repeated: Sequence[Run] = ()) -> list[Error]:
-    """Returns how far the median of runs of the predicted scenario is from the measurement, beside further measurements
-    of the same plan. Flows are matched by their names.
+    """Returns the errors of the median of predicted runs, with repeated measurements of the same
+    plan. Flows are matched by name.
 
-    Raises :class:`bentpipe.InputError` if no flow of the runs has the same name.
+    Raises :class:`bentpipe.InputError` if the runs have no flow in common.
     """
     here, all_runs = quantities(measured), [quantities(run) for run in predicted]
     there = {
@@ -132,7 +135,8 @@ def errors(measured: Run, predicted: Sequence[Run], repeated: Sequence[Run] = ()
 
 
 def verdict(found: Sequence[Error]) -> list[str]:
-    """Returns sentences: how large the errors are, and for which uses the fit must not be trusted."""
+    """Returns sentences on the size of the errors, and on the uses for which the fit must not be
+    trusted."""
     sizes = np.abs([one.relative for one in found])
     said = f"Errors of the prediction: median {100 * np.median(sizes):.1f} %, 95th percentile "
     said += f"{100 * np.quantile(sizes, 0.95):.1f} %"
@@ -147,10 +151,11 @@ def verdict(found: Sequence[Error]) -> list[str]:
 
 
 def predicted(document: dict[str, Any], folder: Path, *, emulate: bool = False) -> list[Run]:
-    """Returns runs of a scenario of :func:`scenario`; their files are in ``folder``.
+    """Runs a scenario of :func:`scenario` and returns the runs; their files are in ``folder``.
 
-    It is simulated :data:`RUNS` times, as a load may end up in one of several courses by chance, such as one loss more
-    in slow start; and emulated once, which takes as long as the loads.
+    The scenario is simulated :data:`RUNS` times, because a load may take one of several courses by
+    chance, such as one more loss in slow start. With ``emulate`` it is emulated once, which takes
+    as long as the loads.
     """
     import bentpipe
 
@@ -165,7 +170,7 @@ def predicted(document: dict[str, Any], folder: Path, *, emulate: bool = False) 
 
 
 def _without_hosts(document: dict[str, Any]) -> dict[str, Any]:
-    """Returns a scenario without jitter as small as that of hosts: those that emulate have as much themselves."""
+    """Returns a scenario without the small jitter of hosts, which an emulation adds by itself."""
     if "link" not in document:
         return document
     ((link),) = document["link"]

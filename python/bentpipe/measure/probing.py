@@ -1,4 +1,4 @@
-"""The sender: probes by a plan, and what came back."""
+"""The sender: sends probes by a plan and records the replies."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .load import HEADERS, Item, schedule
 from .plan import Plan
 from .sockets import Steady, clock_error_s, departures, opened, received
 
-#: How often and how long the handshake waits for an answer, in seconds.
+#: Seconds to wait for an answer in each attempt of the handshake.
 TRIES: Final = (1.0, 2.0, 3.0, 4.0)
-#: Seconds for which replies are awaited after the last probe.
+#: Seconds to wait for replies after the last probe.
 LAST_S: Final = 3.0
 
 #: The arrays of a measurement, in their order.
@@ -36,9 +36,9 @@ Numbers = NDArray[np.int64]
 
 @dataclass
 class Measured:
-    """What a measurement saw, one entry of each array for each packet sent. Times are in nanoseconds: ``sent`` and
-    ``returned`` by this host's steady clock, ``arrived`` and ``left`` by the reflector's. Where ``returned`` is 0 no
-    reply came."""
+    """The raw data of a measurement: each array has one entry per packet sent. Times are in
+    nanoseconds: ``sent`` and ``returned`` by this host's steady clock, ``arrived`` and ``left`` by
+    the reflector's clock. ``returned`` is 0 for packets without a reply."""
 
     plan: Plan
     size: Numbers
@@ -49,38 +49,42 @@ class Measured:
     returned: Numbers
     #: The reflector's number of each reply.
     reply: Numbers
-    #: Hop limit with which each probe arrived.
+    #: Hop limit of each probe on arrival.
     ttl: Numbers
-    #: Whether the reflector is one of ours, which numbers its replies by itself.
+    #: True for a reflector of bentpipe, which numbers its replies independently.
     numbers_replies: bool = False
-    #: Replies that came twice.
+    #: Duplicate replies.
     duplicates: int = 0
     complete: bool = True
     started: float = field(default_factory=time.time)
-    #: Errors of the clocks as their hosts know them, in seconds; None where nothing synchronises a clock.
+    #: Errors of the clocks as reported by their hosts, in seconds; None for an unsynchronised
+    #: clock.
     clock_error_s: float | None = None
     reflector_error_s: float | None = None
-    #: Largest time by which this host's wall clock was set or slewed during the measurement, in seconds.
+    #: Maximum time by which this host's wall clock was set or slewed during the measurement, in
+    #: seconds.
     clock_moved_s: float = 0.0
-    #: Whether the kernel stamped the probes when they left, and the replies when they arrived.
+    #: True if the kernel stamped the departures of probes, and the arrivals of replies.
     kernel_sent: bool = True
     kernel_received: bool = True
-    #: How many probes the network's card stamped when they left, and replies when they arrived; and why none.
+    #: Number of probes that the network card stamped at departure, and of replies at arrival; and
+    #: the reason if none.
     hardware_sent: int = 0
     hardware_received: int = 0
     no_hardware: str | None = None
-    #: When each ICMP echo request was sent, and its reply returned (0 without one); and why none was sent, if none was.
+    #: Times of each ICMP echo request and of its reply (0 without one); and the reason if none was
+    #: sent.
     echoes: Numbers = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     no_echoes: str | None = None
-    #: Receive window in bytes with which TCP begins at both hosts, by :func:`bulk.window_start`.
+    #: Initial receive window of TCP at both hosts in bytes, by :func:`bulk.window_start`.
     window_start: int | None = None
-    #: What became of the loads, in the order in which they were run.
+    #: Outcomes of the loads, in the order of their run.
     outcomes: list[load_client.Outcome] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
     def replied(self) -> NDArray[np.bool_]:
-        """Whether a reply came, for each packet."""
+        """True for each packet with a reply."""
         return self.returned > 0
 
 
@@ -103,10 +107,11 @@ def probe(
     advance: Callable[[float], bool] = lambda _: True,
     remaining: Callable[[list[Item]], list[Item]] = lambda items: items,
 ) -> Measured:
-    """Measures the path to a reflector by a plan, of whose loads those are run that ``remaining`` returns.
+    """Measures the path to a reflector by a plan. ``remaining`` selects the loads to run.
 
-    ``advance`` is told the fraction done some ten times a second and ends the measurement by returning false; what was
-    measured is kept. Raises :class:`bentpipe.InputError` if the host has no address or no reflector answers.
+    ``advance`` receives the fraction done about ten times a second; if it returns false, the
+    measurement ends and its data are kept. Raises :class:`bentpipe.InputError` if the host has no
+    address or no reflector answers.
     """
     family, address = resolved(host, port)
     if plan.loads and key is None:
@@ -156,7 +161,7 @@ def _with(seen: Measured, pings: echo.Echoes) -> Measured:
 
 
 def _shake(sock: socket.socket, key: bytes, host: str, port: int) -> tuple[int, int]:
-    """Returns the session's number that the reflector gives, and how many packets were sent."""
+    """Returns the session's number from the reflector, and the number of packets sent."""
     count, answer = 0, Message(handshake.HELLO, os.urandom(16))
     for kind, expected in ((handshake.HELLO, handshake.CHALLENGE), (handshake.PROOF, handshake.WELCOME)):
         message, found = Message(kind, answer.nonce, answer.cookie), None
@@ -215,13 +220,13 @@ class _Sender:
         self.steady = Steady()
         self.notes: dict[str, None] = {}
         self.loads: load_client.Loads | None = None
-        #: Numbers, by the plan, of the packets that were sent; the place in this list is the number on the wire.
+        #: Plan numbers of the sent packets; the index in this list is the number on the wire.
         self.order: list[int] = []
-        #: How many of them the kernel or the card has stamped when they left.
+        #: Number of departures stamped by the kernel or the card.
         self.stamped = 0
 
     def run(self, seed: int, advance: Callable[[float], bool]) -> Measured:
-        """Send everything, and await what returns."""
+        """Sends all packets and waits for the replies."""
         loads, duration = self.loads, self.plan.duration
         if loads is not None:
             # Loads may take longer than planned; probes last until they have ended.
@@ -244,7 +249,7 @@ class _Sender:
                 self._stamps(seen)
             if now < due:
                 if select.select([self.sock], [], [], min(due - now, 0.1))[0]:
-                    # The stamps of departures make it ready, too.
+                    # Stamps of departures also make the socket readable.
                     self._stamps(seen)
             elif number < last:
                 # A train in the middle of a load would measure neither.
@@ -323,7 +328,7 @@ class _Sender:
             seen.reflector_error_s = stamp.error_s(reply.error)
 
     def _stamps(self, seen: Measured) -> None:
-        """Take the times at which the kernel has sent packets in place of those at which they were handed to it."""
+        """Replaces the times of the send calls by the kernel's or the card's times of departure."""
         for number, stamped in departures(self.sock, self._left):
             own = number - self.shaken
             if 0 <= own < len(self.order):
@@ -332,7 +337,7 @@ class _Sender:
 
 
 def _first(seen: Measured, count: int) -> Measured:
-    """Returns what was sent of the first packets."""
+    """Returns the data of the first packets."""
     taken = np.flatnonzero(seen.sent[:count])
     for name in FIELDS:
         setattr(seen, name, getattr(seen, name)[taken])

@@ -1,14 +1,15 @@
-"""Rate, depth and drop policy of a bottleneck, from datagrams that came faster than it could send them.
+"""Rate, depth and drop policy of a bottleneck, from datagrams that arrived faster than its rate.
 
-What arrives of a burst arrives at the bottleneck's rate. The longest wait, times the rate, is what the queue holds
-(:mod:`bentpipe.measure.depth`). A queue that holds as many packets of one size as of another is limited in packets.
-Which numbers disappear tells the policy:
+A burst arrives at the bottleneck's rate. The longest wait, times the rate, is the depth of the
+queue (:mod:`bentpipe.measure.depth`). A queue that holds the same number of packets for two sizes
+is limited in packets. The lost numbers show the policy:
 
-- drop-tail: what arrives around a lost datagram has found a full queue, so its wait is the longest, and for most of
-  them the same to some packets;
-- drop-front: those in front disappear in long runs, and the last ones of a burst, a whole queue of them, all arrive
-  (arXiv 2605.27717 found this on Starlink);
-- active queue management (AQM): single datagrams disappear while the queue is shorter than its longest;
+- drop-tail: datagrams around a loss found a full queue, so their wait is the longest, and the same
+  for most of them within some packets;
+- drop-front: datagrams at the front are lost in long runs, and the last ones of a burst, a whole
+  queue, all arrive (arXiv 2605.27717 found this on Starlink);
+- active queue management (AQM): single datagrams are lost while the queue is shorter than its
+  maximum;
 - fair queuing: datagrams of another port that are sent after the burst arrive before it.
 """
 
@@ -28,56 +29,58 @@ from .load_results import Loaded
 
 #: Seconds within which packets catch up with those before them on a path that has become shorter.
 CATCHING_UP_S: Final = 0.025
-#: Least change of the delay, in seconds, that is taken for a handover; the time before and after it for which it holds,
-#: and the least datagrams in that time.
+#: Minimum change of the delay, in seconds, that counts as a handover; the time before and after it
+#: for which the levels last, and the minimum number of datagrams in that time.
 LEAST_STEP_S: Final = 2.5e-3
 STEADY_S: Final = 0.1
 STEADY: Final = 8
-#: Least pairs of datagrams, sent one after the other and both arrived, that give the rate.
+#: Minimum number of pairs of consecutive datagrams, both received, for an estimate of the rate.
 LEAST_PAIRS: Final = 30
-#: Gaps between arrivals are the same within this part, and these are most.
+#: Relative tolerance of equal gaps between arrivals, and the fraction of gaps that must be equal.
 ALIKE_GAPS: Final = 0.05
 MOST_GAPS: Final = 0.8
-#: Largest change of the delay by a handover, in seconds, of which there is at most one in a second.
+#: Maximum change of the delay by a handover, in seconds. There is at most one handover per second.
 MOST_STEP_S: Final = 0.03
-#: Least number of losses from which a policy is told; fewer may be random.
+#: Minimum number of losses for determining a policy; fewer may be random.
 LEAST_LOSSES: Final = 5
-#: Loads whose sizes differ by this factor tell whether a queue is limited in packets: if their packets agree to a part
-#: and their bytes do not.
+#: Factor between the sizes of two loads for finding a limit in packets, and the tolerance within
+#: which their packets must agree while their bytes do not.
 APART: Final = 1.1
 ALIKE: Final = 0.03
-#: From the most to the least particular.
+#: From the most to the least specific.
 POLICIES: Final = ("fair-queuing", "drop-front", "aqm", "drop-tail")
-#: Seconds of one value of the available rate.
+#: Seconds per value of the available rate.
 BIN_S: Final = 1e-3
 
 
 @dataclass(frozen=True)
 class Queue:
-    """What one load says of the bottleneck in its direction."""
+    """Estimates of the bottleneck in one direction, from one load."""
 
     load: str
     direction: str
     #: Rate in bit/s of IP packets; None if the load did not fill the bottleneck.
     rate: float | None
-    #: Bytes and packets of the load's size that the queue holds; a lower bound where `overflowed` is false.
+    #: Bytes and packets of the load's size that the queue holds; a lower bound where `overflowed`
+    #: is false.
     depth: int
     packets: int
-    #: Bounds of the bytes, the upper one None where it is not known, and why they are not closer.
+    #: Bounds of the bytes, None for an unknown upper bound, and the reason for a wide interval.
     depth_least: int
     depth_most: int | None
     depth_reason: str | None
     overflowed: bool
-    #: "drop-tail", "drop-front", "aqm", "fair-queuing"; None if it cannot be told.
+    #: "drop-tail", "drop-front", "aqm", "fair-queuing"; None if unknown.
     policy: str | None
     size: int
-    #: Whether the limit is one of packets, as loads of two sizes tell.
+    #: True for a limit in packets, found from loads of two sizes.
     in_packets: bool = False
 
 
 @dataclass(frozen=True)
 class Beside:
-    """Packets that were not the load's own: when each arrived, in ns by the receiver's clock, and its size in bytes."""
+    """Packets other than the load's own: arrival times in ns by the receiver's clock, and sizes in
+    bytes."""
 
     at: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -88,15 +91,16 @@ def bottlenecks(
     losses: dict[str, tuple[float, float]],
     probes: dict[str, Beside] | None = None,
 ) -> list[Queue]:
-    """Returns what each load says of its bottleneck, those left out that did not fill one. ``losses`` are the fractions
-    of packets that are lost at random in the directions "up" and "down", with their upper bounds, ``probes`` what
-    arrived beside the loads."""
+    """Returns the bottleneck estimated from each load that filled one. ``losses`` are the fractions
+    of packets that are lost at random in the directions "up" and "down", with their upper bounds;
+    ``probes`` are the concurrent arrivals of probes."""
     found = []
     for one in loads:
         direction = one.outcome.item.load.direction
         found.append(queue(one, losses.get(direction, (0.0, 0.0)), (probes or {}).get(direction)))
     known = [one for one in found if one is not None and one.rate is not None]
-    # At a constant rate a queue that drops at its front lets nothing wait for all of it, and looks like an AQM.
+    # At a constant rate, no datagram waits for the full depth of a drop-front queue, which then
+    # looks like an AQM.
     front = {one.direction for one in known if one.policy == "drop-front"}
     why = "the delay of a constant load does not show the whole depth of a queue that drops at the front"
     return [
@@ -108,17 +112,19 @@ def bottlenecks(
 
 
 def together(queues: Sequence[Queue], direction: str) -> Queue | None:
-    """Returns what all loads of a direction say: medians, and the most particular of the policies. A burst ends before
-    RED's average queue has grown and before CoDel has dropped much, and only a burst shows where drop-front drops."""
+    """Returns the combined estimate of all loads of a direction: medians, and the most specific
+    policy. A burst ends before RED's average queue has grown and before CoDel has dropped much, and
+    only a burst reveals drop-front."""
     own = [one for one in queues if one.direction == direction]
     if not own:
         return None
     named = [one.policy for one in own]
     policy = next((name for name in POLICIES if name in named), None)
     full = [one for one in own if one.overflowed] or [max(own, key=lambda one: one.depth)]
-    # The load that shows the policy shows the depth as well.
+    # The loads that show the policy also show the depth.
     showing = [one for one in full if one.policy == policy] or full
-    # A handover in the middle of a load, or a busy host, can only add to the longest wait: of two the shorter one.
+    # A handover during a load, or a busy host, can only increase the longest wait; so of two the
+    # shorter is used.
     middle = sorted(showing, key=lambda one: one.depth)[(len(showing) - 1) // 2]
     rate = float(np.median([one.rate for one in own if one.rate is not None]))
     in_packets = _is_in_packets([one for one in showing if one.overflowed])
@@ -128,7 +134,7 @@ def together(queues: Sequence[Queue], direction: str) -> Queue | None:
 
 
 def _is_in_packets(full: Sequence[Queue]) -> bool:
-    """Returns whether a queue holds as many packets of one size as of another."""
+    """Returns true if a queue holds the same number of packets for two sizes."""
     pairs = [(a, b) for a in full for b in full if a.size > APART * b.size]
     return bool(pairs) and all(abs(a.packets / max(1, b.packets) - 1) <= ALIKE for a, b in pairs)
 
@@ -136,8 +142,8 @@ def _is_in_packets(full: Sequence[Queue]) -> bool:
 def queue(
     one: Loaded, random_losses: tuple[float, float] = (0.0, 0.0), probes: Beside | None = None
 ) -> Queue | None:
-    """Returns what a load says; ``None`` for one of too few datagrams. ``random_losses`` are the fraction of packets
-    that are lost at random, and its upper bound."""
+    """Returns the bottleneck estimated from a load; ``None`` for too few datagrams.
+    ``random_losses`` are the fraction of packets that are lost at random, and its upper bound."""
     random_loss, _ = random_losses
     load, records = one.outcome.item.load, one.outcome.arrived
     if load.kind not in ("burst", "udp"):
@@ -157,7 +163,7 @@ def queue(
     got = np.isfinite(arrived[main])
     wait = _steadied(sent[main], arrived[main]) - sent[main]
     wait -= np.nanmin(wait)
-    # What another queue lets pass between takes its part of the rate.
+    # Packets that another queue sends in between take their share of the rate.
     beside = np.concatenate([companions, np.flatnonzero(small)])
     probing: tuple[Times, Any] = (np.empty(0), np.empty(0))
     if probes is not None:
@@ -172,14 +178,14 @@ def queue(
     seen = Seen(one, sent, arrived, main, np.flatnonzero(small), wait, rate, probing)
     fair = _overtakes(sent, arrived, main, companions) > 0.5
     lost = int((~got).sum())
-    # More than come at random, by three standard deviations.
+    # More than random losses, by three standard deviations.
     expected = random_loss * len(got)
     overflowed = lost >= LEAST_LOSSES + expected + 3 * expected**0.5
     if not overflowed:
         policy, held = "fair-queuing" if fair else None, depth.at_least(seen)
     else:
         in_time = replace(seen, wait=depth.in_time(seen))
-        # What a host has held up says nothing of the queue.
+        # Delays in a host carry no information on the queue.
         is_late = seen.longest > (1 + depth.APART) * in_time.longest
         likely = in_time.longest if is_late else depth.best(seen)
         waits = in_time.wait if is_late else wait
@@ -206,7 +212,7 @@ def _queue(one: Loaded, rate: float, held: Depth, overflowed: bool, policy: str 
 
 
 def _rate(sent: Times, arrived: Times, wait: Times, size: int, between: tuple[Times, Any]) -> float | None:
-    """Returns the rate at which what waits arrives; ``None`` if too little has waited.
+    """Returns the arrival rate of datagrams that waited; ``None`` if too few waited.
 
     ``between`` are arrivals of other packets and their sizes.
     """
@@ -214,12 +220,12 @@ def _rate(sent: Times, arrived: Times, wait: Times, size: int, between: tuple[Ti
     order = np.argsort(arrived)
     order = order[np.isfinite(arrived[order])]
     at = arrived[order]
-    # Busy is the time between two arrivals of which the second was sent before the first one arrived, by more than
-    # what all arrivals have in common.
+    # The bottleneck is busy between two arrivals if the second was sent before the first arrived,
+    # by more than the common delay.
     least = float(np.nanmin(arrived - sent))
     busy = sent[order][1:] + least < at[:-1]
-    # What is lost behind the bottleneck has taken its time there, what its queue drops has not. Between two that were
-    # sent one after the other nothing was lost.
+    # Packets lost behind the bottleneck used its time; packets dropped by its queue did not. No
+    # packet was lost between two consecutive ones.
     whole = busy & (np.diff(order) == 1)
     busy = whole if whole.sum() >= LEAST_PAIRS else busy
     gaps = np.diff(at)[busy]
@@ -229,21 +235,21 @@ def _rate(sent: Times, arrived: Times, wait: Times, size: int, between: tuple[Ti
     inside = np.isfinite(between[0]) & (place >= 0) & (place < len(busy))
     other = np.bincount(place[inside], weights=between[1][inside], minlength=len(busy))[busy]
     gaps = gaps - 8 * other * float(np.median(gaps)) / sending
-    # Where most gaps are the same and the others change little in all, these are a handover's, not the bottleneck's, as
-    # those between the turns of a scheduler are.
+    # If most gaps are equal and the sum of the others is small, the others come from a handover.
+    # Gaps between the turns of a scheduler belong to the bottleneck.
     usual = float(np.median(gaps))
     even = np.abs(gaps - usual) < ALIKE_GAPS * usual
     odd = abs(float((gaps[~even] - usual).sum()))
     if even.mean() >= MOST_GAPS and odd <= MOST_STEP_S * (1 + float(gaps.sum())):
         gaps = gaps[even]
     rate = sending * len(gaps) / float(gaps.sum())
-    # A host that is late gives packets in heaps; what matters is that the queue has grown beyond those.
+    # A late host releases packets in batches; the queue must have grown beyond these.
     return rate if float(np.nanmax(wait)) > 3 * sending / rate else None
 
 
 def _overtakes(sent: Times, arrived: Times, main: Any, companions: Any) -> float:
-    """Returns the part of the datagrams of the other port that arrive before some that were sent earlier, among those
-    that were sent while some of the burst were still to come by the time that the queue has."""
+    """Returns the fraction of the other port's datagrams that overtake earlier ones of the burst,
+    among those sent while the queue still held part of the burst."""
     least, found = float(np.nanmin(arrived - sent)), []
     for number in companions:
         before = arrived[main][sent[main] < sent[number]]
@@ -254,11 +260,12 @@ def _overtakes(sent: Times, arrived: Times, main: Any, companions: Any) -> float
 
 
 def _steadied(sent: Times, arrived: Times) -> Times:
-    """Returns the arrivals of datagrams as they would be if the path had the same length throughout; NaN for those that
-    a busy host has held up.
+    """Returns the arrivals of datagrams, corrected to a constant path length; NaN for those delayed
+    by a busy host.
 
-    Where something waits, arrivals are as far apart as the bottleneck takes for a packet. A handover makes all that
-    follows arrive later or earlier at once; what a host has held up is followed by what comes on time.
+    While the queue is not empty, arrivals are spaced by the bottleneck's time per packet. A
+    handover shifts all later arrivals at once. A host delays a few packets, and the next ones are
+    on time.
     """
     known = np.flatnonzero(np.isfinite(arrived))
     if len(known) < 4 * STEADY:
@@ -267,10 +274,12 @@ def _steadied(sent: Times, arrived: Times) -> Times:
     gaps = np.diff(at)
     usual = float(np.median(gaps))
     least = max(LEAST_STEP_S, 4 * usual)
-    # The second one of a pair was sent before the first one had left the bottleneck, and little between them is lost.
+    # The second datagram of a pair was sent before the first left the bottleneck, with few losses
+    # between them.
     busy = sent[known][1:] + float(np.nanmin(arrived - sent)) + least < at[:-1]
     even, wait = at - usual * np.arange(len(at)), at - sent[known]
-    # A longer path shows in one gap. On a shorter one packets catch up with those before them, one after the other.
+    # A longer path appears as one gap. On a shorter path, packets catch up with their predecessors
+    # one after the other.
     later = [
         (int(place), int(place) + 1)
         for place in np.flatnonzero((gaps - usual > least) & busy & (np.diff(known) <= 2))
@@ -291,18 +300,19 @@ def _steadied(sent: Times, arrived: Times) -> Times:
             continue
         level, jump = float(np.median(even[before])), float(even[first] - even[place])
         change = float(np.median(even[after])) - level
-        # Losses at random behind the bottleneck have taken their time, which changes it a little.
+        # Random losses behind the bottleneck used its time, which changes the gap slightly.
         if not 0.5 < change / jump < 2:
             found[known[after[even[after] > level + least / 2]]] = np.nan
         elif 0.7 < (shift := _change(at, wait, before, after)) / jump < 1.5:
             found[known[place] + 1 :] -= shift
             found[known[place] + 1 : known[first]] = np.nan
-        # Otherwise the bottleneck had nothing to send for that time, and its queue is as it was.
+        # Otherwise the bottleneck was idle for that time, and its queue is unchanged.
     return found
 
 
 def _change(at: Times, wait: Times, before: Any, after: Any) -> float:
-    """Returns by how much the wait has changed between two groups of datagrams, beyond its trend in both."""
+    """Returns the change of the wait between two groups of datagrams, in excess of its trend in
+    both."""
 
     def trend(own: Any) -> float:
         one, other = np.array_split(own, 2)
@@ -317,26 +327,26 @@ def _change(at: Times, wait: Times, before: Any, after: Any) -> float:
 def _policy(
     got: Any, wait: Times, held_bytes: int, rate: float, size: int, random_losses: tuple[float, float]
 ) -> str | None:
-    """Returns the policy of a queue of so many bytes that has overflowed; ``None`` if it may be drop-tail or an AQM,
-    because too few probes show how much is lost at random."""
+    """Returns the policy of a queue that has overflowed at a given depth in bytes; ``None`` if it
+    may be drop-tail or an AQM, because there are too few probes to estimate random losses."""
     random_loss, most_loss = random_losses
     lost, held = np.flatnonzero(~got), held_bytes / size
     longest = float(np.nanquantile(wait, 0.98))
-    # The wait of what arrived last before each loss.
+    # Wait of the last arrival before each loss.
     seen = np.flatnonzero(np.isfinite(wait))
     place = np.searchsorted(seen, lost) - 1
     around = wait[seen[place[place >= 0]]]
-    # Mixed sizes leave up to a packet free, and hosts are late by some milliseconds.
+    # Mixed sizes leave up to one packet of free space, and hosts are late by some milliseconds.
     near = min((1 - FULL) * longest, 4 * 8 * size / rate + 2e-3)
     middle = float(np.median(around)) if len(around) else 0.0
     same = int((np.abs(around - middle) <= near).sum())
-    # What is lost while the queue is far from full is lost at random, of which little more is known than its order.
+    # Losses far from a full queue are random; only the order of magnitude of their rate is known.
     early, not_full = int((around < FULL * longest).sum()), int((wait < FULL * longest).sum())
     likely, most = (loss * (not_full + early) for loss in random_losses)
     is_early = [early > LEAST_LOSSES + 1.5 * likely + 3 * likely**0.5, early > LEAST_LOSSES + most]
     if middle >= FULL * longest and same >= 0.5 * (len(lost) - random_loss * len(got)):
         return "aqm" if all(is_early) else None if any(is_early) else "drop-tail"
-    # Of the last ones no more are lost than may be at random.
+    # No more of the last datagrams are lost than by random losses.
     last = max(1, int(0.5 * held))
     expected = most_loss * last
     whole = (lost >= len(got) - last).sum() <= expected + 3 * expected**0.5
@@ -346,8 +356,8 @@ def _policy(
 
 
 def available(one: Loaded) -> tuple[Times, Times]:
-    """Returns times in seconds since the first arrival of a load, in steps of :data:`BIN_S`, and the rate in bit/s of
-    what arrived in each: what is available while something waits."""
+    """Returns times in seconds since the first arrival of a load, in steps of :data:`BIN_S`, and
+    the arrival rate in bit/s in each: the available rate while the queue is not empty."""
     records = np.sort(one.outcome.arrived, order="arrived")
     if not len(records):
         return np.empty(0), np.empty(0)

@@ -1,4 +1,4 @@
-"""The reflector: answers the probes of those who have the key."""
+"""The reflector: answers the probes of senders with the key."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from .survey import watch_hop_limit
 
 #: Seconds without a probe after which a session ends.
 IDLE_S: Final = 60.0
-#: Most sessions at a time.
+#: Maximum number of concurrent sessions.
 MOST_SESSIONS: Final = 256
-#: Seconds for which a cookie is good: this and the last period.
+#: Period of cookies in seconds; cookies of the current and the previous period are valid.
 _COOKIE_S: Final = 16
 
 
 @dataclass
 class Session:
-    """A sender that has shown that it has the key and receives at its address."""
+    """A sender that has proved that it has the key and receives at its address."""
 
     number: int
     heard: float
     replies: int = 0
-    #: Replies that it may get at once; grows by the allowed rate.
+    #: Number of replies that the session may get now; grows at the allowed rate.
     allowance: float = 0.0
-    #: Receives what the sender sends; None without a key, and where none could be made.
+    #: Socket connected to the sender; None without a key, or if it could not be opened.
     sock: socket.socket | None = None
 
 
 @dataclass
 class Counts:
-    """What a reflector has done."""
+    """Counters of a reflector since its start."""
 
     sessions: int = 0
     replies: int = 0
     #: Probes of a session above the allowed rate.
     over_rate: int = 0
-    #: Packets of strangers and broken packets, which got no reply.
+    #: Packets of unknown senders and invalid packets, which got no reply.
     ignored: int = 0
     #: Loads in which it took part.
     transfers: int = 0
@@ -68,7 +68,7 @@ class _Reflector:
     error: int = stamp.UNSYNCHRONISED
 
     def answer(self, arrival: Arrival) -> None:
-        """Answer one packet, or not."""
+        """Answers a packet if it is allowed."""
         packet, sender = arrival.packet, arrival.sender
         now = time.monotonic()
         session = self.sessions.get(sender)
@@ -98,7 +98,7 @@ class _Reflector:
         self.counts.replies += 1
 
     def run(self, keep_on: Callable[[], bool]) -> None:
-        """Answer packets until ``keep_on`` returns false."""
+        """Answers packets until ``keep_on`` returns false."""
         asked = 0.0
         while True:
             now = time.monotonic()
@@ -108,7 +108,7 @@ class _Reflector:
                 self.error = stamp.error_estimate(clock_error_s())
                 asked = now
             waiting = [key.fileobj for key, _ in self.selector.select(0.25)]
-            # Those who have shown that they receive come first, and strangers have little of a round.
+            # Verified senders come first; unknown senders get a small share of each round.
             for sock in sorted(waiting, key=lambda one: one is self.sock):
                 assert isinstance(sock, socket.socket)
                 self._drain(sock, 64 if sock is self.sock else 256)
@@ -135,7 +135,8 @@ class _Reflector:
             session.sock.close()
 
     def _allowed(self, session: Session, now: float) -> bool:
-        """Whether the session may get a reply now: the rate, and a second's worth at once."""
+        """Returns true if the session may get a reply now. Its bucket holds the replies of one
+        second."""
         session.allowance = min(self.rate, session.allowance + (now - session.heard) * self.rate)
         session.heard = now
         if session.allowance < 1:
@@ -178,7 +179,7 @@ class _Reflector:
         session = Session(self.counts.sessions % 65535 + 1, now, allowance=self.rate)
         self.sessions[sender] = session
         if self.key is not None and isinstance(self.sock, socket.socket):
-            # A connected socket has a buffer of its own, which a flood from elsewhere does not fill.
+            # A connected socket has its own buffer, which floods from other addresses do not fill.
             with contextlib.suppress(OSError):
                 session.sock = sibling(self.sock, sender)
                 self.selector.register(session.sock, selectors.EVENT_READ)
@@ -188,7 +189,7 @@ class _Reflector:
         try:
             self.sock.sendto(packet, receiver)
         except OSError:
-            # A full queue or a receiver that is gone: a lost packet as any other.
+            # A full queue or an unreachable receiver counts as a lost packet.
             return
 
 
@@ -202,11 +203,13 @@ def reflect(
     keep_on: Callable[[], bool],
     ready: Callable[[], None] = lambda: None,
 ) -> Counts:
-    """Answers probes until ``keep_on`` returns false, which it asks four times a second. Returns what was done.
+    """Answers probes until ``keep_on``, called four times a second, returns false. Returns the
+    counters.
 
-    Without a key every packet is answered that looks like a probe, at most ``rate`` a second from one address, as other
-    reflectors of RFC 8762 do; with a key the reflector also takes part in loads, at the TCP port of the same number.
-    ``clock`` is this host's time. Raises :class:`OSError` if the port cannot be opened.
+    Without a key the reflector answers every packet that looks like a probe, like other reflectors
+    of RFC 8762, at most ``rate`` per second and address. With a key it also takes part in loads, at
+    the TCP port of the same number. ``clock`` is this host's time. Raises :class:`OSError` if the
+    port cannot be opened.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with (
@@ -222,7 +225,7 @@ def reflect(
         if key is not None:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((address, port))
-            # A connection that begins with BBR is paced for its whole life, whichever control it is given later.
+            # A connection that begins with BBR remains paced, whichever control is set later.
             with contextlib.suppress(OSError):
                 bulk.choose(listener, "reno")
             watch_hop_limit(listener)

@@ -1,8 +1,8 @@
-"""An interrupted measurement is kept with all that it needs to be continued by the same command.
+"""Interrupted measurements, kept so that the same command continues them.
 
-The file `interrupted.npz` in the run folder holds what every probe and load saw. A measurement that is continued
-has the probes of the rest of the time and the loads that had not ended; what was measured before stands in front of
-them.
+The file `interrupted.npz` in the run folder holds the data of every probe and load. A continued
+measurement sends the probes of the remaining time and runs the loads that had not ended. Its data
+are appended to the earlier data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .plan import Plan
 from .probing import FIELDS, Measured
 
 FILE: Final = "interrupted.npz"
-#: Shortest time for which probes are sent when a measurement is continued, in seconds.
+#: Minimum duration of a continued measurement, in seconds.
 LEAST_S: Final = 1.0
 _ARRAYS: Final = ("counted", "tcp", "pattern", "sent", "arrived", "pages")
 _FLAGS: Final = (
@@ -43,7 +43,7 @@ _STAMPED: Final = ("kernel_sent", "kernel_received")
 
 
 def keep(folder: Path, host: str, seed: int, seen: Measured) -> None:
-    """Writes what is needed to continue an interrupted measurement."""
+    """Writes the data of an interrupted measurement for its continuation."""
     arrays: dict[str, Any] = {name: getattr(seen, name) for name in (*FIELDS, "echoes")}
     loads = []
     for number, one in enumerate(seen.outcomes):
@@ -62,7 +62,7 @@ def keep(folder: Path, host: str, seed: int, seen: Measured) -> None:
 
 
 def kept(folder: Path, host: str, seed: int, plan: Plan) -> Measured | None:
-    """Returns what an interrupted measurement in a folder has seen; ``None`` if there is none.
+    """Returns the data of the interrupted measurement in a folder; ``None`` if there is none.
 
     Raises :class:`bentpipe.InputError` if it is of another host, plan or seed, or cannot be read.
     """
@@ -98,13 +98,13 @@ def kept(folder: Path, host: str, seed: int, plan: Plan) -> Measured | None:
 
 
 def rest(plan: Plan, before: Measured) -> Plan:
-    """Returns a plan of the probes that are still to be sent; the loads are those of the whole plan."""
+    """Returns a plan of the remaining probes; its loads are those of the whole plan."""
     span = float(before.sent[-1] - before.sent[0]) / 1e9 if len(before.sent) > 1 else 0.0
     return replace(plan, duration=max(LEAST_S, plan.duration - span))
 
 
 def left(items: list[Item], before: Measured) -> list[Item]:
-    """Returns the loads that have not ended, one after the other."""
+    """Returns the loads that have not ended, in sequence."""
     done = {one.item.name for one in before.outcomes if one.trouble is None}
     again, at = [], LEAD_S
     for item in items:
@@ -115,9 +115,9 @@ def left(items: list[Item], before: Measured) -> list[Item]:
 
 
 def joined(before: Measured, after: Measured) -> Measured:
-    """Returns both parts of a measurement as one. The reflector has numbered the replies of each from 0."""
+    """Joins both parts of a measurement. The reflector numbered the replies of each part from 0."""
     own = np.flatnonzero(before.replied)
-    # What followed the last reply was lost in a direction that nobody can tell any more.
+    # The direction of losses after the last reply cannot be determined.
     count = int(own[-1]) + 1 if len(own) else 0
     first = int(before.reply[:count].max(initial=-1)) + 1
     trains = int(before.train[:count].max(initial=-1)) + 1

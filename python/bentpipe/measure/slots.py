@@ -1,20 +1,22 @@
-"""Handovers of a path: when its length changes, in which slots, and to which levels.
+"""Handovers of a path: times and levels of its changes in length, and their slots.
 
-Constellations assign satellites in slots, such as Starlink's of 15 s, so the delay of a path at rest is a staircase. A
-step is where the medians of the probes before and after it differ by more than they vary; its time is known to the gap
-between two probes. A path whose satellite stays for several slots has steps at only some borders of slots, and a busy
-host can add a step at any time. So the grid of the slots is the one that is least likely by chance: of n steps at
-random times, the expected number of grids of length L that have k - 2 further steps within r of their borders, in
-addition to the two steps that are m slots apart and determine the grid, is at most
+Constellations assign satellites in slots, such as Starlink's of 15 s, so the delay of a path at
+rest is a staircase. At a step, the medians of the probes before and after it differ by more than
+their variation; its time is known to within the gap between two probes. A path whose satellite
+stays for several slots has steps at only some slot boundaries, and a busy host can add a step at
+any time. So the grid of the slots is the grid that is least likely by chance: of n steps at random
+times, the expected number of grids of length L that have k - 2 further steps within r of their
+borders, in addition to the two steps that are m slots apart and determine the grid, is at most
 
     P m (m + 1) C(n - 2, k - 2) (4 r / L)^(k - 2)
 
-for P pairs of steps (the number of false alarms of Desolneux, Moisan and Morel, "Meaningful alignments", International
-Journal of Computer Vision 40, 2000; m (m + 1) divides the chance among all m; 4 r in place of 2 r, since the grid is
-fitted to its steps, which about halves their largest distance r). A grid counts if that number is below :data:`CHANCE`
-and the grid has two thirds of the steps; the others are reported as odd. Of 6000 draws of 3 to 10 random steps, 0.1
-to 1.5 % had a grid, by the number of steps. Delay that drifts within a slot, because the satellite moves, is taken as
-its median.
+for P pairs of steps (the number of false alarms of Desolneux, Moisan and Morel, "Meaningful
+alignments", International Journal of Computer Vision 40, 2000; m (m + 1) divides the chance among
+all m; 4 r in place of 2 r, since the grid is fitted to its steps, which about halves their largest
+distance r). A grid counts if that number is below :data:`CHANCE` and the grid has two thirds of the
+steps; the others are reported as odd. Of 6000 draws of 3 to 10 random steps, 0.1 to 1.5 % had a
+grid, by the number of steps. Delay drifts within a slot because the satellite moves; the level of a
+slot is its median.
 """
 
 from __future__ import annotations
@@ -31,42 +33,44 @@ from .clock import Times
 
 #: Probes before and after a step whose medians are compared.
 BESIDE: Final = 8
-#: Least step of the round-trip time, in seconds and in medians of the difference between two probes.
+#: Minimum step of the round-trip time, in seconds and in medians of the difference between two
+#: probes.
 LEAST_STEP_S: Final = 1e-3
 NOISE: Final = 8
-#: Largest gap between the probes around a step that tells when it was, in seconds.
+#: Maximum gap between the probes around a step for a known time, in seconds.
 NARROW_S: Final = 0.5
-#: Shortest slot in seconds, and by how much a step may be off its grid, in seconds and as a part of a slot.
+#: Shortest slot in seconds, and tolerance of a step against its grid, in seconds and as a fraction
+#: of a slot.
 LEAST_SLOT_S: Final = 1.0
 OFF_S: Final = 0.25
 OFF: Final = 0.05
-#: No step is known to be closer to a border than this, in seconds.
+#: Resolution of the distance between a step and a slot boundary, in seconds.
 RESOLUTION_S: Final = 1e-2
-#: Into how many slots the time between two steps may divide.
+#: Maximum number of slots between two steps.
 MOST_PARTS: Final = 4
-#: Largest expected number of grids that steps at random times would have by chance.
+#: Maximum expected number of grids for steps at random times.
 CHANCE: Final = 0.02
-#: Smallest part of the steps that a grid has.
+#: Minimum fraction of the steps that lie on a grid.
 LEAST_PART: Final = 2 / 3
 
 
 @dataclass(frozen=True)
 class Slots:
-    """The staircase of a path's length. Times in seconds since the first probe."""
+    """The levels of a path's length. Times in seconds since the first probe."""
 
-    #: Length of a slot, and the begin of one of them; None if the steps lie in no grid.
+    #: Length of a slot, and the start of one slot; None if the steps have no grid.
     period: float | None
     phase: float | None
-    #: Times of the steps that were seen.
+    #: Times of the detected steps.
     steps: list[float]
-    #: Begin of each level, and the round-trip time of the smallest packets during it.
+    #: Start of each level, and the round-trip time of the smallest packets during it.
     levels: list[tuple[float, float]]
-    #: Times of the steps that are not at a border of a slot; empty without slots.
+    #: Times of steps away from slot boundaries; empty without slots.
     odd: list[float] = field(default_factory=list)
 
 
 def slots(time: Times, rtt: Times, size: NDArray[np.int64], quiet: NDArray[np.bool_]) -> Slots | None:
-    """Returns the staircase of the probes at rest; ``None`` for a path without steps."""
+    """Returns the levels of the probes without load; ``None`` for a path without steps."""
     good = quiet & np.isfinite(rtt)
     at = time[good]
     if len(at) < 4 * BESIDE:
@@ -96,8 +100,8 @@ def slots(time: Times, rtt: Times, size: NDArray[np.int64], quiet: NDArray[np.bo
 
 
 def evened(rtt: Times, size: NDArray[np.int64]) -> Times:
-    """Returns round-trip times as those of the smallest packets. Larger ones take longer to be sent: by what they need
-    more than the smallest ones next to them."""
+    """Returns round-trip times corrected to those of the smallest packets. Larger packets take
+    longer to send; the difference is estimated from neighbouring small packets."""
     level, least = rtt.copy(), size == size.min(initial=2**31)
     for one in np.unique(size[~least]):
         pairs = np.flatnonzero((size[1:] == one) & least[:-1])
@@ -107,7 +111,7 @@ def evened(rtt: Times, size: NDArray[np.int64]) -> Times:
 
 
 def _steps(level: Times) -> NDArray[np.int64]:
-    """Returns the places of the first probes after steps."""
+    """Returns the indices of the first probes after steps."""
     medians = np.median(np.lib.stride_tricks.sliding_window_view(level, BESIDE), axis=1)
     change = np.abs(medians[BESIDE:] - medians[:-BESIDE])
     found = []
@@ -115,7 +119,7 @@ def _steps(level: Times) -> NDArray[np.int64]:
     for group in np.split(large, np.flatnonzero(np.diff(large) > 1) + 1):
         if not len(group):
             continue
-        # The split that leaves the least deviation from a median on both sides.
+        # The split with the smallest deviation from the medians of both sides.
         first, last = int(group[0]), int(group[-1]) + 2 * BESIDE
         own = level[first:last]
         off = [
@@ -131,8 +135,8 @@ def _least(level: Times) -> float:
 
 
 def _timed(at: Times, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Returns which steps tell when they were: those between two probes close to each other, unless the medians beside
-    them reach over a pause in which there can have been another step."""
+    """Returns true for steps with a known time: those between two close probes, unless the
+    neighbouring medians span a pause that may hide another step."""
     pauses = np.flatnonzero(np.diff(at) >= LEAST_SLOT_S) + 1
     before, after = (
         np.searchsorted(pauses, places - BESIDE, "right"),
@@ -143,7 +147,8 @@ def _timed(at: Times, places: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _lasting(at: Times, level: Times, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the steps between levels that last for :data:`LEAST_SLOT_S`: a host that is late makes shorter ones."""
+    """Returns the steps between levels that last for :data:`LEAST_SLOT_S`; a late host causes
+    shorter levels."""
     kept, least = places.tolist(), _least(level)
     while kept:
         edges = [0, *kept, len(at)]
@@ -152,7 +157,7 @@ def _lasting(at: Times, level: Times, places: NDArray[np.int64]) -> NDArray[np.i
         shortest = int(np.argmin(lasts))
         small = int(np.argmin(np.abs(np.diff(medians))))
         if lasts[shortest] < LEAST_SLOT_S:
-            # What is left of it joins the level before, or the next one at the begin.
+            # The remainder joins the previous level, or the next one at the start.
             del kept[max(0, shortest - 1)]
         elif abs(medians[small + 1] - medians[small]) < least:
             del kept[small]
@@ -162,7 +167,7 @@ def _lasting(at: Times, level: Times, places: NDArray[np.int64]) -> NDArray[np.i
 
 
 def _off(steps: Times, length: float, begin: float) -> Times:
-    """Returns how far each step is behind the nearest border of a slot."""
+    """Returns the offset of each step from the nearest slot boundary."""
     off: Times = steps - begin - length * np.round((steps - begin) / length)
     return off
 
@@ -172,14 +177,14 @@ def _tolerance(length: float) -> float:
 
 
 def _fit(steps: Times, grid: tuple[float, float]) -> tuple[float, float]:
-    """Returns the grid that is closest to steps, which are numbered by another one (least squares)."""
+    """Returns the least-squares grid of steps, which are numbered by another grid."""
     length, begin = grid
     length, begin = np.polyfit(np.round((steps - begin) / length), steps, 1)
     return float(length), float(begin)
 
 
 def _grid(steps: Times) -> tuple[float, float] | None:
-    """Returns length and one begin of the slots; ``None`` if every grid could be chance.
+    """Returns the length of the slots and the start of one; ``None`` if every grid could be chance.
 
     >>> length, begin = _grid(np.array([3.01, 18.0, 48.02, 55.6, 63.0]))
     >>> round(length, 1), round(begin % length, 1)
@@ -187,7 +192,7 @@ def _grid(steps: Times) -> tuple[float, float] | None:
     >>> _grid(np.array([3.0, 14.0, 51.0]))
     """
     count = len(steps)
-    # The next step but one counts, too, as the next one may be odd.
+    # Also tries the next step but one, because the next one may be odd.
     pairs = [(one, other) for one in range(count) for other in (one + 1, one + 2) if other < count]
     best, least = None, math.log(CHANCE)
     for (one, other), parts in itertools.product(pairs, range(1, MOST_PARTS + 1)):
@@ -205,7 +210,7 @@ def _grid(steps: Times) -> tuple[float, float] | None:
         fewest = max(3, math.ceil(LEAST_PART * count))
         if grid[0] < LEAST_SLOT_S or len(kept) < fewest:
             continue
-        # Without its worst step a grid may be less likely by chance.
+        # A grid may be less likely by chance without its worst step.
         while len(kept) >= fewest:
             off = np.abs(_off(steps[kept], *grid))
             free, share = len(kept) - 2, 4 * max(float(off.max()), RESOLUTION_S) / grid[0]

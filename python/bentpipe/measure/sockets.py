@@ -1,4 +1,4 @@
-"""UDP sockets whose packets the kernel stamps with times, and the clock of this host."""
+"""UDP sockets with time stamps from the kernel, and the clock of this host."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ _IP_MTU_DISCOVER, _IPV6_MTU_DISCOVER, _PMTUDISC_PROBE = 10, 23, 3
 _IP_RECVERR, _IPV6_RECVERR = 11, 25
 #: In struct sock_extended_err: a report of a time stamp, not of an error.
 _ORIGIN_TIMESTAMPING: Final = 4
-#: Place of a card's stamp in struct scm_timestamping.
+#: Index of a card's stamp in struct scm_timestamping.
 _RAW: Final = 2
 _ROOM: Final = 512
 _HOP_LIMITS: Final = ((socket.IPPROTO_IP, socket.IP_TTL), (socket.IPPROTO_IPV6, socket.IPV6_HOPLIMIT))
 _CLASSES: Final = ((socket.IPPROTO_IP, socket.IP_TOS), (socket.IPPROTO_IPV6, socket.IPV6_TCLASS))
 
-#: Nanoseconds within which two clocks are read that are compared, and for which a comparison holds: a clock that is
-#: slewed by the kernel's most, 500 ppm, moves by 5 us meanwhile.
+#: Maximum nanoseconds between the readings of two compared clocks, and validity of a comparison: a
+#: clock that is slewed by the kernel's maximum of 500 ppm moves by 5 us in that time.
 CLOSE_NS: Final = 2_000
 FRESH_NS: Final = 10_000_000
-#: Longest wait in seconds for the kernel to begin to stamp.
+#: Maximum wait in seconds for the kernel to begin to stamp.
 BEGIN_S: Final = 5.0
 
 #: The time of this host, in nanoseconds since the epoch.
 Clock = Callable[[], int]
-#: Turns a card's stamp, of the interface of a number, into this host's time; None for a card that is not used.
+#: Function that converts a card's stamp, given the number of the interface, to this host's time;
+#: None for an unused card.
 Converted = Callable[[int, int], int | None]
 
 
 class Arrival(NamedTuple):
-    """A packet that has arrived: its sender, the time of its arrival by the kernel in nanoseconds (``None`` without
-    one), its hop limit (255 if unknown), the byte of DSCP and ECN, and how many packets the socket has dropped so far
-    because nobody read them."""
+    """A received packet: its sender, the kernel's time of arrival in nanoseconds (``None`` without
+    one), its hop limit (255 if unknown), the byte of DSCP and ECN, and the number of packets that
+    the socket has dropped so far because its buffer was full."""
 
     packet: bytes
     sender: tuple[object, ...]
@@ -56,9 +57,9 @@ class Arrival(NamedTuple):
 
 
 def opened(family: int, *, departing: bool = False, hardware: bool = False) -> socket.socket:
-    """Returns a UDP socket whose packets the kernel, and with ``hardware`` the network's card, stamps when they arrive
-    and, with ``departing``, when they leave; then :func:`departures` must be called for them, since they take the
-    socket's memory."""
+    """Returns a UDP socket whose packets are stamped at arrival by the kernel and, with
+    ``hardware``, by the network card. With ``departing`` departures are stamped as well; then
+    :func:`departures` must be called, because unread stamps use the socket's memory."""
     made = socket.socket(family, socket.SOCK_DGRAM)
     flags = _RX_SOFTWARE | _SOFTWARE | ((_TX_SOFTWARE | _OPT_ID | _OPT_TSONLY) if departing else 0)
     if hardware:
@@ -67,7 +68,8 @@ def opened(family: int, *, departing: bool = False, hardware: bool = False) -> s
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
     made.setsockopt(socket.SOL_SOCKET, _SO_RXQ_OVFL, 1)
     made.setblocking(False)
-    # Never fragmented, so that a size that does not fit is seen (ip(7), IP_PMTUDISC_PROBE).
+    # Packets are never fragmented, so that a size above the MTU is detected (ip(7),
+    # IP_PMTUDISC_PROBE).
     made.setsockopt(socket.IPPROTO_IP, _IP_MTU_DISCOVER, _PMTUDISC_PROBE)
     if family == socket.AF_INET6:
         made.setsockopt(socket.IPPROTO_IPV6, _IPV6_MTU_DISCOVER, _PMTUDISC_PROBE)
@@ -82,9 +84,9 @@ def opened(family: int, *, departing: bool = False, hardware: bool = False) -> s
 
 
 def _await_stamps() -> None:
-    """Waits until the kernel stamps what arrives: it begins some time after a first socket has asked for it, from a
-    work queue, and on a busy machine dozens of packets come before. Datagrams to itself show it; without loopback it
-    returns at once."""
+    """Waits until the kernel stamps arrivals. After the first socket's request, the kernel enables
+    stamps from a work queue; on a busy machine, dozens of packets may arrive before. The function
+    tests it with datagrams over loopback; without loopback it returns at once."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own, contextlib.suppress(OSError):
         stamping(own)
         own.setblocking(False)
@@ -100,12 +102,13 @@ def _await_stamps() -> None:
 
 
 def stamping(made: socket.socket) -> None:
-    """Makes the kernel stamp the packets that a socket receives."""
+    """Enables the kernel's stamps of the packets that a socket receives."""
     made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPING, _RX_SOFTWARE | _SOFTWARE)
 
 
 def received(stamped: socket.socket, hardware: Converted = lambda _index, _stamp: None) -> Arrival | None:
-    """Returns the next packet; ``None`` if none waits. Raises :class:`OSError` if the other host refuses."""
+    """Returns the next packet; ``None`` if none waits. Raises :class:`OSError` if the other host
+    refuses."""
     try:
         packet, ancillary, _, sender = stamped.recvmsg(65536, _ROOM)
     except BlockingIOError:
@@ -125,7 +128,7 @@ def received(stamped: socket.socket, hardware: Converted = lambda _index, _stamp
 
 
 def _arrival(data: bytes, ancillary: Sequence[tuple[int, int, bytes]], hardware: Converted) -> int | None:
-    """Returns the time of an arrival by the card that has received it, otherwise by the kernel."""
+    """Returns the time of an arrival from the card if available, otherwise from the kernel."""
     if raw := _stamp(data, _RAW):
         for level, kind, about in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, _SCM_TIMESTAMPING_PKTINFO):
@@ -138,8 +141,8 @@ def _arrival(data: bytes, ancillary: Sequence[tuple[int, int, bytes]], hardware:
 def departures(
     stamped: socket.socket, hardware: Callable[[int], int | None] = lambda _: None
 ) -> list[tuple[int, int]]:
-    """Returns number and time of each packet that the card or the kernel has sent since the last call; the first of a
-    socket has the number 0."""
+    """Returns number and time of each departure since the last call, from the card or the kernel;
+    the first packet of a socket has the number 0."""
     found: list[tuple[int, int]] = []
     while True:
         try:
@@ -159,15 +162,15 @@ def departures(
 
 
 def _stamp(data: bytes, place: int = 0) -> int | None:
-    """Returns a time stamp of struct scm_timestamping; None if it was not made. The first of three is the kernel's, the
-    last one the card's."""
+    """Returns a time stamp of struct scm_timestamping; None if it is empty. The first of its three
+    stamps is the kernel's, the last one the card's."""
     seconds, nanos = struct.unpack_from("=qq", data.ljust(48, b"\0"), 16 * place)
     return seconds * 1_000_000_000 + nanos if seconds else None
 
 
 def sibling(stamped: socket.socket, peer: tuple[object, ...]) -> socket.socket:
-    """Returns a socket of the same address and port that sends to ``peer`` alone, with a buffer and options of its own.
-    Raises :class:`OSError`."""
+    """Returns a socket with the same address and port, connected to ``peer``, with its own buffer
+    and options. Raises :class:`OSError`."""
     made = opened(stamped.family)
     made.setsockopt(
         socket.SOL_SOCKET, _SO_TIMESTAMPING, stamped.getsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPING)
@@ -175,7 +178,7 @@ def sibling(stamped: socket.socket, peer: tuple[object, ...]) -> socket.socket:
     try:
         if stamped.family == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        # Allowed only while it is made, so that no other program can share the port.
+        # Allowed only while the socket is opened, so that no other program can share the port.
         for one in (stamped, made):
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         made.bind(stamped.getsockname())
@@ -203,8 +206,8 @@ class _Timex(ctypes.Structure):
 
 
 def clock_error_s() -> float | None:
-    """Returns the largest error of this host's clock that the kernel knows of, in seconds (adjtimex(2), `maxerror`);
-    ``None`` if nothing synchronises the clock."""
+    """Returns the maximum error of this host's clock according to the kernel, in seconds
+    (adjtimex(2), `maxerror`); ``None`` for an unsynchronised clock."""
     state = _Timex()
     if ctypes.CDLL(None).adjtimex(ctypes.byref(state)) == 5 or state.status & 0x40:
         return None
@@ -212,10 +215,10 @@ def clock_error_s() -> float | None:
 
 
 def apart(one: Clock, other: Clock) -> int:
-    """Returns by how many nanoseconds a clock is ahead of another.
+    """Returns the lead of one clock over another, in nanoseconds.
 
-    They are read within :data:`CLOSE_NS` where possible, as a program that loses the processor between two readings
-    would take that time for a difference.
+    The clocks are read within :data:`CLOSE_NS` if possible, because preemption between two readings
+    would appear as a difference.
 
     >>> apart(lambda: 7, lambda: 3)
     4
@@ -231,23 +234,25 @@ def apart(one: Clock, other: Clock) -> int:
 
 
 def ahead(clock: Clock) -> int:
-    """Returns by how many nanoseconds a clock is ahead of the wall clock, by which the kernel stamps packets."""
+    """Returns the lead of a clock over the wall clock, which the kernel uses for stamps, in
+    nanoseconds."""
     return 0 if clock is time.time_ns else apart(clock, time.time_ns)
 
 
 class Steady:
-    """The time of this host by a clock that nobody sets: the monotonic one, shifted to the epoch at the start."""
+    """The time of this host by a clock without steps: the monotonic clock, shifted to the epoch at
+    the start."""
 
     def __init__(self) -> None:
-        #: Nanoseconds by which it is ahead of the monotonic clock.
+        #: Lead over the monotonic clock, in nanoseconds.
         self.shift_ns = self.shift()
-        #: The largest difference so far by which the wall clock was set or slewed, in nanoseconds.
+        #: Maximum time so far by which the wall clock was set or slewed, in nanoseconds.
         self.moved = 0
         self._now, self._read = 0, 0
 
     @staticmethod
     def shift() -> int:
-        """The wall clock less the monotonic clock, in nanoseconds."""
+        """Returns the wall clock minus the monotonic clock, in nanoseconds."""
         return apart(time.time_ns, time.monotonic_ns)
 
     def now(self) -> int:
@@ -255,7 +260,7 @@ class Steady:
         return time.monotonic_ns() + self.shift_ns
 
     def of(self, wall_ns: int) -> int:
-        """Returns the steady time of a wall-clock time a moment ago."""
+        """Returns the steady time of a recent wall-clock time."""
         now = time.monotonic_ns()
         if now - self._read > FRESH_NS:
             self._read, self._now = now, self.shift() - self.shift_ns

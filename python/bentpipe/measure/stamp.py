@@ -1,8 +1,8 @@
 """The packets of STAMP, the Simple Two-Way Active Measurement Protocol (RFC 8762, RFC 8972).
 
-Times are in nanoseconds since the epoch. With a key packets are authenticated: HMAC-SHA-256, cut to 16 bytes, over what
-stands before it (RFC 8762 section 4.4). A packet is made larger by an Extra Padding TLV (RFC 8972 section 4.1),
-followed by an HMAC TLV if there is a key (section 4.8).
+Times are in nanoseconds since the epoch. With a key packets are authenticated: HMAC-SHA-256, cut to
+16 bytes, over the preceding bytes (RFC 8762 section 4.4). A packet is padded by an Extra Padding
+TLV (RFC 8972 section 4.1), followed by an HMAC TLV if there is a key (section 4.8).
 
 >>> sent = Probe(sequence=7, time_ns=1_700_000_000_123_456_789, session=3)
 >>> Probe.read(sent.packed(b"secret", size=200), b"secret") == sent
@@ -18,12 +18,13 @@ import struct
 from dataclasses import dataclass
 from typing import Final, Self
 
-#: Least size of a packet without and with authentication, in bytes.
+#: Minimum size of a packet without and with authentication, in bytes.
 PLAIN_BYTES: Final = 44
 AUTHENTICATED_BYTES: Final = 112
 #: Seconds from the epoch of NTP (1900) to that of Unix (1970).
 NTP_EPOCH: Final = 2_208_988_800
-#: A clock that is not synchronised: the bit S is 0, the multiplier must not be 0 (RFC 4656 section 4.1.2).
+#: Error Estimate of an unsynchronised clock: the bit S is 0, the multiplier must not be 0 (RFC 4656
+#: section 4.1.2).
 UNSYNCHRONISED: Final = 0x3F01
 
 _HEADER: Final = struct.Struct("!IQHH")
@@ -37,7 +38,7 @@ _DIGEST: Final = 16
 
 
 class NotStampError(ValueError):
-    """Bytes that are no packet of STAMP, or one that was made with another key."""
+    """Bytes that are not a STAMP packet, or a packet with another key."""
 
 
 def ntp(time_ns: int) -> int:
@@ -61,8 +62,9 @@ def of_ntp(bits: int) -> int:
 
 
 def error_estimate(error_s: float | None) -> int:
-    """Returns the field Error Estimate (RFC 4656 section 4.1.2): the bit S for a synchronised clock, then scale and
-    multiplier of 2^-32 s, rounded up. ``None`` stands for a clock that is not synchronised.
+    """Returns the field Error Estimate (RFC 4656 section 4.1.2): the bit S for a synchronised
+    clock, then scale and multiplier of 2^-32 s, rounded up. ``None`` stands for an unsynchronised
+    clock.
 
     >>> hex(error_estimate(0.001)), error_s(error_estimate(0.001)) >= 0.001, error_s(UNSYNCHRONISED)
     ('0x8f84', True, None)
@@ -76,7 +78,7 @@ def error_estimate(error_s: float | None) -> int:
 
 
 def error_s(estimate: int) -> float | None:
-    """Returns the error of a clock in seconds; ``None`` for a clock that is not synchronised."""
+    """Returns the error of a clock in seconds; ``None`` for an unsynchronised clock."""
     if not estimate & 0x8000:
         return None
     return (estimate & 0xFF) * 2.0 ** ((estimate >> 8 & 0x3F) - 32)
@@ -84,7 +86,7 @@ def error_s(estimate: int) -> float | None:
 
 @dataclass(frozen=True)
 class Probe:
-    """What a sender sends. ``session`` is the SSID of RFC 8972."""
+    """A probe of a sender. ``session`` is the SSID of RFC 8972."""
 
     sequence: int
     time_ns: int
@@ -92,7 +94,7 @@ class Probe:
     error: int = UNSYNCHRONISED
 
     def packed(self, key: bytes | None, size: int = 0) -> bytes:
-        """Returns the packet, padded to ``size`` bytes where that is larger."""
+        """Returns the packet, padded to ``size`` bytes if it is shorter."""
         fields = (self.sequence, ntp(self.time_ns), self.error, self.session)
         if key is None:
             return _padded(_HEADER.pack(*fields).ljust(PLAIN_BYTES, b"\0"), None, size)
@@ -108,8 +110,9 @@ class Probe:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a reflector sends: its own number and time of sending, when it received the probe, and what the probe said.
-    ``ttl`` is the hop limit with which the probe arrived; 255 if it is not known."""
+    """A reply of a reflector: its own number and time of sending, the time at which it received the
+    probe, and the fields of the probe. ``ttl`` is the hop limit of the probe on arrival; 255 if
+    unknown."""
 
     sequence: int
     time_ns: int
@@ -119,7 +122,7 @@ class Reply:
     ttl: int = 255
 
     def packed(self, key: bytes | None, size: int = 0) -> bytes:
-        """Returns the packet, padded to ``size`` bytes where that is larger."""
+        """Returns the packet, padded to ``size`` bytes if it is shorter."""
         probe = self.probe
         fields = (self.sequence, ntp(self.time_ns), self.error, probe.session, ntp(self.received_ns))
         sent = (probe.sequence, ntp(probe.time_ns), probe.error, self.ttl)

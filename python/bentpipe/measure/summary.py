@@ -1,4 +1,5 @@
-"""What a measurement says of a path: delays and losses of each direction, and the rate towards the reflector."""
+"""Summary of a measured path: delays and losses of each direction, and the rate towards the
+reflector."""
 
 from __future__ import annotations
 
@@ -23,11 +24,12 @@ from .transport_results import Way, ways
 #: The quantile of the normal distribution for intervals of 95 %.
 Z: float = 1.959964
 
-#: Quantile of the round-trip times at rest that is kept free before a load.
+#: Quantile of the round-trip times without load: probes sent within this time before a load are
+#: excluded.
 MOST_AT_REST: Final = 0.95
 
 
-#: Shortest interruption in seconds, and the least packets without a reply that show one.
+#: Shortest interruption in seconds, and the minimum number of packets without a reply in it.
 INTERRUPTED_S: Final = 1.0
 FEWEST: Final = 10
 
@@ -36,10 +38,11 @@ FEWEST: Final = 10
 class Direction:
     """One direction of a path. Times in seconds.
 
-    The least one-way delay is an interval, since two clocks cannot tell how a round-trip time divides. Variation is the
-    delay above its least value; its quantiles are certain to ``variation_error``, provided that the least delays do not
-    drift by themselves, as those to a satellite that moves do. Packets that were sent while a load ran do not count.
-    ``lost`` is ``None`` if the reflector does not number its replies by itself.
+    The minimum one-way delay is an interval, because two unsynchronised clocks do not determine how
+    a round-trip time divides. Variation is the delay above its minimum. Its quantiles are certain
+    within ``variation_error`` if the minimum delay does not drift, as it does for a moving
+    satellite. Packets sent during a load are excluded. ``lost`` is ``None`` if the reflector does
+    not number its replies independently.
     """
 
     name: str
@@ -55,32 +58,34 @@ class Direction:
 class Summary:
     """A path between two hosts. Times in seconds since the first probe, rates in bit/s."""
 
-    #: Time of each packet, and its round-trip time; NaN where no reply came.
+    #: Time of each packet, and its round-trip time; NaN without a reply.
     time: Times
     rtt: Times
     delays: Delays | None
     directions: list[Direction]
-    #: Median of the rates of the trains towards the reflector, and the 5th and 95th percentile; None without a train.
+    #: Median of the rates of the trains towards the reflector, and the 5th and 95th percentile;
+    #: None without a train.
     rate: tuple[float, float, float] | None
     reordered: int
-    #: Nanoseconds of this host's clock and of the reflector's that are the zeros of the times; None without a reply.
+    #: Nanoseconds of this host's clock and of the reflector's that are the zeros of the times; None
+    #: without a reply.
     zeros: tuple[int, int] | None = None
-    #: What the loads saw.
+    #: Results of the loads.
     loads: list[Loaded] = field(default_factory=list)
-    #: What they say of the bottlenecks.
+    #: Bottlenecks, estimated from the loads.
     queues: list[Queue] = field(default_factory=list)
-    #: Access schedulers, by loads of impulses.
+    #: Access schedulers, estimated from loads of impulses.
     access: list[Access] = field(default_factory=list)
-    #: What the path lets through in each direction, and why a proxy must stand on it, in sentences.
+    #: Surveys of each direction, and the evidence of a proxy on the path, in sentences.
     surveys: list[Survey] = field(default_factory=list)
     proxy: list[str] = field(default_factory=list)
     #: Handovers, if the length of the path has changed.
     slots: Slots | None = None
-    #: Begin and end of each time in which no packet had a reply.
+    #: Start and end of each period without replies.
     interruptions: list[tuple[float, float]] = field(default_factory=list)
-    #: Whether UDP and QUIC pass, a list for each load that has tried them.
+    #: Results for UDP and QUIC, one list per load of the kind `transports`.
     ways: list[list[Way]] = field(default_factory=list)
-    #: What cannot be told apart or is uncertain, in sentences.
+    #: Notes on ambiguous or uncertain results, in sentences.
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -90,13 +95,13 @@ class Summary:
 
     @property
     def quiet(self) -> NDArray[np.bool_]:
-        """Whether each packet was sent while no load ran, nor a round-trip time before one or after it."""
+        """True for each packet that was sent at least a round-trip time away from any load."""
         return _at_rest(self.time, self.rtt, self.loads)
 
 
 def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
-    """Returns what a measurement says. ``least_s`` is the least delay that is possible in each direction, such as the
-    distance over the speed of light."""
+    """Returns the summary of a measurement. ``least_s`` is the minimum possible delay in each
+    direction, such as the distance divided by the speed of light."""
     notes = list(seen.notes)
     least_s = _possible(seen, least_s, notes)
     ok = seen.replied
@@ -139,7 +144,7 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
     arrived = seen.reply[ok]
     notes += [f"{one.item.name}: {one.trouble}" for one in seen.outcomes if one.trouble]
     reordered = int((np.diff(arrived) < 0).sum())
-    # A probe may have found capacity where all impulses had to wait for it.
+    # A probe may have found capacity when all impulses had to wait for it.
     least = {}
     if found is not None:
         least["up"] = float((found.forward_low + found.forward_high).min()) / 2
@@ -182,8 +187,9 @@ def summarise(seen: Measured, least_s: float = 0.0) -> Summary:
 
 
 def _known(seen: Measured, local: int, remote: int) -> tuple[float, float] | None:
-    """Returns the least and the largest difference of the clocks, whose zeros are given in ns, by their errors.
-    ``None`` unless both hosts know theirs and this one's was not moved."""
+    """Returns the minimum and the maximum difference of the clocks from their errors; the zeros of
+    the clocks are in ns. ``None`` unless both hosts report an error and this host's clock was not
+    adjusted."""
     if seen.clock_error_s is None or seen.reflector_error_s is None or abs(seen.clock_moved_s) > 1e-3:
         return None
     middle, error = (local - remote) / 1e9, seen.clock_error_s + seen.reflector_error_s
@@ -197,8 +203,9 @@ def _beside(seen: Measured) -> dict[str, Beside]:
 
 
 def _possible(seen: Measured, least_s: float, notes: list[str]) -> float:
-    """Takes away replies whose stamps contradict each other, as those of a clock that is set meanwhile may. Returns the
-    least delay of a direction, 0 if replies came earlier than it allows."""
+    """Removes replies with contradictory stamps, as from a clock that was set during the
+    measurement. Returns the minimum delay of a direction; 0 if replies arrived earlier than it
+    allows."""
     ok = seen.replied
     rtt = ((seen.returned - seen.sent) - (seen.left - seen.arrived)) / 1e9
     wrong = ok & ((rtt < 0) | (seen.left < seen.arrived))
@@ -228,7 +235,8 @@ def _directions(seen: Measured, found: Delays, quiet: NDArray[np.bool_], notes: 
     sent, replies = len(seen.sent), int(seen.replied.sum())
     numbers, own = seen.reply[seen.replied], np.flatnonzero(seen.replied)
     stateless = not seen.numbers_replies and bool((numbers == own).all()) and replies < sent
-    # The reflector has answered every probe that it got, and its last known answer was to this probe.
+    # The reflector answers every probe that it receives, and its last known answer was to this
+    # probe.
     answered = int(numbers.max()) + 1
     last = int(own[int(numbers.argmax())]) + 1
     counts, found_lost = _losses(seen, quiet[:last])
@@ -269,8 +277,9 @@ def _directions(seen: Measured, found: Delays, quiet: NDArray[np.bool_], notes: 
 
 
 def _losses(seen: Measured, quiet: NDArray[np.bool_]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Returns how many packets were sent in each direction while no load ran, and how many of them were lost. The
-    reflector's numbers of two replies tell how many of the probes between them it has answered."""
+    """Returns the number of packets sent in each direction without load, and the number of losses.
+    The reflector's numbers of two replies give the number of probes that it answered between
+    them."""
     own = np.flatnonzero(seen.replied)
     ends, numbers = np.append(-1, own), np.append(-1, seen.reply[seen.replied])
     lost = np.zeros(2)
@@ -286,8 +295,9 @@ def _losses(seen: Measured, quiet: NDArray[np.bool_]) -> tuple[tuple[int, int], 
 
 
 def _at_rest(time: Times, rtt: Times, loads: list[Loaded]) -> NDArray[np.bool_]:
-    """Returns whether each packet was sent while no load ran, nor a round-trip time before one or after it. The time
-    before is that of nearly all packets at rest: a reply may come into a load that began after its probe was sent."""
+    """Returns true for each packet that was sent at least a round-trip time away from any load. The
+    margin before a load covers nearly all packets without load, because a load may begin after a
+    probe was sent and delay its reply."""
     margin = float(np.nanmin(rtt)) if np.isfinite(rtt).any() else 0.0
 
     def outside(before: float) -> NDArray[np.bool_]:
@@ -301,8 +311,8 @@ def _at_rest(time: Times, rtt: Times, loads: list[Loaded]) -> NDArray[np.bool_]:
 
 
 def interruptions(time: Times, replied: NDArray[np.bool_]) -> list[tuple[float, float]]:
-    """Returns begin and end of each time, at least :data:`INTERRUPTED_S` long, in which packets were sent and none of
-    at least :data:`FEWEST` had a reply, between two that had one.
+    """Returns start and end of each period of at least :data:`INTERRUPTED_S` in which at least
+    :data:`FEWEST` packets were sent and none had a reply, between two packets with a reply.
 
     >>> at = np.arange(0, 10, 0.1)
     >>> interruptions(at, (at < 2) | (at > 5))
@@ -318,8 +328,8 @@ def interruptions(time: Times, replied: NDArray[np.bool_]) -> list[tuple[float, 
 
 
 def wilson(count: int, of: int) -> tuple[float, float]:
-    """Returns the interval of a probability that holds it in 95 % of cases (E. B. Wilson, "Probable inference, the law
-    of succession, and statistical inference", JASA 1927).
+    """Returns the 95 % confidence interval of a probability (E. B. Wilson, "Probable inference, the
+    law of succession, and statistical inference", JASA 1927).
 
     >>> [round(bound, 4) for bound in wilson(0, 100)], [round(bound, 4) for bound in wilson(10, 100)]
     ([0.0, 0.037], [0.0552, 0.1744])
@@ -333,9 +343,10 @@ def wilson(count: int, of: int) -> tuple[float, float]:
 
 
 def _rate(seen: Measured, notes: list[str]) -> tuple[float, float, float] | None:
-    """Returns the rate at which trains arrive, from the time between packets that left one after the other and both had
-    a reply (V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988, figure 1; J.-C. Bolot, SIGCOMM 1993): its
-    median over all trains, and the 5th and 95th percentile of the medians of trains."""
+    """Returns the arrival rate of trains, from the time between consecutive packets that both had a
+    reply (V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988, figure 1; J.-C. Bolot,
+    SIGCOMM 1993): its median over all trains, and the 5th and 95th percentile of the medians of
+    trains."""
     rates, gaps, as_sent = [], [], 0
     own = np.flatnonzero(seen.train >= 0)
     first, second = own[:-1], own[1:]
@@ -359,8 +370,8 @@ def _rate(seen: Measured, notes: list[str]) -> tuple[float, float, float] | None
 
 
 def load_bit_s(seen: Measured) -> float:
-    """Returns the mean rate that the probes and echo requests added to the path towards the reflector, in bit/s of IP
-    packets."""
+    """Returns the mean rate that the probes and echo requests added to the path towards the
+    reflector, in bit/s of IP packets."""
     span = float(seen.sent[-1] - seen.sent[0]) / 1e9 if len(seen.sent) > 1 else 0.0
     total = float(seen.size.sum()) + SIZES[0] * len(seen.echoes)
     return 8 * total / span if span else 0.0

@@ -1,6 +1,7 @@
-"""The survey of a path: datagrams with marks and of sizes, and the options of both ends of a connection.
+"""The survey of a path: datagrams with various marks and sizes, and the TCP options at both ends of
+a connection.
 
-:mod:`bentpipe.measure.survey_results` reads them.
+:mod:`bentpipe.measure.survey_results` evaluates it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import numpy as np
 
 from .datagrams import PATTERN, Records
 
-#: Values of the byte for DSCP and ECN that are tried: best effort, AF11, AF21, AF31, AF41, EF, CS6, then ECT(1),
-#: ECT(0) and CE (RFC 2474, RFC 2597, RFC 3246, RFC 3168).
+#: Tested values of the byte for DSCP and ECN: best effort, AF11, AF21, AF31, AF41, EF, CS6, then
+#: ECT(1), ECT(0) and CE (RFC 2474, RFC 2597, RFC 3246, RFC 3168).
 MARKS: Final = (0x00, 0x28, 0x48, 0x68, 0x88, 0xB8, 0xC0, 0x01, 0x02, 0x03)
-#: Sizes of datagrams that are tried, in bytes with IP and UDP headers; none may be fragmented.
+#: Tested sizes of datagrams, in bytes with IP and UDP headers; they must not be fragmented.
 SIZES: Final = (1500, 1492, 1480, 1460, 1420, 1400, 1280, 576)
-#: How often each is sent, and how many seconds lie between two.
+#: Repetitions of each datagram, and seconds between two datagrams.
 EACH: Final = 4
 GAP_S: Final = 0.02
 
@@ -26,14 +27,15 @@ GAP_S: Final = 0.02
 _IP_PKTOPTIONS, _IP_RECVTTL, _IPV6_2292PKTOPTIONS = 9, 12, 6
 #: struct cmsghdr: length, level, kind.
 _CONTROL: Final = struct.Struct("=Qii")
-#: The first bytes of struct tcp_info: state, options and window scales, then times and segment sizes.
+#: The first bytes of struct tcp_info: state, options and window scales, then times and segment
+#: sizes.
 _HEAD: Final = struct.Struct("=8B4I")
-#: Options in it: time stamps, SACK, window scale, ECN.
+#: Option flags in it: time stamps, SACK, window scale, ECN.
 _OPTIONS: Final = 0x0F
 
 
 def pattern() -> Records:
-    """Returns what is sent: each mark and each size several times, in turns."""
+    """Returns the datagrams to send: each mark and each size several times, in turns."""
     one = [(200, mark) for mark in MARKS] + [(size, 0) for size in SIZES]
     rows = np.zeros(EACH * len(one), dtype=PATTERN)
     rows["at"] = GAP_S * np.arange(len(rows))
@@ -42,7 +44,7 @@ def pattern() -> Records:
 
 
 def handshake(sock: socket.socket) -> dict[str, int]:
-    """Returns what this end of a connection has agreed upon with the one that answers it."""
+    """Returns the options that this end of a connection has negotiated."""
     data = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
     values = _HEAD.unpack_from(data)
     return {
@@ -54,15 +56,15 @@ def handshake(sock: socket.socket) -> dict[str, int]:
 
 
 def watch_hop_limit(listener: socket.socket) -> None:
-    """Makes :func:`hop_limit` work for the connections that a listening socket will accept."""
+    """Enables :func:`hop_limit` for the connections that a listening socket accepts."""
     listener.setsockopt(socket.IPPROTO_IP, _IP_RECVTTL, 1)
     if listener.family == socket.AF_INET6:
         listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVHOPLIMIT, 1)
 
 
 def hop_limit(sock: socket.socket) -> int:
-    """Returns the hop limit with which an accepted connection's handshake arrived (ip(7), IP_PKTOPTIONS); 255 if it is
-    not known."""
+    """Returns the hop limit of an accepted connection's handshake on arrival (ip(7),
+    IP_PKTOPTIONS); 255 if unknown."""
     host = sock.getpeername()[0]
     is_4 = sock.family == socket.AF_INET or host.startswith("::ffff:")
     level, option, kind = (
@@ -74,7 +76,8 @@ def hop_limit(sock: socket.socket) -> int:
         data = sock.getsockopt(level, option, 256)
     except OSError:
         return 255
-    # Control messages as of recvmsg(2): length with the head, level and kind, then the value.
+    # Control messages as in recvmsg(2): length including the header, level and kind, then the
+    # value.
     while len(data) >= _CONTROL.size + 4:
         length, own_level, own_kind = _CONTROL.unpack_from(data)
         if (own_level, own_kind) == (level, kind):

@@ -1,8 +1,9 @@
-"""What a path lets through: DSCP and ECN of datagrams, their size, and whether TCP ends before the other host.
+"""Results of a survey: DSCP, ECN and sizes of datagrams that pass, and evidence of a TCP proxy.
 
-A proxy that enhances performance (PEP, RFC 3135) answers a SYN itself. Its SYN-ACK comes earlier than light, or a
-datagram, goes to the other host and back; the two hosts see different options, for each has agreed with the proxy; and
-the connection reaches the other host over another number of hops than datagrams do.
+A performance-enhancing proxy (PEP, RFC 3135) answers a SYN itself. Its SYN-ACK arrives before
+light, or a datagram, could travel to the other host and back. The two hosts see different options,
+because each has negotiated with the proxy. The connection reaches the other host with another
+number of hops than datagrams.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from .survey import MARKS
 if TYPE_CHECKING:
     from .load_results import Loaded
 
-#: A SYN-ACK before this part of the least round-trip time of probes comes from somewhere else.
+#: A SYN-ACK earlier than this fraction of the minimum round-trip time of probes comes from a proxy.
 EARLY: Final = 0.8
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A value of the byte for DSCP and ECN: how many datagrams had it when sent and how many of them arrived, and which
-    values those had."""
+    """A value of the byte for DSCP and ECN: number of datagrams sent with it, number of them that
+    arrived, and their values on arrival."""
 
     direction: str
     sent_as: int
@@ -34,13 +35,13 @@ class Mark:
 
     @property
     def kept(self) -> bool:
-        """Whether every one that arrived had it still."""
+        """True if all datagrams that arrived kept the value."""
         return self.seen_as in ((), (self.sent_as,))
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a path lets through in one direction."""
+    """Results of a survey in one direction."""
 
     direction: str
     marks: list[Mark]
@@ -49,7 +50,7 @@ class Survey:
 
 
 def survey(one: Loaded) -> Survey | None:
-    """Returns what a load of the kind `survey` says; ``None`` for another."""
+    """Returns the results of a load of the kind `survey`; ``None`` for another kind."""
     outcome = one.outcome
     if outcome.item.load.kind != "survey" or not len(outcome.pattern):
         return None
@@ -66,7 +67,7 @@ def survey(one: Loaded) -> Survey | None:
 
 
 def text(one: Survey) -> str:
-    """Returns what a survey says, as a sentence."""
+    """Returns the results of a survey as a sentence."""
     changed = [
         f"{mark.sent_as:#04x} to {', '.join(f'{value:#04x}' for value in mark.seen_as)}"
         for mark in one.marks
@@ -90,10 +91,11 @@ def proxied(
     least_s: float,
     hops: int | None = None,
 ) -> list[str]:
-    """Returns why a proxy must stand between two hosts, in sentences; none if nothing shows one. ``here`` and ``there``
-    are the two ends of one connection by :func:`handshake`, ``syn_s`` the time from SYN to SYN-ACK, ``rtt_s`` the least
-    round-trip time of probes, ``least_s`` the least time of a signal to the other host, and ``hops`` the hop limit with
-    which probes arrive there.
+    """Returns the evidence of a proxy between two hosts, in sentences; empty without evidence.
+    ``here`` and ``there`` are the two ends of one connection by :func:`handshake`, ``syn_s`` the
+    time from SYN to SYN-ACK, ``rtt_s`` the minimum round-trip time of probes, ``least_s`` the
+    minimum time of a signal to the other host, and ``hops`` the hop limit of probes on arrival
+    there.
 
     >>> one = {"options": 7, "scale_sent": 7, "scale_received": 9, "segment": 1448}
     >>> other = one | {"scale_sent": 9, "scale_received": 7}
@@ -116,7 +118,7 @@ def proxied(
         found.append(f"the SYN-ACK came after {1e3 * syn_s:.1f} ms, a probe needs {1e3 * rtt_s:.1f} ms")
     if here["options"] != there["options"]:
         found.append("the two hosts see different options of TCP")
-    # What one end has been told is what the other one has sent, by as many bits as are kept of it.
+    # The scale received by one end is the one sent by the other, within the stored bits.
     scales = [(here["scale_sent"], there["scale_received"]), (here["scale_received"], there["scale_sent"])]
     if any(a != b for a, b in scales):
         found.append("the two hosts see different window scales")

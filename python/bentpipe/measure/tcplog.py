@@ -1,5 +1,5 @@
-"""What a sender's TCP does: the kernel's log of each acknowledgment where BPF can be used, and TCP_INFO at short
-intervals elsewhere. Rows have the values of the trace `tcp` of the other instruments, in its order and units."""
+"""Log of a sender's TCP: the kernel's log of each acknowledgment if BPF is available, otherwise
+TCP_INFO at short intervals. Rows have the columns and units of the trace `tcp`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def _columns() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(one["name"] for one in columns), tuple(whole)
 
 
-#: Columns of the trace `tcp`, and those of them that are whole numbers.
+#: Columns of the trace `tcp`, and its columns of whole numbers.
 COLUMNS, WHOLE = _columns()
-#: Seconds between two looks at TCP_INFO.
+#: Seconds between two readings of TCP_INFO.
 INTERVAL_S: Final = 0.01
 
-#: getsockopt(SO_COOKIE), the number by which the kernel's log names a socket.
+#: getsockopt(SO_COOKIE), the number that identifies a socket in the kernel's log.
 _SO_COOKIE: Final = 57
-#: struct tcp_info of <linux/tcp.h>, up to bytes_retrans, which Linux has had since 4.19.
+#: struct tcp_info of <linux/tcp.h>, up to bytes_retrans (Linux 4.19).
 _INFO: Final = struct.Struct("=8B24I4Q6I4Q2I2Q")
 _INFINITE: Final = 0x7FFF_FFFF
 
@@ -40,13 +40,14 @@ Row = tuple[int, list[float]]
 
 
 def cookie(sock: socket.socket) -> int:
-    """Returns the number by which the kernel's log names a socket."""
+    """Returns the number that identifies a socket in the kernel's log."""
     return int.from_bytes(sock.getsockopt(socket.SOL_SOCKET, _SO_COOKIE, 8), "little")
 
 
 def information(sock: socket.socket) -> list[float] | None:
-    """Returns the values of :data:`COLUMNS` by TCP_INFO; ``None`` for a connection that is gone. It has no samples of
-    single acknowledgments and does not count time-outs, so these are NaN."""
+    """Returns the values of :data:`COLUMNS` from TCP_INFO; ``None`` for a closed connection.
+    TCP_INFO has no samples of single acknowledgments and no count of time-outs, so these are
+    NaN."""
     try:
         data = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO.size)
     except OSError:
@@ -77,14 +78,15 @@ def information(sock: socket.socket) -> list[float] | None:
 
 
 def round_trip(sock: socket.socket) -> float | None:
-    """Returns the smoothed round-trip time of a connection in seconds; ``None`` if it is not known."""
+    """Returns the smoothed round-trip time of a connection in seconds; ``None`` if unknown."""
     values = information(sock)
     found = math.nan if values is None else values[COLUMNS.index("srtt")]
     return None if math.isnan(found) else found
 
 
 class TcpLog:
-    """The log of connections of this network namespace, in a thread of its own, until :meth:`close`."""
+    """The log of connections of this network namespace, in a thread of its own, until
+    :meth:`close`."""
 
     def __init__(self) -> None:
         self.rows: dict[int, list[Row]] = {}
@@ -92,9 +94,9 @@ class TcpLog:
         self._ending = threading.Event()
         self._guard = threading.Lock()
         self._log: _native.TcpLog | None = None
-        #: Why the kernel's log could not be had, if so.
+        #: Reason if the kernel's log is not available.
         self.reason: str | None = None
-        #: Events of which the kernel's log had no room.
+        #: Events lost because the kernel's log was full.
         self.lost = 0
         try:
             self._log = _native.TcpLog(Path("/proc/self/ns/net").stat().st_ino)
@@ -104,7 +106,8 @@ class TcpLog:
         self._thread.start()
 
     def watch(self, sock: socket.socket) -> int:
-        """Logs a connection. Returns its number in :attr:`rows`, whose times are nanoseconds of the monotonic clock."""
+        """Starts the log of a connection. Returns its number in :attr:`rows`, whose times are
+        nanoseconds of the monotonic clock."""
         number = cookie(sock)
         with self._guard:
             self.rows[number] = []
@@ -112,12 +115,12 @@ class TcpLog:
         return number
 
     def unwatch(self, number: int) -> None:
-        """Ends TCP_INFO of a connection, before it is closed."""
+        """Ends the readings of TCP_INFO before a connection is closed."""
         with self._guard:
             self._watched.pop(number, None)
 
     def close(self) -> None:
-        """Ends the log when it has no more to say."""
+        """Reads the remaining events and ends the log."""
         self._ending.set()
         self._thread.join(10)
 
@@ -148,5 +151,6 @@ class TcpLog:
 
 
 def as_array(rows: list[Row]) -> NDArray[np.float64]:
-    """Returns rows as an array: the time in nanoseconds as the first column, then :data:`COLUMNS`."""
+    """Returns rows as an array: the time in nanoseconds as the first column, then
+    :data:`COLUMNS`."""
     return np.array([[at, *values] for at, values in rows], dtype=np.float64).reshape(-1, 1 + len(COLUMNS))

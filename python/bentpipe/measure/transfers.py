@@ -1,9 +1,10 @@
-"""Rate and depth of a bottleneck that no datagrams have filled, from the bulk transfers over it.
+"""Rate and depth of a bottleneck, from bulk transfers; used if no datagrams have filled it.
 
-What keeps a bottleneck busy arrives at its rate, and its round-trip time grows by what the queue holds until something
-is lost; the longest time within the last two round trips before a repair is that of the full queue. Transfers tell less
-than datagrams above the rate: which of them are lost is not known, so nothing is of the policy, and other changes of
-the path's length count as the queue's. So datagrams come first.
+A transfer that keeps a bottleneck busy arrives at the bottleneck's rate. Its round-trip time grows
+with the queue until a loss; the longest round-trip time within the last two round trips before a
+repair is that of the full queue. Transfers reveal less than datagrams above the rate: the lost
+packets are not known, so the policy cannot be determined, and other changes of the path's length
+count as queueing. So datagrams are preferred.
 """
 
 from __future__ import annotations
@@ -18,24 +19,26 @@ from .load_results import Loaded
 from .queueing import Queue
 from .tcplog import COLUMNS
 
-#: Bytes of a segment's IP packet and of what it carries, on a path of 1500 bytes with TCP's time stamps.
+#: Bytes of a segment's IP packet and of its payload, for an MTU of 1500 bytes with TCP time stamps.
 PACKET: Final = 1500
 PAYLOAD: Final = 1448
-#: Shortest time over which the rate is taken, in seconds: what comes in order comes in heaps behind each loss, so it is
-#: a round-trip time at least.
+#: Minimum averaging time of the rate, in seconds. In-order data arrives in batches after each loss,
+#: so the averaging time is at least a round-trip time.
 SPAN_S: Final = 0.25
-#: Least such times that a transfer must last.
+#: Minimum duration of a transfer, in averaging times.
 SPANS: Final = 4
-#: Packets that must have waited for a path that was filled, and beyond which a bound of its depth lies.
+#: Number of waiting packets above which the path counts as filled, and margin in packets of the
+#: bounds of its depth.
 LEAST_PACKETS: Final = 3
 FREE: Final = 2
-#: Part of the round-trip times by which a lower bound is told, as a busy host makes some larger.
+#: Fraction of the round-trip times that gives a lower bound; a busy host increases some of them.
 USUALLY: Final = 0.9
 
 
 def bottlenecks(loads: Sequence[Loaded], known: Sequence[Queue], losses: dict[str, float]) -> list[Queue]:
-    """Returns what each bulk transfer says of its bottleneck, in the directions of which nothing is known. ``losses``
-    are the fractions of packets that are lost at random in the directions "up" and "down"."""
+    """Returns the bottleneck estimated from each bulk transfer, in directions without an estimate
+    in ``known``. ``losses`` are the fractions of packets that are lost at random in the directions
+    "up" and "down"."""
     told = {one.direction for one in known}
     found = [
         bottleneck(one, losses.get(one.outcome.item.load.direction, 0.0))
@@ -46,7 +49,8 @@ def bottlenecks(loads: Sequence[Loaded], known: Sequence[Queue], losses: dict[st
 
 
 def bottleneck(one: Loaded, random_loss: float = 0.0) -> Queue | None:
-    """Returns what a bulk transfer says; ``None`` if it did not fill a queue, or is too short to tell."""
+    """Returns the bottleneck estimated from a bulk transfer; ``None`` if it did not fill a queue or
+    was too short."""
     rows, counted = one.outcome.tcp, one.outcome.counted
     if not len(rows):
         return None
@@ -66,7 +70,7 @@ def bottleneck(one: Loaded, random_loss: float = 0.0) -> Queue | None:
     overflowed = more > 3 * expected**0.5
     longest, waits = least, _before_repairs(rows[:, 0] / 1e9, samples, repaired) - rtt.min()
     if overflowed and len(waits):
-        # Those that were lost at random found less in the queue.
+        # Random losses found a shorter queue.
         longest = float(np.quantile(waits, 1 - 0.5 * more / float(repaired[-1])))
     depth = int(longest * rate / 8)
     reason = "only transfers have filled it" if overflowed else "the load did not fill it"
@@ -99,7 +103,8 @@ def _before_repairs(time: Times, rtt: Times, repaired: Times) -> Times:
 
 
 def _rate(one: Loaded, counted: Any, span_s: float) -> float | None:
-    """Returns the rate in bit/s of IP packets at which a transfer arrives: the median over times of a length."""
+    """Returns the arrival rate of a transfer in bit/s of IP packets: the median over averaging
+    times."""
     ends, total = one.ends, np.cumsum(counted["bytes"]) if len(counted) else np.empty(0)
     if len(ends) < SPANS or ends[-1] - ends[0] < SPANS * span_s:
         return None

@@ -1,8 +1,10 @@
-"""Which ways of UDP and QUIC a path blocks or shapes, by the load of :mod:`bentpipe.measure.transports`.
+"""Blocking and shaping of UDP and QUIC on a path, from the load of
+:mod:`bentpipe.measure.transports`.
 
-Each way is tried in rounds, in an order drawn at random. A way is blocked if nothing of it arrives while something of
-another does. It is shaped if it arrives at less than three quarters of the rate of the best one, or of TCP's if less
-arrives than is sent. A shaper to more than the offered rate is not seen.
+Each variant is tried in rounds, in random order. A variant is blocked if none of its datagrams
+arrives while another variant passes. It is shaped if its rate is below three quarters of the best
+variant's rate, or of TCP's rate if less arrives than is sent. A shaper above the offered rate is
+not detected.
 """
 
 from __future__ import annotations
@@ -18,19 +20,21 @@ from .transports import GAP_S, WAYS
 if TYPE_CHECKING:
     from .load_results import Loaded
 
-#: A way is shaped from this part of the best rate down; it is slower than offered from that part down.
+#: Fraction of the best rate below which a variant is shaped; fraction of the offered rate below
+#: which it is slower than offered.
 SHAPED: Final = 0.75
 OFFERED: Final = 0.9
 
 
 @dataclass(frozen=True)
 class Way:
-    """How datagrams, or TCP, pass in one direction. Rates in bit/s of IP packets; TCP's is that of its payload."""
+    """Result of one variant of datagrams, or of TCP, in one direction. Rates in bit/s of IP
+    packets; for TCP, of its payload."""
 
     direction: str
     #: "udp", "quic" or "tcp".
     transport: str
-    #: Destination port at the reflector, or source port of what it sends; None for its own port.
+    #: Port at the reflector (destination upwards, source downwards); None for its own port.
     port: int | None
     sent: int
     arrived: int
@@ -40,14 +44,14 @@ class Way:
 
     @property
     def name(self) -> str:
-        """What it is, in words."""
+        """Name of the variant, in words."""
         looks = {"udp": "UDP", "quic": "QUIC's Initial packets", "tcp": "TCP"}[self.transport]
         return looks if self.port is None else f"{looks} on port {self.port}"
 
 
 def ways(one: Loaded, others: Sequence[Loaded]) -> list[Way]:
-    """Returns what a load of the kind `transports` says, beside the bulk transfers among other loads; nothing for
-    another kind."""
+    """Returns the results of a load of the kind `transports`, compared with the bulk transfers
+    among other loads; empty for another kind."""
     outcome = one.outcome
     load = outcome.item.load
     if load.kind != "transports" or not len(outcome.sent):
@@ -83,8 +87,9 @@ def _beside(one: Loaded, other: Loaded) -> bool:
 
 
 def _rate(one: Loaded, lane: int) -> float:
-    """Returns the rate at which a lane arrives: of its rounds the best one, each from its middle on, as a shaper may
-    let something pass at first. By how much longer a busy host took to send it does not count."""
+    """Returns the arrival rate of a lane in its best round. Each round counts from its middle,
+    because a shaper may pass an initial burst. The extra sending time of a busy host is
+    excluded."""
     outcome, size = one.outcome, one.outcome.item.load.size
     rows = np.flatnonzero((outcome.pattern["lane"][: len(one.low)] == lane) & (outcome.sent > 0))
     rates = [0.0]
@@ -94,7 +99,8 @@ def _rate(one: Loaded, lane: int) -> float:
         arrived = arrived[np.isfinite(arrived)]
         if len(arrived) < 2:
             continue
-        # What a queue holds back arrives for longer than it was sent; what is dropped leaves gaps at both ends.
+        # Queued datagrams take longer to arrive than to send; dropped datagrams leave gaps at both
+        # ends.
         each = 8 * size / outcome.item.load.rate
         late = max(0.0, float(np.ptp(one.time[later])) - (len(later) - 1) * each)
         among, sending = float(np.ptp(arrived)) - late, len(later) * each
@@ -113,7 +119,7 @@ def _of_tcp(one: Loaded) -> float:
 
 
 def text(found: Sequence[Way]) -> str:
-    """Returns the ways of one load as a sentence."""
+    """Returns the results of one load as a sentence."""
     from bentpipe.quantities import rate_text
 
     said = []

@@ -1,10 +1,12 @@
-"""Whether a path blocks or shapes UDP or QUIC: the same datagrams, offered at one rate in four ways, beside TCP.
+"""Test for blocking or shaping of UDP and QUIC: the same rate is offered in four variants and
+compared with TCP.
 
-The ways are datagrams of no known protocol and datagrams that look like QUIC, each to the reflector's own port and to
-port 443, which HTTP/3 uses. The latter look like Initial packets of version 1 (RFC 9000, section 17.2.2): long header,
-connection identifiers, a length, at least 1200 bytes. They are not encrypted by the keys that follow from the
-connection identifier (RFC 9001, section 5.2), so a middlebox that decrypts Initial packets sees none that is valid.
-:mod:`bentpipe.measure.transport_results` judges the ways.
+The variants are datagrams of no known protocol and datagrams that look like QUIC, each to the
+reflector's own port and to port 443, which HTTP/3 uses. Datagrams that look like QUIC imitate
+Initial packets of version 1 (RFC 9000, section 17.2.2): long header, connection identifiers, a
+length, at least 1200 bytes. They are not encrypted by the keys that follow from the connection
+identifier (RFC 9001, section 5.2), so a middlebox that decrypts Initial packets finds them invalid.
+:mod:`bentpipe.measure.transport_results` evaluates the variants.
 """
 
 from __future__ import annotations
@@ -27,14 +29,15 @@ WAYS: Final[tuple[tuple[str, int | None], ...]] = (
     ("udp", PORT),
     ("quic", PORT),
 )
-#: How often each way is tried, and the seconds between two.
+#: Number of rounds, and the seconds between two variants.
 ROUNDS: Final = 2
 GAP_S: Final = 0.3
-#: The smallest datagram with an Initial packet (RFC 9000, section 14.1), with the headers of IPv6 and UDP.
+#: The smallest datagram with an Initial packet (RFC 9000, section 14.1), with the headers of IPv6
+#: and UDP.
 LEAST: Final = 1248
 
-#: Long header of an Initial packet whose packet number has four bytes, version 1, two connection identifiers of eight
-#: bytes, no token, a length of two bytes, and the packet number.
+#: Long header of an Initial packet whose packet number has four bytes, version 1, two connection
+#: identifiers of eight bytes, no token, a length of two bytes, and the packet number.
 _INITIAL: Final = struct.Struct("!BIB8sB8sBHI")
 _FIRST: Final = 0xC3
 #: The two first bits of a length that has two bytes (RFC 9000, section 16).
@@ -42,13 +45,13 @@ _TWO_BYTES: Final = 0x4000
 
 
 def initial(name: bytes, number: int, payload: bytes) -> bytes:
-    """Returns a packet that looks like QUIC's Initial, with a payload."""
+    """Returns a packet that looks like a QUIC Initial packet, with a payload."""
     length = _TWO_BYTES | (len(payload) + 4)
     return _INITIAL.pack(_FIRST, 1, 8, name[:8], 8, name[8:16], 0, length, number) + payload
 
 
 def unwrapped(packet: bytes) -> bytes:
-    """Returns the payload of :func:`initial`, and other packets as they are.
+    """Returns the payload of a packet of :func:`initial`; returns other packets unchanged.
 
     >>> unwrapped(initial(bytes(16), 3, b"payload")), unwrapped(b"payload")
     (b'payload', b'payload')
@@ -63,7 +66,7 @@ def unwrapped(packet: bytes) -> bytes:
 
 
 def form(name: bytes, lane_of: Sequence[int] | NDArray[Any]) -> Form:
-    """Returns the form of the datagrams of a transfer, of which each number has its lane."""
+    """Returns the form of the datagrams of a transfer; ``lane_of`` maps each number to its lane."""
     inside = plain(name)
 
     def packed(number: int, now: int, size: int) -> bytes:
@@ -75,7 +78,8 @@ def form(name: bytes, lane_of: Sequence[int] | NDArray[Any]) -> Form:
 
 
 def pattern(duration: float, rate: float, size: int, source: np.random.Generator) -> Records:
-    """Returns what is sent: each way for so many seconds in each round, in an order of its own."""
+    """Returns the datagrams to send: each variant for ``duration`` seconds in each round, in random
+    order."""
     each = max(10, int(duration * rate / (8 * size)))
     order = np.concatenate([source.permutation(len(WAYS)) for _ in range(ROUNDS)])
     rows = np.zeros(each * len(order), dtype=PATTERN)

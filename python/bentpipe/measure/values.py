@@ -1,4 +1,4 @@
-"""Values of plans, each refused with the file, the key, the value and what is allowed."""
+"""Values of plans. Errors name the file, the key, the value and the allowed values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from bentpipe.errors import InputError
 from bentpipe.quantities import base_value
 
-#: The ends of units of time.
+#: Suffixes of units of time.
 TIMES: Final = ("s", "min", "h", "d")
 
 
@@ -18,7 +18,7 @@ def refused(key: str, value: Any, allowed: str, where: str) -> InputError:
 
 
 def span(key: str, value: Any, where: str, least: float = 0.1) -> float:
-    """Returns a time in seconds."""
+    """Parses a time; returns it in seconds."""
     try:
         found = base_value(value) if str(value).endswith(TIMES) and not str(value).endswith("/s") else -1.0
     except (ValueError, TypeError):
@@ -29,7 +29,7 @@ def span(key: str, value: Any, where: str, least: float = 0.1) -> float:
 
 
 def rate(key: str, value: Any, where: str) -> float:
-    """Returns a rate in bit/s."""
+    """Parses a rate; returns it in bit/s."""
     try:
         found = base_value(value) if str(value).endswith("bit/s") else 0.0
     except (ValueError, TypeError):
@@ -40,7 +40,7 @@ def rate(key: str, value: Any, where: str) -> float:
 
 
 def size(key: str, value: Any, where: str, least: int, most: int) -> int:
-    """Returns a size in bytes."""
+    """Parses a size; returns it in bytes."""
     try:
         found = int(base_value(value)) if str(value).endswith("B") else 0
     except (ValueError, TypeError):
@@ -51,14 +51,14 @@ def size(key: str, value: Any, where: str, least: int, most: int) -> int:
 
 
 def whole(key: str, value: Any, where: str, least: int, most: int) -> int:
-    """Returns a whole number."""
+    """Checks and returns a whole number."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise refused(key, value, f"a whole number from {least} to {most}", where)
     return value
 
 
 def choice(key: str, value: Any, known: Sequence[str], where: str) -> str:
-    """Returns one of the known words."""
+    """Returns a value that is one of the known words."""
     if value not in known:
         raise refused(key, value, ", ".join(known), where)
     return str(value)
