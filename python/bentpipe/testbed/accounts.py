@@ -1,7 +1,8 @@
 """Accounts: passwords, log-ins, tokens and invitations.
 
-A log-in is a random secret whose hash is in the table ``session``, so it can be ended at once and a stolen database
-logs nobody in. Passwords are hashed with argon2id (RFC 9106).
+A log-in is a random secret whose hash is stored in the table ``session``. So a log-in can be ended
+at once, and a stolen database contains no usable log-in. Passwords are hashed with argon2id (RFC
+9106).
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from .refused import Refused
 from .store import Store
 from .tables import LEVELS, Attempt, Audit, Invitation, Session, User
 
-#: A log-in ends after so many seconds without use, and in any case after so many.
+#: Seconds after which an unused log-in ends, and after which every log-in ends.
 IDLE_S: Final = 12 * 3600.0
 ABSOLUTE_S: Final = 14 * 24 * 3600.0
 TOKEN_S: Final = 365 * 24 * 3600.0
 INVITATION_S: Final = 7 * 24 * 3600.0
 
-#: Failed log-ins within so many seconds, of an account or from an address, after which further ones are refused.
+#: Number of failed log-ins of an account or from an address within a number of seconds, above which
+#: further log-ins are refused.
 WINDOW_S: Final = 900.0
 MOST_OF_ACCOUNT: Final = 10
 MOST_OF_ADDRESS: Final = 50
@@ -37,17 +39,17 @@ MOST_OF_ADDRESS: Final = 50
 PASSWORD: Final = (10, 256)
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 
-#: Tokens of the command line, recognisable where they should not be.
+#: Prefix of tokens of the command line, which makes a leaked token recognisable.
 TOKEN_PREFIX: Final = "bpt_"
 
 _hasher = PasswordHasher(parallelism=1)
-#: Compared with for a name that does not exist, so that the answer takes as long.
+#: Hash for the comparison if the name is unknown, so that the answer takes the same time.
 _NOBODY: Final = _hasher.hash(secrets.token_urlsafe())
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who makes a request, and by which log-in."""
+    """The account and the log-in of a request."""
 
     id: int
     name: str
@@ -55,11 +57,11 @@ class Caller:
     session: str
     kind: str
     scope: str
-    #: When the log-in was last used, as recorded.
+    #: Recorded time of the last use of the log-in.
     used: float = field(default=0.0, compare=False)
 
     def is_at_least(self, level: str) -> bool:
-        """Whether the account has at least the rights of ``level``."""
+        """Returns true if the account has at least the rights of ``level``."""
         return LEVELS.index(self.level) >= LEVELS.index(level)
 
 
@@ -69,7 +71,8 @@ def digest(secret: str) -> str:
 
 
 def hashed(password: str) -> str:
-    """Returns the hash of a new password. Raises :class:`Refused` for one that is too short or too long."""
+    """Returns the hash of a new password. Raises :class:`Refused` for one that is too short or too
+    long."""
     least, most = PASSWORD
     if not least <= len(password) <= most:
         raise Refused(422, f"a password has {least} to {most} characters")
@@ -77,7 +80,7 @@ def hashed(password: str) -> str:
 
 
 def matches(password: str, known: str | None) -> bool:
-    """Whether a password has the hash ``known``; takes as long without one."""
+    """Returns true if a password has the hash ``known``; takes the same time without a hash."""
     try:
         return _hasher.verify(known or _NOBODY, password[: PASSWORD[1] + 1]) and known is not None
     except (Argon2Error, InvalidHashError):
@@ -95,8 +98,8 @@ def named(name: str) -> str:
 
 
 def log_in(store: Store, name: str, password: str, address: str) -> tuple[str, Caller]:
-    """Returns the secret of a new log-in and who it is. ``address`` is empty behind a proxy, where all requests have
-    the same. Raises :class:`Refused`."""
+    """Returns the secret of a new log-in and its caller. ``address`` is empty behind a proxy, where
+    all requests have the same address. Raises :class:`Refused`."""
     now = time.time()
     keys = {f"account:{name[:64]}": MOST_OF_ACCOUNT}
     if address:
@@ -107,7 +110,7 @@ def log_in(store: Store, name: str, password: str, address: str) -> tuple[str, C
             failed = rows.scalar(select(func.count()).where(Attempt.who == key, Attempt.at <= now)) or 0
             if failed >= most:
                 raise Refused(429, "too many failed log-ins; try again in a quarter of an hour")
-        # Counted before the hash is computed, so that parallel guesses count too.
+        # Counted before the hash is computed, so that parallel attempts count too.
         counted = [Attempt(who=key, at=now) for key in keys]
         rows.add_all(counted)
         user = rows.scalar(select(User).where(User.name == name))
@@ -134,9 +137,10 @@ def open_session(
 
 
 def caller_of(rows: Transaction, secret: str) -> Caller:
-    """Returns whose log-in a secret is. Raises :class:`Refused` for an unknown or an expired one."""
+    """Returns the caller of a log-in's secret. Raises :class:`Refused` for an unknown or expired
+    secret."""
     now = time.time()
-    # Columns instead of objects: every request asks this.
+    # Columns instead of objects, because every request runs this query.
     found = rows.execute(
         select(
             User.id,
@@ -157,12 +161,13 @@ def caller_of(rows: Transaction, secret: str) -> Caller:
 
 
 def is_old(who: Caller) -> bool:
-    """Whether the last use of a log-in is to be recorded again: once a minute, so that most requests only read."""
+    """Returns true if the use of a log-in must be recorded: once a minute, so that most requests
+    only read."""
     return abs(time.time() - who.used) > 60
 
 
 def used(store: Store, who: Caller) -> None:
-    """Record that a log-in was used."""
+    """Records that a log-in was used."""
     with store.writing() as rows:
         rows.execute(update(Session).where(Session.id == who.session).values(used=time.time()))
 
@@ -178,7 +183,8 @@ def invite(store: Store, level: str, by: Caller | None = None) -> str:
 
 
 def accept(store: Store, secret: str, name: str, password: str) -> str:
-    """Create the account of an invitation; returns the secret of its first log-in. Raises :class:`Refused`."""
+    """Creates the account of an invitation; returns the secret of its first log-in. Raises
+    :class:`Refused`."""
     named(name)
     with store.reading() as rows:
         if rows.get(Invitation, digest(secret)) is None:
@@ -214,20 +220,23 @@ def administrators(rows: Transaction) -> int:
 
 
 def change_level(rows: Transaction, user: User, level: str) -> None:
-    """Change an account's level, which ends its log-ins. Raises :class:`Refused` for the last administrator."""
+    """Changes an account's level and ends its log-ins. Raises :class:`Refused` for the last
+    administrator."""
     if user.level == LEVELS[-1] and level != LEVELS[-1] and administrators(rows) == 1:
-        raise Refused(409, "the last administrator stays; make someone else administrator first")
+        raise Refused(
+            409, "the last administrator cannot be removed; make another account administrator first"
+        )
     user.level = level
     end_sessions(rows, user)
 
 
 def end_sessions(rows: Transaction, user: User, but: str = "") -> None:
-    """End all log-ins and tokens of a user but one."""
+    """Ends all log-ins and tokens of a user except the log-in ``but``."""
     rows.execute(delete(Session).where(Session.user_id == user.id, Session.id != but))
 
 
 def note(rows: Transaction, who: Caller | User | None, action: str, what: str = "") -> None:
-    """Add a line to the audit log."""
+    """Adds a line to the audit log."""
     rows.add(
         Audit(
             user_id=who.id if who else None,

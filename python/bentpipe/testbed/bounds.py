@@ -1,9 +1,10 @@
-"""A control group per run, where the kernel lets this process make one: it bounds the memory and the processors of the
-run and of everything that the run starts, and ends all of it together.
+"""Control groups of runs, if the kernel lets this process create them. A group limits the memory
+and the processors of a run and all its child processes, and ends them together.
 
-With cgroup v2 the executor's own group has to be delegated (systemd: ``Delegate=yes``); the executor then moves into
-a group below it, as a group with processes cannot pass controllers on. Version 1, which has a tree for each controller,
-needs root. Without either the limits of the run's process are all there is (:mod:`bentpipe.testbed.runner`).
+With cgroup v2 the executor's own group must be delegated (systemd: ``Delegate=yes``). The executor
+then moves into a subgroup, because a group with processes cannot pass on controllers. Version 1,
+which has a tree for each controller, needs root. Without control groups only the limits of the
+run's process apply (:mod:`bentpipe.testbed.runner`).
 """
 
 from __future__ import annotations
@@ -15,30 +16,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-#: Where control groups are mounted, and what says in which this process is.
+#: Mount point of control groups, and the file that names the group of this process.
 MOUNT: Final = Path("/sys/fs/cgroup")
 OWN: Final = Path("/proc/self/cgroup")
-#: Controllers that bound a run. Without that of memory there is no group.
+#: Controllers that limit a run. The memory controller is required.
 CONTROLLERS: Final = ("memory", "cpu", "pids")
-#: Processes and threads of a run.
+#: Maximum number of processes and threads of a run.
 MOST_TASKS: Final = 2000
-#: The period in which processor time is counted, in microseconds.
+#: Accounting period of processor time, in microseconds.
 PERIOD_US: Final = 100_000
-#: Seconds that a killed group has to become empty.
+#: Seconds to wait for a killed group to become empty.
 EMPTY_S: Final = 5.0
 
 
 @dataclass(frozen=True)
 class Parent:
-    """The group below which runs get theirs: of version 2 (``unified``) one path for all controllers, of version 1 one
-    for each."""
+    """The parent group of the groups of runs: in version 2 (``unified``) one path for all
+    controllers, in version 1 one path per controller."""
 
     paths: dict[str, Path]
     unified: bool
 
 
 class Group:
-    """The control group of one run, bounded to ``memory`` bytes and so many ``processors``."""
+    """The control group of a run, limited to ``memory`` bytes and a number of ``processors``."""
 
     def __init__(self, parent: Parent, name: str, memory: int, processors: float) -> None:
         self.parent = parent
@@ -57,18 +58,18 @@ class Group:
         self._write("pids", "pids.max", MOST_TASKS)
 
     def _write(self, controller: str, name: str, value: int | str) -> None:
-        # What this kernel does not have, or does not pass on, bounds nothing.
+        # Files that this kernel lacks or does not delegate set no limit.
         if controller in self.paths:
             with contextlib.suppress(FileNotFoundError):
                 _set(self.paths[controller] / name, value)
 
     def add(self, process: int) -> None:
-        """Put a process, and what it will start, into the group."""
+        """Adds a process to the group; its future child processes belong to it too."""
         for path in set(self.paths.values()):
             _set(path / "cgroup.procs", process)
 
     def exceeded(self) -> bool:
-        """Whether the kernel has ended something of it for its memory."""
+        """Returns true if the kernel has killed a process of the group for its memory."""
         name = "memory.events" if self.parent.unified else "memory.oom_control"
         with contextlib.suppress(OSError):
             rows = (line.split() for line in (self.paths["memory"] / name).read_text().splitlines())
@@ -76,7 +77,7 @@ class Group:
         return False
 
     def end(self) -> None:
-        """Kill what is left in the group, and remove it."""
+        """Kills the remaining processes of the group and removes it."""
         until = time.monotonic() + EMPTY_S
         left = set(self.paths.values())
         while left and time.monotonic() < until:
@@ -93,7 +94,7 @@ class Group:
 
 
 def parent() -> Parent | None:
-    """Returns where this process can make groups of runs, if anywhere."""
+    """Returns the parent group of runs; None if this process cannot create groups."""
     try:
         lines = OWN.read_text().splitlines()
     except OSError:
@@ -106,7 +107,7 @@ def parent() -> Parent | None:
             if not controllers and "memory" in _controllers(MOUNT / own):
                 return _delegated(MOUNT / own)
             for controller in set(controllers.split(",")) & set(CONTROLLERS):
-                # Inside a container the path may be that of the machine outside.
+                # In a container the path may be that of the host machine.
                 there = MOUNT / controller / own
                 found[controller] = _below(there if there.is_dir() else MOUNT / controller)
     if "memory" in found:
@@ -132,7 +133,8 @@ def _delegated(own: Path) -> Parent:
 
 
 def _below(above: Path) -> Path:
-    """Returns this executor's group of a controller of version 1; removes those of executors that were killed."""
+    """Returns this executor's group of a version-1 controller; removes the groups of killed
+    executors."""
     for left in above.glob("bentpipe-*"):
         if not Path(f"/proc/{left.name.removeprefix('bentpipe-')}").exists():
             _clear(left)
@@ -143,20 +145,20 @@ def _below(above: Path) -> Path:
 
 
 def _clear(parent: Path) -> None:
-    """Remove the groups of runs, which ended with their executor."""
+    """Removes the groups of runs of an executor that has ended."""
     for left in parent.glob("run-*"):
         with contextlib.suppress(OSError):
             left.rmdir()
 
 
 def _set(file: Path, value: int | str) -> None:
-    # Opened without creating or truncating: these are files of the kernel.
+    # Opened without creation or truncation, because these are files of the kernel.
     with file.open("r+") as opened:
         opened.write(str(value))
 
 
 def leave(found: Parent | None) -> None:
-    """Remove the groups that :func:`parent` has made, once those of all runs are gone."""
+    """Removes the groups of :func:`parent` after all groups of runs were removed."""
     if found is not None and not found.unified:
         for path in found.paths.values():
             with contextlib.suppress(OSError):

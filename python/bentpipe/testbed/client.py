@@ -1,4 +1,4 @@
-"""The REST interface from programs: requests with a token."""
+"""Client of the REST interface for programs, with a token."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from urllib.parse import quote
 
 from bentpipe.errors import InputError, unknown
 
-#: States after which a run does not change.
+#: Final states of a run.
 FINAL: Final = ("done", "failed", "cancelled", "incomplete")
 
 
 @dataclass(frozen=True)
 class Laboratory:
-    """A test bed, as its user with a token."""
+    """A test bed at a server, accessed with a user's token."""
 
     server: str
     token: str
 
     def request(self, method: str, path: str, body: Any = None) -> Any:
-        """Returns the answer to a request. Raises :class:`bentpipe.InputError` with the reason of a refusal."""
+        """Returns the answer to a request. Raises :class:`bentpipe.InputError` with the reason of a
+        refusal."""
         answer = self._open(method, path, body)
         return json.loads(answer) if answer else None
 
     def fetch(self, run: str, out: Path) -> list[Path]:
-        """Save the files of a run in a folder, which is then a run's folder. Returns their paths. The folder is made
-        when all of them are there, so that an interruption leaves no part of a run that passes for a whole one."""
+        """Saves the files of a run as a run folder. Returns their paths. The folder is created when
+        all files have arrived, so that an interruption leaves no incomplete run."""
         out = out.resolve()
         if out.exists() and any(out.iterdir()):
             raise InputError(f"{out} is not empty; choose another folder")
@@ -48,7 +49,7 @@ class Laboratory:
                 # The server names the files, so a name must not lead out of the folder.
                 place = folder / file["path"]
                 if not place.resolve().is_relative_to(folder):
-                    raise InputError(f"the server names a file {file['path']}, which is not in the folder")
+                    raise InputError(f"the server sent the path {file['path']}, which is outside the folder")
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(self._open("GET", f"/runs/{quote(run)}/files/{quote(file['path'])}"))
                 saved.append(out / file["path"])
@@ -90,7 +91,8 @@ class Laboratory:
 
 
 def laboratory(server: str) -> Laboratory:
-    """Returns the test bed at a URL, with the token from the environment. Raises :class:`bentpipe.InputError`."""
+    """Returns the test bed at a URL, with the token from the environment. Raises
+    :class:`bentpipe.InputError`."""
     if not server.startswith(("http://", "https://")):
         raise InputError(f'"{server}" is not a server; allowed: a URL such as http://127.0.0.1:8470')
     token = os.environ.get("BENTPIPE_TOKEN", "")

@@ -1,8 +1,8 @@
-"""A scenario while someone works on it: what it is, whether it is valid, what it looks like, and changes of single
+"""Drafts: scenarios in the editor, with their problems, picture, predictions, and changes of single
 values.
 
-The text is the scenario. Picture and forms are read from what the engine resolves, and each change made in them
-becomes a change of the text that keeps its comments and order.
+The text is the scenario. Picture and forms show the values that the engine resolves. Each change in
+them becomes a change of the text, which keeps its comments and order.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from .instruments import impossible
 from .refused import Refused
 from .rules import NAME, Cost, check_cost, cost, read
 
-#: Nodes of a scenario that is loaded in some milliseconds.
+#: Maximum number of nodes of a scenario that loads in some milliseconds.
 FEW_NODES: Final = 100
 
 
 def view(text: str, level: str, machine: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
-    """Returns everything that the page shows about a draft: problems, or else summary, warnings, what is probably not
-    meant, resolved values, picture, predictions, the cost of a run and their number, and the instruments that cannot
-    run it, with the reason. ``machine`` has those that the machine lacks."""
+    """Returns the data that the page shows for a draft: problems, or otherwise summary, warnings,
+    probable mistakes, resolved values, picture, predictions, cost and number of runs, and the
+    instruments that cannot run it, with the reason. ``machine`` has the instruments that the
+    machine lacks."""
     try:
         loaded = read(text, level)
         if problems := problems_of_campaign(text, level, loaded):
@@ -76,9 +77,9 @@ def view(text: str, level: str, machine: Mapping[str, str] = MappingProxyType({}
 
 
 def problems_of_campaign(text: str, level: str, loaded: Scenario) -> list[dict[str, Any]]:
-    """Returns the problems of the values that a campaign varies, each value by itself: keys that do not exist, and
-    values that are not allowed. Of a large scenario, which takes long to load, only the first value of each key is
-    checked here; a launch checks all combinations."""
+    """Returns the problems of the values that a campaign varies, each value on its own: unknown
+    keys, and values that are not allowed. For a large scenario, which loads slowly, only the first
+    value of each key is checked here; a launch checks all combinations."""
     found: list[dict[str, Any]] = []
     varied: Mapping[str, Sequence[Any]] = {} if loaded.campaign is None else loaded.campaign.get("vary", {})
     for key, values in varied.items():
@@ -96,7 +97,7 @@ def problems_of_campaign(text: str, level: str, loaded: Scenario) -> list[dict[s
 
 
 def varying(overrides: Sequence[str]) -> list[Override]:
-    """Returns the overrides of a point of a campaign, which messages call by that name."""
+    """Returns the overrides of a point of a campaign, named as such in messages."""
     return [("campaign", one) for one in overrides]
 
 
@@ -113,7 +114,8 @@ def _refusal(wanted: Cost, level: str) -> str | None:
 
 
 def picture(scenario: Scenario) -> dict[str, Any]:
-    """Returns nodes and edges of the drawing. Every part has the key path of its entity in the scenario."""
+    """Returns nodes and edges of the drawing. Every part has the key path of its entity in the
+    scenario."""
     data = scenario.data
     edges: list[dict[str, Any]] = []
     hubs: list[dict[str, Any]] = []
@@ -131,7 +133,7 @@ def picture(scenario: Scenario) -> dict[str, Any]:
             if node in scenario.nodes:
                 edges.append(_edge(path, node, hub, ""))
             else:
-                # A group of terminals is drawn as one.
+                # A group of terminals is drawn as one node.
                 hubs.append({"id": f"group {name} {node}", "label": node, "kind": "group", "path": path})
                 edges.append(_edge(path, f"group {name} {node}", hub, ""))
     services = {one["node"] for kind in ("proxy", "service") for one in data.get(kind, [])}
@@ -155,7 +157,7 @@ def _edge(path: list[str], start: str, end: str, label: str) -> dict[str, Any]:
 
 
 def _attached(network: Mapping[str, Any]) -> list[str]:
-    """Returns the nodes that a network names as its own; a group of terminals is its number and name."""
+    """Returns the nodes of a network; a group of terminals is written as its number and name."""
     listed: list[str] = [*network.get("ends", []), *network.get("sites", {})]
     if "gateway" in network:
         listed.append(network["gateway"])
@@ -181,8 +183,9 @@ def _is_grouped(node: str, data: Mapping[str, Any]) -> bool:
 
 
 def edit(text: str, path: Sequence[str], value: Any) -> str:
-    """Returns the text with one value replaced, added, or removed if ``value`` is None. A table of a list is
-    addressed by its name. Raises :class:`Refused` if the text is not TOML or the path cannot exist."""
+    """Returns the text with one value replaced, added, or removed if ``value`` is None. A table of
+    a list is addressed by its name. Raises :class:`Refused` if the text is not TOML or the path
+    cannot exist."""
     if not path:
         raise Refused(422, "a change needs a key")
     try:
@@ -200,13 +203,13 @@ def edit(text: str, path: Sequence[str], value: Any) -> str:
 
 
 def with_changes(text: str, made: Sequence[tuple[float, str, str]]) -> str:
-    """Returns a scenario with changes that were made by hand (seconds, key, value) as changes of its own. Times have
-    nanoseconds, as the engine's."""
+    """Returns a scenario that contains manual changes (seconds, key, value) as scheduled changes.
+    Times are in nanoseconds, as in the engine."""
     lines = [text.rstrip("\n")]
     for time, key, value in made:
         parts = ".".join(json.dumps(part) for part in key.split("."))
         try:
-            # As an override has it: a TOML value, or otherwise a text.
+            # As in an override: a TOML value, or otherwise a text.
             tomllib.loads(f"value = {value}")
             written = value
         except tomllib.TOMLDecodeError:
@@ -223,7 +226,7 @@ def _lists() -> frozenset[str]:
 
 
 def _inner(part: Any, key: str, depth: int, *, removing: bool) -> Any:
-    """Returns the table or list of a key, which is created if it does not exist."""
+    """Returns the table or list of a key; creates it if it is missing."""
     if isinstance(part, list):
         found = _named(part, key)
         if found is not None or removing:
@@ -245,7 +248,7 @@ def _inner(part: Any, key: str, depth: int, *, removing: bool) -> Any:
     else:
         made = tomlkit.inline_table() if isinstance(part, InlineTable) or depth > 0 else tomlkit.table()
     if isinstance(there, str):
-        # The short form of a variant: its kind alone.
+        # The short form of a variant: only its kind.
         made["kind"] = str(there)
     part[key] = made  # type: ignore[index]
     return part[key]
@@ -268,7 +271,7 @@ def _put(part: Any, key: str, value: Any) -> None:
 
 
 def _item(value: Any, *, table: bool = False) -> Any:
-    """Returns a value as TOML; tables in it are inline, and null values are left out."""
+    """Returns a value as TOML; nested tables are inline, and null values are left out."""
     if isinstance(value, Mapping):
         made: Table | InlineTable = tomlkit.table() if table else tomlkit.inline_table()
         for key, inner in value.items():

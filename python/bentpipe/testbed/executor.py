@@ -1,8 +1,8 @@
-"""The executor: takes runs from the queue and does each in a process of its own.
+"""The executor: takes runs from the queue and executes each in its own process.
 
-It is told over a Unix socket that there is work, and reads everything else from the database: the socket carries a
-run's number and nothing more, and only from a process of the same user or of the group that shares the data. One
-executor works in a folder of data at a time.
+A Unix socket notifies it of new work; everything else comes from the database. The socket carries
+only a run's number, and only from a process of the same user or of the group that shares the data.
+Only one executor works in a data folder at a time.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from .settings import Settings
 from .store import Store
 from .tables import ACTIVE, Run
 
-#: Seconds between looks at the queue, if nobody says that there is work, and between looks at a run.
+#: Seconds between polls of the queue without a notification, and between polls of a run.
 LOOK_S: Final = 1.0
 WATCH_S: Final = 0.25
-#: Seconds between looks for a kernel of virtual time.
+#: Seconds between searches for a kernel for virtual time.
 EXAMINE_S: Final = 10.0
-#: Bytes that the disk keeps free.
+#: Minimum free disk space in bytes.
 SPARE: Final = 200_000_000
 
 
 class Executor:
-    """Runs what is queued until :meth:`stop`."""
+    """Executes queued runs until :meth:`stop`."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self.settings = settings
@@ -63,17 +63,17 @@ class Executor:
         self.groups = bounds.parent()
         self.lacking = instruments.without_real_time(settings)
         with store.writing() as rows:
-            # No other executor works here, so whatever is marked as active belongs to one that was killed.
+            # No other executor works here, so runs marked as active belong to a killed executor.
             for worker in set(rows.scalars(select(Run.worker).where(Run.state.in_(ACTIVE)))):
                 queue.reclaim(rows, worker)
 
     def stop(self, *_: object) -> None:
-        """End after the runs in progress were stopped."""
+        """Stops the runs in progress and ends."""
         self.ending.set()
         self.work.set()
 
     def loop(self) -> None:
-        """Take runs until stopped. Trouble with the database is waited out."""
+        """Takes runs until stopped. After database errors it retries."""
         threading.Thread(target=self._listen, daemon=True).start()
         examined = -EXAMINE_S
         while not self.ending.is_set():
@@ -94,13 +94,15 @@ class Executor:
         for thread in list(self.busy.values()):
             thread.join()
         bounds.leave(self.groups)
-        # While the lock is held, so that it is no other executor's; a copy of the folder is a backup without it.
+        # The socket is removed while the lock is held, so it cannot belong to another executor.
+        # Backups of the folder then do not contain it.
         self.settings.socket.unlink(missing_ok=True)
         self.settings.instruments.unlink(missing_ok=True)
         self.lock.close()
 
     def _take(self) -> bool:
-        """Start the next run if there is one and a free slot. Returns whether it did."""
+        """Starts the next run if there is one and a slot is free. Returns true if a run was
+        started."""
         self.busy = {number: thread for number, thread in self.busy.items() if thread.is_alive()}
         if self.ending.is_set() or len(self.busy) >= self.settings.slots or (self.busy and self.exclusive):
             return False
@@ -117,12 +119,12 @@ class Executor:
         return True
 
     def _do(self, run: Run) -> None:
-        """Do one run, and record its end whatever happens."""
+        """Executes a run, and records its end in any case."""
         try:
             state, reason = self._run(run)
         except (Refused, ScenarioError, InputError) as refused:
             state, reason = "failed", f"refused: {refused}"
-        except Exception as error:  # noqa: BLE001 - the queue has to go on
+        except Exception as error:  # noqa: BLE001 - the queue must continue
             state, reason = "failed", f"the executor failed: {error}"
         data = self.settings.data
         while True:
@@ -131,14 +133,14 @@ class Executor:
                     queue.finish(rows, run.number, self.worker, state, without_paths(reason, data))
                 break
             except SQLAlchemyError:
-                # Until it is recorded, nothing else takes its slot.
+                # The slot stays occupied until the end is recorded.
                 time.sleep(LOOK_S)
         self.work.set()
 
     def _run(self, run: Run) -> tuple[str, str]:
         level = run.owner.level
-        # The database is not trusted with privileges, so the checks of the web process are repeated: for a study here,
-        # for a scenario by the run's process.
+        # The database is not trusted, so the checks of the web process are repeated: for a study
+        # here, for a scenario in the run's process.
         if run.instrument == "study":
             reproducing.check(run.scenario)
         limits = OF_LEVEL[level]
@@ -153,9 +155,10 @@ class Executor:
             "replication": run.replication,
             "pace": run.pace,
             "level": level,
-            # Relative, so that no report names a folder of this machine.
+            # A relative path, so that no report names a folder of this machine.
             "folder": run.id,
-            # The memory of a guest is a file with holes. What is in the run's folder is watched besides.
+            # The memory of a guest is a sparse file. The size of the run's folder is limited
+            # separately.
             "bytes": limits.bytes * (10 if run.instrument == "kernel" else 1),
         }
         process = subprocess.Popen(
@@ -174,9 +177,10 @@ class Executor:
         said = Said(process.stdout)
         group = None
         try:
-            # It waits for what it is told, so it is bounded before it does anything.
+            # The process waits for its input, so the limits apply before it does anything.
             group = self._group(process.pid, run, limits)
-            # A group counts what is really used; without one, the address space is what can be bounded.
+            # A group limits the memory in use; without a group only the address space can be
+            # limited.
             tell(process.stdin, {**given, "memory": limits.memory if group is None else None})
             state, reason = self._watch(run, process, said, folder, limits)
             if state == "failed" and group is not None and group.exceeded():
@@ -195,8 +199,9 @@ class Executor:
             live.beside(folder).unlink(missing_ok=True)
 
     def _group(self, process: int, run: Run, limits: Limits) -> bounds.Group | None:
-        """Returns the control group of a run with its process in it, or None where that cannot be. It may use its
-        slot's part of the processors, or all if it has the machine for itself."""
+        """Returns the control group of a run with its process in it; None without control groups.
+        The run may use its slot's share of the processors, or all processors if it has the machine
+        to itself."""
         if self.groups is None:
             return None
         there = len(os.sched_getaffinity(0))
@@ -215,7 +220,7 @@ class Executor:
     def _watch(
         self, run: Run, process: subprocess.Popen[str], said: Said, folder: Path, limits: Limits
     ) -> tuple[str, str]:
-        """Wait for the end of a run, and end it early if it is cancelled or exceeds a limit."""
+        """Waits for the end of a run, and ends it early if it is cancelled or exceeds a limit."""
         started = time.monotonic()
         while not said.ended.wait(WATCH_S):
             if not self._exchange(run, process, said):
@@ -237,10 +242,11 @@ class Executor:
             return "done", ""
         if said.last.startswith("failed "):
             return "failed", said.last.removeprefix("failed ")
-        return "failed", f"its process ended by itself with {process.returncode}: probably out of memory"
+        return "failed", f"its process ended unexpectedly with {process.returncode}: probably out of memory"
 
     def _exchange(self, run: Run, process: subprocess.Popen[str], said: Said) -> bool:
-        """Record what a run has said and pass on what is wanted of it. Returns whether it is to go on."""
+        """Records the messages of a run and passes requested changes to it. Returns true if the run
+        may continue."""
         answers = said.answers()
         try:
             with self.store.writing() as rows:
@@ -248,7 +254,7 @@ class Executor:
                 queue.answer(rows, run.number, answers)
                 wanted = queue.wanted(rows, run.number)
         except SQLAlchemyError:
-            # The database is busy or cannot be written; the next time will do.
+            # The database is busy or cannot be written; the next call retries.
             for one in answers:
                 said.changed.put(one)
             return True
@@ -257,7 +263,7 @@ class Executor:
         return goes_on
 
     def _listen(self) -> None:
-        """Wake up the loop when the web process says that there is work."""
+        """Wakes up the loop when the web process reports new work."""
         path = self.settings.socket
         path.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
@@ -272,7 +278,7 @@ class Executor:
 
 
 def tell(pipe: IO[str] | None, what: Any) -> None:
-    """Write a line of JSON to a run's process, unless it has ended."""
+    """Writes a line of JSON to a run's process, unless it has ended."""
     with contextlib.suppress(OSError, ValueError):
         assert pipe is not None
         pipe.write(json.dumps(what) + "\n")
@@ -280,7 +286,7 @@ def tell(pipe: IO[str] | None, what: Any) -> None:
 
 
 class Said:
-    """What a run's process says, read by a thread."""
+    """The messages of a run's process, read by a thread."""
 
     def __init__(self, pipe: IO[str]) -> None:
         self.progress = 0.0
@@ -304,7 +310,7 @@ class Said:
         self.ended.set()
 
     def answers(self) -> list[dict[str, Any]]:
-        """Returns what became of changes since the last call."""
+        """Returns the results of changes since the last call."""
         found = []
         while not self.changed.empty():
             found.append(self.changed.get())
@@ -312,15 +318,16 @@ class Said:
 
 
 def permitted(connection: socket.socket, group: int | None = None) -> bool:
-    """Whether the other end of a Unix socket is a process of this user, of root, or of the ``group`` that shares the
-    data."""
+    """Returns true if the other end of a Unix socket is a process of this user, of root, or of the
+    ``group`` that shares the data."""
     size_of = struct.calcsize("3i")
     _, user, of = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size_of))
     return user in (0, os.geteuid()) or (group is not None and of == group)
 
 
 def wake(settings: Settings, number: int) -> None:
-    """Tell the executor, if it listens, that there is a run to do; it looks at the queue every second anyway."""
+    """Notifies the executor, if it listens, of a new run; the executor also polls the queue every
+    second."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(0.2)
         client.connect(str(settings.socket))
@@ -337,7 +344,8 @@ def size(folder: Path) -> int:
 
 
 def alone(data: Path) -> Any:
-    """Returns the lock that makes this the only executor of a folder. Raises :class:`bentpipe.InputError`."""
+    """Returns the lock that makes this the only executor of a folder. Raises
+    :class:`bentpipe.InputError`."""
     file = (data / "executor.lock").open("w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -348,7 +356,7 @@ def alone(data: Path) -> Any:
 
 
 def run_executor(settings: Settings, ready: Callable[[], None] = lambda: None) -> None:
-    """Be the executor until SIGTERM or SIGINT."""
+    """Runs the executor until SIGTERM or SIGINT."""
     store = Store(settings.url)
     executor = Executor(settings, store)
     signal.signal(signal.SIGTERM, executor.stop)

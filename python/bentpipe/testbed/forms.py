@@ -7,16 +7,16 @@ from typing import Any, Final
 
 from bentpipe.scenario.scenarios import schema
 
-#: The transports that a form proposes: the first of these that carries the application.
+#: Transports in the order of preference: a form proposes the first that carries the application.
 _PROPOSED: Final = ("tcp", "udp", "sip")
-#: Applications for which a form proposes another transport: TCP would change the rate.
+#: Applications for which a form does not propose TCP, because TCP would change their rate.
 _PROPOSED_FOR: Final = {"cbr": "udp"}
 
 
 @cache
 def form_schema() -> dict[str, Any]:
-    """Returns the JSON Schema of scenarios, with the ``transports`` of each application in the order in which a form
-    proposes them."""
+    """Returns the JSON Schema of scenarios, with the ``transports`` of each application in order of
+    preference."""
     found = schema()
     for variant in found["$defs"]["App"]["oneOf"]:
         if "properties" in variant:

@@ -1,7 +1,8 @@
-"""Reasons why an instrument cannot run: of the machine, which the executor examines, and of a scenario.
+"""Reasons for which an instrument cannot run: those of the machine, which the executor examines,
+and those of a scenario.
 
-The executor may be another user than the web process, with a kernel and privileges of its own. It therefore writes
-what its machine lacks into the folder of the data, and the web process reads that.
+The executor may run as another user than the web process, with its own kernel and privileges. So it
+writes the missing features of its machine into the data folder, and the web process reads them.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ UNBUILT: Final = (
     "user of the executor"
 )
 OUTDATED: Final = (
-    "the kernels of this test bed are of another processor or another version of bentpipe; its administrator builds "
+    "the kernels of this test bed are for another processor or another version of bentpipe; its administrator builds "
     "one with `bentpipe kernel build`, as the user of the executor"
 )
 
 
 def without_real_time(settings: Settings) -> dict[str, str]:
-    """Returns the reason why this machine and this user cannot emulate in real time, if they are to and cannot."""
+    """Returns the reason if emulation in real time is enabled but not possible for this machine and
+    user."""
     if not settings.real_time:
         return {}
     lacking = [
@@ -47,7 +49,7 @@ def without_real_time(settings: Settings) -> dict[str, str]:
 
 
 def without_kernel() -> dict[str, str]:
-    """Returns the reason why there is no kernel for virtual time, if there is none."""
+    """Returns the reason if there is no kernel for virtual time."""
     try:
         current()
     except InputError:
@@ -56,15 +58,16 @@ def without_kernel() -> dict[str, str]:
 
 
 def write(settings: Settings, reasons: Mapping[str, str]) -> None:
-    """Write the reasons of this machine for the web process."""
+    """Writes the reasons of this machine for the web process."""
     unfinished = settings.instruments.with_suffix(".new")
     unfinished.write_text(json.dumps(reasons), encoding="utf-8")
     unfinished.replace(settings.instruments)
 
 
 def of_machine(settings: Settings) -> dict[str, str]:
-    """Returns the instruments that the test bed's machine cannot run, with the reason. Before the executor has
-    examined the machine, all but those that the administrator has turned off count as possible."""
+    """Returns the instruments that the test bed's machine cannot run, with the reason. Until the
+    executor has examined the machine, all instruments count as possible except those that the
+    administrator has turned off."""
     try:
         found: dict[str, str] = json.loads(settings.instruments.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -73,8 +76,8 @@ def of_machine(settings: Settings) -> dict[str, str]:
 
 
 def of_scenario(scenario: Scenario, instrument: str) -> str | None:
-    """Returns the reason why an instrument cannot run a scenario, such as a simulated proxy for hosts with real TCP, or
-    a congestion control of the Linux kernel for a simulation."""
+    """Returns the reason if an instrument cannot run a scenario, such as a simulated proxy for
+    hosts with real TCP, or a congestion control of the Linux kernel in a simulation."""
     try:
         if instrument in REAL:
             scenario.native.check_emulated()
@@ -86,7 +89,7 @@ def of_scenario(scenario: Scenario, instrument: str) -> str | None:
 
 
 def _sentence(problem: Mapping[str, Any]) -> str:
-    """Returns a problem in terms of the page: remedies of the command line are replaced."""
+    """Returns a problem in terms of the page, without remedies for the command line."""
     text = f"{problem['path']} {problem['message']}"
     allowed = [one for one in problem["allowed"] if "bentpipe" not in one]
     if len(allowed) < len(problem["allowed"]):
@@ -96,14 +99,15 @@ def _sentence(problem: Mapping[str, Any]) -> str:
 
 
 def check(instrument: str, scenario: Scenario, machine: Mapping[str, str]) -> None:
-    """Refuse an instrument that cannot run, or not this scenario. Raises :class:`Refused`."""
+    """Checks that an instrument can run a scenario on this machine. Raises :class:`Refused`."""
     reason = machine.get(instrument) or of_scenario(scenario, instrument)
     if reason is not None:
         raise Refused(409, f"{instrument}: {reason}")
 
 
 def impossible(scenario: Scenario, wanted: Cost, level: str, machine: Mapping[str, str]) -> dict[str, str]:
-    """Returns the instruments that a user of a level cannot launch with a scenario, with the reason."""
+    """Returns the instruments that a user of a level cannot launch with a scenario, with the
+    reason."""
     found = {}
     for instrument in INSTRUMENTS:
         try:

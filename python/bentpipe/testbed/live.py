@@ -1,9 +1,10 @@
-"""What can be seen of a run in progress: a file beside its folder, to which the run's process appends and which the web
-process follows. Each line is a JSON object with ``rows`` of traces by table and entity (the time in seconds, then the
-table's columns), ``dropped`` rows, and the ``changes`` that were made by hand.
+"""Live data of a run in progress: a file next to its folder. The run's process appends to it, and
+the web process follows it. Each line is a JSON object with ``rows`` of traces by table and entity
+(the time in seconds, then the table's columns), the number of ``dropped`` rows, and manual
+``changes``.
 
-The engine thins the rows by time, so the file is bounded; beyond :data:`MOST` bytes rows are dropped. The file is
-removed when the run has ended, as its traces hold everything.
+The engine thins the rows by time, so the size of the file is limited; beyond :data:`MOST` bytes
+rows are dropped. The file is removed at the end of the run, because its traces contain everything.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-#: Bytes after which no more rows are written.
+#: Size of the file in bytes above which rows are dropped.
 MOST: Final = 8_000_000
-#: Bytes that are read at a time.
+#: Bytes per read of the file.
 PART: Final = 500_000
 
 
 def beside(folder: Path) -> Path:
-    """Returns the file of the run with a folder."""
+    """Returns the path of the live data of the run in a folder."""
     return folder.with_suffix(".live")
 
 
 class Writer:
-    """Appends to the file."""
+    """Appends to the file of live data."""
 
     def __init__(self, file: Path) -> None:
         self._file = file.open("w", encoding="utf-8")
@@ -33,7 +34,7 @@ class Writer:
         self._dropped = 0
 
     def add(self, seen: dict[str, Any]) -> None:
-        """Add what was seen, if anything was."""
+        """Appends live data, if there are any."""
         rows, changes = seen["rows"], seen["changes"]
         if self._bytes > MOST:
             self._dropped += sum(len(some) for entities in rows.values() for some in entities.values())
@@ -49,20 +50,20 @@ class Writer:
         self._file.flush()
 
     def close(self) -> None:
-        """Close the file, which stays."""
+        """Closes the file without removing it."""
         self._file.close()
 
 
 def after(file: Path, offset: int) -> tuple[list[str], int]:
-    """Returns the complete lines of a file after ``offset``, and the offset after them. Without the file there are
-    none."""
+    """Returns the complete lines of a file after ``offset``, and the offset after them. A missing
+    file has no lines."""
     try:
         with file.open("rb") as opened:
             opened.seek(offset)
             read = opened.read(PART)
             end = read.rfind(b"\n") + 1
             if end == 0 and len(read) == PART:
-                # A line that is longer than a part.
+                # The line is longer than a part.
                 read += opened.readline()
                 end = len(read) if read.endswith(b"\n") else 0
     except OSError:
@@ -71,7 +72,7 @@ def after(file: Path, offset: int) -> tuple[list[str], int]:
 
 
 def everything(file: Path) -> Iterator[dict[str, Any]]:
-    """Yields what a file has so far."""
+    """Yields the objects in a file so far."""
     offset = 0
     while True:
         lines, offset = after(file, offset)

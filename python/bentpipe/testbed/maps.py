@@ -1,4 +1,4 @@
-"""Constellations on a map: where satellites, links and paths are at a moment of a scenario."""
+"""Constellations on a map: satellites, links and paths at a time of a scenario."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ RADIUS_M: Final = 6_371_008.8
 
 
 def at(text: str, level: str, time: float, network: str | None = None) -> dict[str, Any]:
-    """Returns a constellation at ``time``, in seconds: sites, satellites with longitude, latitude (deg) and altitude
-    (m), the links that are up as pairs of satellites, the satellites that serve each site, and the path of each flow
-    between two sites. ``network`` selects one if there are several. Raises :class:`Refused`, and
-    :class:`bentpipe.ScenarioError`."""
+    """Returns a constellation at ``time``, in seconds: sites, satellites with longitude, latitude
+    (deg) and altitude (m), the links that are up as pairs of satellites, the satellites that serve
+    each site, and the path of each flow between two sites. ``network`` selects one if there are
+    several. Raises :class:`Refused`, and :class:`bentpipe.ScenarioError`."""
     loaded = read(text, level)
     names = [name for name, one in loaded.data.get("network", {}).items() if one["kind"] == "constellation"]
     if not names:

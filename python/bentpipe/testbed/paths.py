@@ -1,4 +1,4 @@
-"""Messages without the folders of this machine, which errors of the engine and of files name."""
+"""Removal of this machine's folders from messages of the engine and of files."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from pathlib import Path
 from typing import Final
 
-#: An absolute path of two or more parts. A unit such as kbit/s has no slash at its start, and a URL has two.
+#: An absolute path of two or more parts. A unit such as kbit/s has no slash at its start, and a URL
+#: has two.
 _PATH: Final = re.compile(r"(?<![\w./:~])(?:/[^\s/\"'`;:,()]+){2,}/?")
 
 
 def without_paths(text: str, data: Path) -> str:
-    """Returns a message with the last part of each absolute path in place of the path. ``data`` is the folder of the
-    test bed's data.
+    """Returns a message in which each absolute path is replaced by its last part. ``data`` is the
+    test bed's data folder.
 
     >>> without_paths("/srv/lab/runs/1/a7/traces/tcp.parquet: 5 kbit/s", Path("/srv/lab"))
     'tcp.parquet: 5 kbit/s'

@@ -1,4 +1,5 @@
-"""Points of plotted lines: a quantity of a run within a part of its time, reduced to the resolution of a screen."""
+"""Points of plotted lines: a quantity of a run within a part of its time, reduced to the resolution
+of a screen."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ MOST_LINES: Final = 12
 
 @dataclass(frozen=True)
 class Line:
-    """The points of one flow, terminal or link. ``thinned`` is true if the trace has more samples in that time."""
+    """The points of one flow, terminal or link. ``thinned`` is true if the trace has more samples
+    in that time."""
 
     name: str
     time_s: list[float]
@@ -33,9 +35,9 @@ class Line:
 def lines_of(run: Run, quantity: str, start_s: float = -math.inf, end_s: float = math.inf) -> list[Line]:
     """Returns a quantity between two times, both included, as one line per entity.
 
-    A line with more samples than :data:`MOST_POINTS` keeps the minimum and the maximum of each time interval. The
-    last sample before the part and the first one after it are included, so that lines reach its edges. Raises
-    :class:`bentpipe.InputError` for a quantity that was not recorded.
+    A line with more samples than :data:`MOST_POINTS` keeps the minimum and the maximum of each time
+    interval. The last sample before the part and the first one after it are included, so that lines
+    reach its edges. Raises :class:`bentpipe.InputError` for a quantity that was not recorded.
     """
     import polars as pl
 
@@ -79,7 +81,8 @@ def _edge(rows: pl.LazyFrame, who: str, *, last: bool) -> dict[str, tuple[float,
 
 
 def _extremes(rows: pl.LazyFrame, who: str) -> pl.LazyFrame:
-    """Returns the minimum at the beginning and the maximum at the end of each of :data:`MOST_POINTS` intervals."""
+    """Returns the minimum at the beginning and the maximum at the end of each of
+    :data:`MOST_POINTS` intervals."""
     import polars as pl
 
     time, value = pl.col("time"), pl.col("value")

@@ -1,7 +1,8 @@
-"""The queue: a table. A run is queued, leased by a worker, running, and then done, failed, cancelled or incomplete.
+"""The queue of runs, a table. A run is queued, leased by a worker, running, and then done, failed,
+cancelled or incomplete.
 
-A worker renews its lease while it works. A lease that ran out is reclaimed: a run that had not started is queued
-again, one that had is marked incomplete, so that no run is done twice.
+A worker renews its lease while it works. An expired lease is reclaimed: a run that had not started
+is queued again; a run that had started is marked incomplete, so that no run is executed twice.
 """
 
 from __future__ import annotations
@@ -18,24 +19,25 @@ from sqlalchemy.orm import defer
 
 from .tables import ACTIVE, FINAL, Change, Event, Run
 
-#: A lease lasts so many seconds after its last renewal.
+#: Seconds after its last renewal at which a lease expires.
 LEASE_S: Final = 30.0
-#: Events are kept for so many seconds.
+#: Seconds for which events are kept.
 KEEP_S: Final = 3600.0
-#: Instruments that need the machine for themselves.
+#: Instruments that need the machine exclusively.
 EXCLUSIVE: Final = ("emulate",)
-#: A plan of the queue is as old as this at most.
+#: Maximum age of a cached plan of the queue, in seconds.
 PLAN_S: Final = 0.5
-#: Events per second of runs in virtual time, before any has been done here.
+#: Initial estimate of the events per second of runs in virtual time.
 DEFAULT_RATE: Final = {"simulate": 1e6, "kernel": 1e5}
-#: Seconds that a run takes besides its events: to start, and for the report.
+#: Seconds that a run takes in addition to its events, for start and report.
 START_S: Final = 1.0
 
 
 def claim(rows: Transaction, worker: str, instruments: Sequence[str], busy: bool = False) -> Run | None:
-    """Returns the next run for a worker, leased to it, or None. Owners take turns: next is a run of the one who was
-    served least recently. If that run needs the machine for itself and the worker is ``busy``, the machine is reserved
-    for it: nothing else starts before it."""
+    """Leases the next run to a worker and returns it; None without a run. Owners take turns: the
+    next run belongs to the owner who was served least recently. If that run needs the machine
+    exclusively and the worker is ``busy``, the machine is reserved for it: no other run starts
+    before it."""
     served = (
         select(Run.owner_id.label("owner"), func.max(Run.started).label("at"))
         .group_by(Run.owner_id)
@@ -53,7 +55,7 @@ def claim(rows: Transaction, worker: str, instruments: Sequence[str], busy: bool
         if busy and instrument in EXCLUSIVE:
             return None
         now = time.time()
-        # The second condition makes it a single winner when several workers found the same run.
+        # The second condition lets a single worker win if several found the same run.
         claimed = (
             update(Run)
             .where(Run.number == number, Run.state == "queued")
@@ -68,7 +70,7 @@ def claim(rows: Transaction, worker: str, instruments: Sequence[str], busy: bool
 
 
 def renew(rows: Transaction, number: int, worker: str, progress: float | None = None) -> bool:
-    """Renew a lease and record progress, in percent. Returns whether the run is to go on."""
+    """Renews a lease and records progress in percent. Returns true if the run may continue."""
     values: dict[str, Any] = {"lease": time.time() + LEASE_S, "state": "running"}
     if progress is not None:
         values["progress"] = progress
@@ -87,7 +89,7 @@ def renew(rows: Transaction, number: int, worker: str, progress: float | None = 
 
 
 def finish(rows: Transaction, number: int, worker: str, state: str, reason: str = "") -> bool:
-    """Record the end of a run. Returns False if it was not this worker's any more."""
+    """Records the end of a run. Returns false if the run no longer belonged to this worker."""
     ended = (
         update(Run)
         .where(Run.number == number, Run.worker == worker, Run.state.in_(ACTIVE))
@@ -105,7 +107,7 @@ def finish(rows: Transaction, number: int, worker: str, state: str, reason: str 
 
 
 def reclaim(rows: Transaction, dead: str | None = None) -> int:
-    """End the leases that have run out, and those of the worker ``dead``. Returns their number."""
+    """Ends expired leases, and the leases of the worker ``dead``. Returns their number."""
     lost = select(Run).where(Run.state.in_(ACTIVE))
     lost = lost.where(Run.lease < time.time()) if dead is None else lost.where(Run.worker == dead)
     found = rows.scalars(lost.with_for_update(of=Run, skip_locked=True)).all()
@@ -126,7 +128,7 @@ def reclaim(rows: Transaction, dead: str | None = None) -> int:
 
 
 def cancel(rows: Transaction, run: Run) -> None:
-    """Cancel a run: at once if it waits, and as soon as its worker notices otherwise."""
+    """Cancels a run: at once if it is queued, otherwise as soon as its worker notices."""
     if run.state == "queued":
         run.state, run.reason, run.ended = "cancelled", "cancelled before it started", time.time()
     elif run.state not in FINAL:
@@ -136,7 +138,8 @@ def cancel(rows: Transaction, run: Run) -> None:
 
 
 def wanted(rows: Transaction, number: int) -> list[tuple[int, str, str]]:
-    """Returns the changes by hand that a run was not asked for yet: number, key and value. They count as passed on."""
+    """Returns the manual changes that were not yet sent to a run (number, key and value), and marks
+    them as sent."""
     found = rows.scalars(
         select(Change).where(Change.run_number == number, ~Change.passed).order_by(Change.id)
     ).all()
@@ -146,7 +149,7 @@ def wanted(rows: Transaction, number: int) -> list[tuple[int, str, str]]:
 
 
 def answer(rows: Transaction, number: int, answers: Sequence[Mapping[str, Any]]) -> None:
-    """Record what became of changes by hand."""
+    """Records the results of manual changes."""
     for one in answers:
         rows.execute(
             update(Change)
@@ -156,14 +159,14 @@ def answer(rows: Transaction, number: int, answers: Sequence[Mapping[str, Any]])
 
 
 def tell(rows: Transaction, run: Run) -> None:
-    """Record the state of a run for those who watch it."""
+    """Records the state of a run as an event for its viewers."""
     _plans.pop(rows.get_bind(), None)
     data = {"state": run.state, "progress": run.progress, "reason": run.reason}
     rows.add(Event(run_id=run.id, owner_id=run.owner_id, data=data))
 
 
 def forget(rows: Transaction) -> None:
-    """Remove old events."""
+    """Removes old events."""
     rows.execute(delete(Event).where(Event.at < time.time() - KEEP_S))
 
 
@@ -193,11 +196,12 @@ def order(rows: Transaction) -> list[str]:
 
 
 def plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
-    """Returns place and seconds until the expected start of every queued run: of ``slots`` runs at a time, in the order
-    of :func:`order`, where one that needs the machine for itself waits until all have ended.
+    """Returns position and seconds until the expected start of every queued run. It assumes
+    ``slots`` concurrent runs in the order of :func:`order`; a run that needs the machine
+    exclusively waits until all others have ended.
 
-    All pages that show runs ask for it, so it is computed at most every half second, and after changes by this
-    process."""
+    All pages with runs request the plan, so it is computed at most every half second, and after
+    changes by this process."""
     engine, now = rows.get_bind(), time.monotonic()
     known = _plans.get(engine)
     if known is None or known[0] != slots or now - known[1] > PLAN_S:
@@ -205,7 +209,7 @@ def plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
     return known[2]
 
 
-#: Plans by database: for how many slots and when they were made.
+#: Cached plans by database, with their number of slots and time.
 _plans: WeakKeyDictionary[Any, tuple[int, float, dict[str, tuple[int, float]]]] = WeakKeyDictionary()
 
 
@@ -218,7 +222,7 @@ def _plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
     free = []
     for run in rows.scalars(select(Run).options(defer(Run.scenario)).where(Run.state.in_(ACTIVE))):
         passed = max(0.0, now - (run.started or now))
-        # From what is done, as soon as that says something.
+        # Extrapolated from the progress, as soon as that is meaningful.
         whole = passed / run.progress if run.progress > 0.02 else max(passed, takes(_needs(run), rates))
         free.append(max(0.0, whole - passed))
     free = sorted([*free, *[0.0] * max(0, slots - len(free))])
@@ -246,8 +250,8 @@ def _needs(run: Run) -> tuple[str, float | None, float, float]:
 
 
 def takes(needs: tuple[str, float | None, float, float], rates: Mapping[str, float]) -> float:
-    """Returns how many seconds a run of an instrument is expected to take, from its pace, the seconds of its
-    scenario, and its events."""
+    """Returns the expected duration of a run in seconds, from its instrument, its pace, the
+    duration of its scenario, and its events."""
     instrument, pace, duration, events = needs
     seconds = events / rates[instrument] if instrument in rates else 0.0
     if pace is not None or instrument in EXCLUSIVE:
@@ -256,7 +260,7 @@ def takes(needs: tuple[str, float | None, float, float], rates: Mapping[str, flo
 
 
 def rate(rows: Transaction, instrument: str) -> float:
-    """Returns how many events per second the last runs of an instrument did, from which starts are expected."""
+    """Returns the events per second of the last runs of an instrument, for estimates of starts."""
     last = (
         select(Run.events, Run.ended - Run.started)
         .where(Run.state == "done", Run.instrument == instrument, Run.events > 0, Run.pace.is_(None))

@@ -2,7 +2,7 @@
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not a fault
-    """A request that is refused, with the status of its answer."""
+    """A refused request, with the status of its answer."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

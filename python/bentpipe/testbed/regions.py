@@ -1,5 +1,6 @@
-"""What holds in which part of a run: which satellite serves a site, which link a multilink uses, which value a key has
-that was changed. From the scenario's own changes, those made by hand, and the traces `handover` and `selection`.
+"""Regions: parts of a run in which a site has one serving satellite, a multilink uses one link, or
+a changed key has one value. They come from the scenario's changes, manual changes, and the traces
+`handover` and `selection`.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import Any, Final
 from bentpipe.quantities import base_value
 from bentpipe.scenario.scenarios import ScenarioText
 
-#: Regions that are returned: more than a plot can show.
+#: Maximum number of regions returned; more than a plot can show.
 MOST: Final = 500
 
-#: A change by hand: seconds of the run, key, value.
+#: A manual change: seconds of the run, key, value.
 Made = tuple[float, str, str]
 #: The start of a region: seconds, kind, entity, label.
 Start = tuple[float, str, str, str]
@@ -25,8 +26,8 @@ Start = tuple[float, str, str, str]
 
 @dataclass(frozen=True)
 class Region:
-    """From ``start`` to ``end`` (seconds of the run; None if nothing has ended it) ``label`` holds for the entity
-    ``of``. ``kind`` is "change", "handover" or "selection"."""
+    """A part of a run from ``start`` to ``end`` (seconds of the run; None for an open end) in which
+    ``label`` applies to the entity ``of``. ``kind`` is "change", "handover" or "selection"."""
 
     kind: str
     of: str
@@ -55,7 +56,7 @@ def of_folder(scenario: str, made: Sequence[Made], folder: Path) -> list[Region]
 
 
 def of_live(scenario: str, made: Sequence[Made], parts: Iterable[dict[str, Any]]) -> list[Region]:
-    """Returns the regions of a run in progress, from what was seen of it."""
+    """Returns the regions of a run in progress, from its live data."""
     data = tomllib.loads(scenario)
     starts = _changes(data, made)
     columns = _columns()

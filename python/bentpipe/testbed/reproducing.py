@@ -1,8 +1,8 @@
-"""A study in the test bed: a published experiment reproduced, with its verdicts, figures and notes as the report of a
-run.
+"""Studies in the test bed: reproductions of published experiments, with verdicts, figures and notes
+as the report of a run.
 
-Studies come with the repository, so a test bed that was installed without it has none. They are chosen by name and
-test; a launch contains nothing else.
+Studies are part of the repository, so a test bed installed without it has none. A launch contains
+only the name of the study and of the test.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from .refused import Refused
 
 @dataclass(frozen=True)
 class Description:
-    """What a study's README says of it: title, first paragraph, and of each test what it is, if that is said."""
+    """The description of a study in its README: title, first paragraph, and the descriptions of
+    tests, if given."""
 
     title: str
     about: str
@@ -34,7 +35,7 @@ class Description:
 
 
 def available() -> dict[str, list[str]]:
-    """Returns the names of the studies, each with those of its tests."""
+    """Returns the names of the studies, each with the names of its tests."""
     return {
         name: sorted({one.test for one in studies.read_published(folder / "published.csv")})
         for name, folder in studies.known().items()
@@ -42,7 +43,7 @@ def available() -> dict[str, list[str]]:
 
 
 def described(study: str) -> Description:
-    """Returns what is said of a study that is :func:`available`."""
+    """Returns the description of an :func:`available` study."""
     text = (studies.known()[study] / "README.md").read_text(encoding="utf-8")
     heading, paragraph, *_ = text.split("\n\n")
     said = dict(re.findall(r"^ *bentpipe reproduce \S+ --test (\S+) +# (.+)$", text, re.MULTILINE))
@@ -51,7 +52,8 @@ def described(study: str) -> Description:
 
 
 def check_kernel(study: str, test: str | None, machine: Mapping[str, str]) -> None:
-    """Refuse a test, or a whole study, that needs a kernel where the machine has none. Raises :class:`Refused`."""
+    """Checks that the machine has the kernel that a test or a whole study needs. Raises
+    :class:`Refused`."""
     reason, needing = machine.get("kernel"), studies.with_kernel(studies.known()[study])
     if reason is not None and needing and test in (None, *needing):
         which = f"{test} needs" if test else f"{', '.join(needing)} need"
@@ -59,7 +61,7 @@ def check_kernel(study: str, test: str | None, machine: Mapping[str, str]) -> No
 
 
 def _plain(markdown: str) -> str:
-    r"""Returns a paragraph without its marks.
+    r"""Returns a paragraph without Markdown marks.
 
     >>> _plain("Ada, *On\nengines*, with `--test a`")
     'Ada, On engines, with --test a'
@@ -68,7 +70,8 @@ def _plain(markdown: str) -> str:
 
 
 def order(study: str, test: str | None) -> str:
-    """Returns what a run of a study is to do, in the place of a scenario. Raises :class:`Refused`."""
+    """Returns the order for a run of a study, which takes the place of a scenario. Raises
+    :class:`Refused`."""
     known = available()
     if study not in known:
         raise Refused(404, "there is no such study")
@@ -79,13 +82,14 @@ def order(study: str, test: str | None) -> str:
 
 
 def check(text: str) -> None:
-    """Check an order that comes from the database. Raises :class:`Refused`."""
+    """Checks an order from the database. Raises :class:`Refused`."""
     given = tomllib.loads(text)
     order(given["study"], given.get("test"))
 
 
 def perform(text: str, folder: Path) -> None:
-    """Do what an order says: runs, figures, ``verdicts.json`` and ``report.html`` in a folder."""
+    """Executes an order: writes runs, figures, ``verdicts.json`` and ``report.html`` into a
+    folder."""
     given: dict[str, Any] = tomllib.loads(text)
     found = studies.find(given["study"])
     done = studies.run(found, given.get("test"), folder, json=True)
@@ -123,7 +127,7 @@ def report(study: str, test: str | None, done: Reproduction) -> str:
 
 
 def number(value: float | None) -> str:
-    """Returns a number as the report shows it."""
+    """Returns a number in the format of the report."""
     return "–" if value is None else f"{value:.4g}"
 
 

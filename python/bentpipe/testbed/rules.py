@@ -1,5 +1,5 @@
-"""What a scenario from the web may contain and what a run of it may cost, by the level of its owner: the only place
-for that.
+"""Rules for scenarios from the web, by the level of their owner: allowed contents, and the allowed
+cost of a run. All such rules are in this module.
 
 The web process checks before it stores a run, and the run's process again before it begins.
 """
@@ -29,8 +29,9 @@ NAME: Final = "scenario"
 
 @dataclass(frozen=True)
 class Limits:
-    """What a level may use. ``events`` is compared with the prediction; the others also end a run that exceeds them:
-    ``seconds`` of the machine's time, ``bytes`` of its folder, ``memory`` of its process."""
+    """The limits of a level. ``events`` is compared with the prediction. The other limits also end
+    a run that exceeds them: ``seconds`` of real time, ``bytes`` of its folder, ``memory`` of its
+    process."""
 
     instruments: tuple[str, ...]
     events: float
@@ -40,7 +41,7 @@ class Limits:
     nodes: int
     #: Length of a scenario's text in bytes.
     text: int
-    #: Runs in the queue, runs kept, configurations kept.
+    #: Maximum numbers of queued runs, stored runs and stored configurations.
     queued: int
     runs: int
     configurations: int
@@ -65,23 +66,23 @@ OF_LEVEL: Final = {
     ),
 }
 
-#: Keys that name a file (any table with this key is replaced by the file's text), at any depth.
+#: Keys that name a file, at any depth: a table with such a key is replaced by the file's contents.
 FILE: Final = "file"
-#: The application that is a program of the machine, and its keys.
+#: The application that starts a program of the machine, and its keys.
 PROGRAM: Final = "command"
 PROGRAM_KEYS: Final = ("run", "serve")
 
-#: Deepest nesting, and most values, of a text.
+#: Maximum nesting depth, and maximum number of values, of a text.
 DEEPEST: Final = 24
 MOST_VALUES: Final = 50_000
-#: Longest duration, in seconds of the scenario.
+#: Maximum duration, in seconds of the scenario.
 LONGEST_S: Final = 30 * 86_400.0
 
 
 def check_text(text: str, level: str) -> dict[str, Any]:
-    """Returns the tables of a scenario's text, before the engine sees it. Raises :class:`Refused` for what no
-    scenario from the web may contain. Errors of TOML itself are the engine's to report, with their place: the answer
-    is then empty."""
+    """Returns the tables of a scenario's text, before the engine reads it. Raises :class:`Refused`
+    for contents that are not allowed from the web. The engine reports TOML errors with their
+    position, so in that case the result is empty."""
     limits = OF_LEVEL[level]
     if len(text.encode("utf-8", "surrogatepass")) > limits.text:
         raise Refused(413, f"the scenario is longer than {limits.text} bytes")
@@ -92,7 +93,7 @@ def check_text(text: str, level: str) -> dict[str, Any]:
     except RecursionError:
         raise Refused(422, f"the scenario is nested deeper than {DEEPEST} tables") from None
     except ValueError:
-        # Python's limit of a number's digits, sys.get_int_max_str_digits.
+        # Python's limit on the digits of a number, sys.get_int_max_str_digits.
         raise Refused(422, "the scenario has a number with thousands of digits") from None
     counted = 0
     for values, (depth, key, value) in enumerate(walk(tables)):
@@ -102,13 +103,9 @@ def check_text(text: str, level: str) -> dict[str, Any]:
             raise Refused(422, f"the scenario is nested deeper than {DEEPEST} tables")
         parts = key.split(".")
         if FILE in parts:
-            raise Refused(
-                422, f'the key "{key}" would read a file of this machine, which the test bed does not do'
-            )
+            raise Refused(422, f'the key "{key}" reads a file of the server; the test bed does not allow it')
         if PROGRAM in (value, *parts) or (parts[-1] in PROGRAM_KEYS and isinstance(value, str)):
-            raise Refused(
-                422, f'"{key}" would start a program of this machine, which the test bed does not do'
-            )
+            raise Refused(422, f'"{key}" starts a program on the server; the test bed does not allow it')
         if key == "count" and isinstance(value, int):
             counted += value
     if counted > limits.nodes:
@@ -119,7 +116,8 @@ def check_text(text: str, level: str) -> dict[str, Any]:
 
 
 def walk(value: Any, depth: int = 0) -> Iterator[tuple[int, str, Any]]:
-    """Yields depth, key and value of everything in a scenario; elements of a list have the list's key."""
+    """Yields depth, key and value of every part of a scenario; elements of a list have the list's
+    key."""
     stack: list[tuple[int, str, Any]] = [(depth, "", value)]
     while stack:
         depth, key, value = stack.pop()
@@ -134,8 +132,8 @@ def walk(value: Any, depth: int = 0) -> Iterator[tuple[int, str, Any]]:
 
 
 def read(text: str, level: str, overrides: Sequence[Override] = ()) -> Scenario:
-    """Returns a scenario of the web, resolved and checked by all rules but those of cost. Raises :class:`Refused`, and
-    :class:`bentpipe.ScenarioError`."""
+    """Returns a scenario from the web, resolved and checked by all rules except those on cost.
+    Raises :class:`Refused` and :class:`bentpipe.ScenarioError`."""
     check_text(text, level)
     try:
         loaded = load(ScenarioText(text, NAME), overrides)
@@ -146,7 +144,7 @@ def read(text: str, level: str, overrides: Sequence[Override] = ()) -> Scenario:
 
 
 def check_resolved(scenario: Mapping[str, Any], nodes: int, level: str) -> None:
-    """Check a resolved scenario, also one that a campaign has produced. Raises :class:`Refused`."""
+    """Checks a resolved scenario, including one from a campaign. Raises :class:`Refused`."""
     limits = OF_LEVEL[level]
     if nodes > limits.nodes:
         raise Refused(422, f"{nodes} nodes are more than the {limits.nodes} that your level allows")
@@ -157,20 +155,21 @@ def check_resolved(scenario: Mapping[str, Any], nodes: int, level: str) -> None:
     for flow in scenario.get("flow", []):
         if flow["app"]["kind"] == PROGRAM:
             raise Refused(
-                422, f"flow {flow['name']} is a program of this machine, which the test bed does not start"
+                422, f"flow {flow['name']} starts a program on the server; the test bed does not allow it"
             )
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run is expected to need: events of the engine, and seconds on the scenario's clock."""
+    """The expected cost of a run: events of the engine, and seconds on the scenario's clock."""
 
     events: float
     seconds: float
 
 
 def cost(scenario: Mapping[str, Any], known: Facts) -> Cost:
-    """Estimates a run's cost from the packets that its flows can send: one event per packet, direction and hop."""
+    """Estimates a run's cost from the packets that its flows can send: one event per packet,
+    direction and hop."""
     duration = base_value(scenario["duration"])
     events = 0.0
     for flow in known["flows"]:
@@ -185,7 +184,7 @@ def cost(scenario: Mapping[str, Any], known: Facts) -> Cost:
 
 
 def check_cost(wanted: Cost, instrument: str, level: str, pace: float | None = None) -> None:
-    """Refuse a run that would cost more than a level may use. Raises :class:`Refused`."""
+    """Checks the cost of a run against the limits of a level. Raises :class:`Refused`."""
     limits = OF_LEVEL[level]
     if instrument not in limits.instruments:
         raise Refused(403, f"your level may not {instrument}")
@@ -205,16 +204,16 @@ def check_cost(wanted: Cost, instrument: str, level: str, pace: float | None = N
         )
 
 
-#: Keys that may change while a run is in progress are the engine's to know; these are what a key path looks like.
+#: Pattern of key paths that may change during a run. The engine decides on single keys.
 CHANGED: Final = re.compile(r"(link|network)(\.[\w -]{1,64}){2,12}")
 
 
 def check_change(key: str, value: str) -> None:
-    """Check a change of a run in progress, before the engine sees it. Raises :class:`Refused`."""
+    """Checks a change of a run in progress, before the engine reads it. Raises :class:`Refused`."""
     if not CHANGED.fullmatch(key):
         raise Refused(422, "only keys of links and networks can change while a run is in progress")
     if "\\" in value or not value.isprintable():
-        raise Refused(422, "a value has neither backslashes nor control characters")
+        raise Refused(422, "a value must not contain backslashes or control characters")
     for word in re.findall(r"\w+", f"{key} {value}"):
         if word == FILE:
-            raise Refused(422, f'"{word}" would read a file of this machine, which the test bed does not do')
+            raise Refused(422, f'"{word}" reads a file of the server; the test bed does not allow it')

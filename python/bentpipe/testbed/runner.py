@@ -1,10 +1,12 @@
-"""One run in a process of its own, with limits: ``python -m bentpipe.testbed.runner``, which the executor starts.
+"""A run in its own process, with limits: ``python -m bentpipe.testbed.runner``, started by the
+executor.
 
-Reads lines of JSON from standard input. The first is an object with ``scenario`` (TOML, resolved), ``instrument``,
-``replication``, ``pace``, ``folder``, the ``level`` of the run's owner, and the limits ``memory`` (null if a control
-group bounds it) and ``bytes``; each later one is a change to make: number, key and value. Writes lines to standard
-output: ``progress FRACTION``, ``changed JSON`` with a change's number, time and refusal, and at the end ``done`` or
-``failed REASON``. Rows of traces go to a file beside the folder (:mod:`bentpipe.testbed.live`).
+Reads lines of JSON from standard input. The first is an object with ``scenario`` (TOML, resolved),
+``instrument``, ``replication``, ``pace``, ``folder``, the ``level`` of the run's owner, and the
+limits ``memory`` (null if a control group limits it) and ``bytes``. Each later line is a requested
+change: number, key and value. Writes lines to standard output: ``progress FRACTION``,
+``changed JSON`` with a change's number, time and refusal, and at the end ``done`` or
+``failed REASON``. Rows of traces go to a file next to the folder (:mod:`bentpipe.testbed.live`).
 """
 
 from __future__ import annotations
@@ -28,21 +30,21 @@ from . import live
 if TYPE_CHECKING:
     from bentpipe.scenario.scenarios import Scenario
 
-#: Says a line to the executor.
+#: Function that sends a line to the executor.
 Say = Callable[[str], None]
 
-#: prctl(2): the signal that a process gets when its parent ends.
+#: prctl(2): the signal that a process receives when its parent ends.
 _PR_SET_PDEATHSIG: Final = 1
 
 
 def main() -> None:
-    """Do the run."""
+    """Executes the run of the process."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != int(sys.argv[1]):
         sys.exit(1)
     given: dict[str, Any] = json.loads(sys.stdin.readline())
     limit(given)
-    # What is said is read by the executor, so nothing else may write to that pipe.
+    # The executor reads this pipe, so nothing else may write to it.
     told = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     try:
@@ -57,18 +59,18 @@ def main() -> None:
 
 
 def limit(given: dict[str, Any]) -> None:
-    """Limit what this process may use. The executor watches the folder and the time besides."""
+    """Limits the resources of this process. The executor also watches the folder and the time."""
     if given["memory"] is not None:
         resource.setrlimit(resource.RLIMIT_AS, (given["memory"], given["memory"]))
     resource.setrlimit(resource.RLIMIT_FSIZE, (given["bytes"], given["bytes"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # Beyond a limit of size, writing is to fail with a reason instead of ending the process.
+    # A write beyond the size limit must fail with an error instead of ending the process.
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     os.nice(5)
 
 
 class Changes:
-    """The changes that the executor asks for, read by a thread, since reading waits."""
+    """The changes requested by the executor, read by a thread because reading blocks."""
 
     def __init__(self, lines: IO[str], say: Say) -> None:
         self._say = say
@@ -91,15 +93,15 @@ class Changes:
         return found
 
     def answer(self, answers: Sequence[dict[str, Any]]) -> None:
-        """Pass on what became of those returned last, in their order."""
+        """Reports the results of the changes returned last, in their order."""
         for one in answers:
             told = {"number": self._made.popleft(), "time": one["time"], "refused": one["refused"]}
             self._say("changed " + json.dumps(told))
 
 
 def permitted(given: dict[str, Any]) -> Scenario:
-    """Returns the scenario, checked by the rules of the owner's level. Raises ``ValueError`` with the reason if they
-    refuse it."""
+    """Returns the scenario, checked by the rules of the owner's level. Raises ``ValueError`` with
+    the reason of a refusal."""
     from bentpipe._native import ScenarioError
     from bentpipe.errors import InputError
     from bentpipe.scenario.facts import facts
@@ -117,7 +119,7 @@ def permitted(given: dict[str, Any]) -> Scenario:
 
 
 def perform(given: dict[str, Any], say: Say) -> None:
-    """Run the scenario and write its report."""
+    """Runs the scenario and writes its report."""
     from bentpipe.report import write_report
 
     said = 0.0

@@ -1,4 +1,4 @@
-"""Starts the two processes and stops them together."""
+"""Start and stop of the two processes of a test bed."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from .executor import alone, run_executor
 from .settings import Settings
 from .store import Store, migrate
 
-#: What of the test bed a process is: both together, or one where they are units of their own.
+#: Part of the test bed that a process runs: both, or one if they are separate units.
 Part = Literal["all", "web", "executor"]
 
 
-#: Mode of a folder of data that a group shares: what is made in it belongs to the group.
+#: Mode of a data folder that a group shares: new files in it belong to the group.
 SHARED: Final = 0o2770
 
-#: Exit code for what the caller can change, as of every command.
+#: Exit code for errors that the user can correct, as in every command.
 REFUSED: Final = 2
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the web process listens: a port of an address, or a Unix socket."""
+    """The address of the web process: a host and port, or a Unix socket."""
 
     host: str
     port: int
@@ -49,7 +49,7 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The page's address; behind a proxy, what follows the proxy's."""
+        """The page's address; behind a proxy, the part after the proxy's address."""
         if self.socket is not None:
             return f"unix:{self.socket}"
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -57,10 +57,12 @@ class Address:
 
 
 def prepare(settings: Settings) -> str | None:
-    """Create the folder and the database, or bring it up to date. Returns the secret of the first administrator's
-    invitation if there is no administrator. Raises :class:`bentpipe.InputError` for a folder of something else."""
+    """Creates the folder and the database, or updates the database. Returns the secret of the first
+    administrator's invitation if there is no administrator. Raises :class:`bentpipe.InputError` for
+    a folder with other contents."""
     _create(settings)
-    # Nobody else may look, whatever the mode of the folder is. The group may write what the other process has made.
+    # Other users get no access, whatever the folder's mode. The group may write files of the other
+    # process.
     os.umask(0o077 if settings.group is None else 0o007)
     if settings.group is not None:
         about = settings.data.stat()
@@ -71,11 +73,11 @@ def prepare(settings: Settings) -> str | None:
             os.chown(settings.data, -1, settings.group)
             settings.data.chmod(SHARED)
         if not settings.database:
-            # SQLite would let the group only read.
+            # SQLite gives the group only read access.
             settings.file.touch(mode=0o660)
     store = Store(settings.url)
     migrate(store)
-    # After the database, so that a folder without one is never left behind.
+    # After the database, so that no folder without a database remains.
     settings.runs.mkdir(exist_ok=True)
     secret = accounts.first_invitation(store)
     store.close()
@@ -83,7 +85,8 @@ def prepare(settings: Settings) -> str | None:
 
 
 def _create(settings: Settings) -> None:
-    """Create the folder, for this user alone. One that is there keeps its mode, and has to be empty or a test bed's."""
+    """Creates the folder, for this user only. An existing folder keeps its mode, and must be empty
+    or belong to a test bed."""
     data = settings.data
     try:
         if not data.is_dir():
@@ -101,17 +104,19 @@ def _create(settings: Settings) -> None:
 
 
 def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], None]) -> int:
-    """Serve until SIGTERM or SIGINT. Returns the exit code."""
+    """Serves until SIGTERM or SIGINT. Returns the exit code."""
     if part == "executor":
         run_executor(settings, ready)
         return 0
     if part == "all":
-        # Before anything starts: found by the executor, it would end a test bed that has already answered.
+        # Checked before anything starts: later, the executor would end a test bed that has already
+        # answered.
         alone(settings.data).close()
-    # Bound before anything starts, so that a port in use is found first.
+    # Bound before anything starts, so that a port in use is reported first.
     listening = bind(address)
-    # From here on a signal is only noted: an exception may be lost in what it interrupts, such as garbage collection.
-    # The server raises the signal that ended it again, which is not to end this process before the executor has ended.
+    # From here on signals only set a flag: an exception may be lost in the interrupted code, such
+    # as garbage collection. The server re-raises the signal that ended it; this process must not
+    # end before the executor.
     ending = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ending.set())
@@ -141,7 +146,7 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
         if address.socket is not None:
             with suppress(InputError):
                 _remove_dead(address.socket)
-    # One that ended because it was told to, with the test bed or alone, has the code 0, or SIGTERM's while it started.
+    # An executor that was stopped on request has the code 0, or that of SIGTERM during its start.
     if executor is None or not server.abandoned or executor.exitcode in (0, -signal.SIGTERM):
         return 0
     print(
@@ -152,8 +157,8 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
 
 
 class Server(uvicorn.Server):
-    """The web server, which tells when it is ready, unless it is ``ending`` by then. ``abandoned`` is whether it ended
-    because its executor had."""
+    """The web server. It calls ``ready`` when it listens, unless it is ``ending``. ``abandoned`` is
+    true if it ended because its executor ended."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None], ending: threading.Event) -> None:
         super().__init__(config)
@@ -162,13 +167,13 @@ class Server(uvicorn.Server):
         self.abandoned = False
 
     def end_with(self, sentinel: int) -> None:
-        """Wait for the end of a process, and end if nothing else has ended the server."""
+        """Waits for the end of a process, then ends the server if it still runs."""
         multiprocessing.connection.wait([sentinel])
         if not self.should_exit and not self.ending.is_set():
             self.abandoned = self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening."""
+        """Starts listening on the sockets."""
         # From here on the server handles signals itself.
         self.should_exit = self.should_exit or self.ending.is_set()
         await super().startup(sockets)
@@ -177,11 +182,13 @@ class Server(uvicorn.Server):
 
 
 def bind(address: Address) -> socket.socket:
-    """Returns the listening socket. Raises :class:`bentpipe.InputError` with the remedy if it is taken."""
+    """Returns the listening socket. Raises :class:`bentpipe.InputError` with the remedy if the
+    address is in use."""
     if address.socket is not None:
         return _bind_local(address.socket)
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # With the protocol stated, asyncio turns Nagle's algorithm off; else a body waits for the ACK of its head, 40 ms.
+    # asyncio disables Nagle's algorithm only if the protocol is given. With it, a body waits 40 ms
+    # for the ACK of its header.
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -201,7 +208,7 @@ def _bind_local(path: Path) -> socket.socket:
         _remove_dead(path)
         local.bind(str(path))
         path.chmod(0o660)
-        # From now on it answers, so that another test bed leaves it alone.
+        # From now on the socket answers, so that another test bed does not remove it.
         local.listen()
     except OSError as error:
         local.close()
@@ -213,8 +220,8 @@ def _bind_local(path: Path) -> socket.socket:
 
 
 def _remove_dead(path: Path) -> None:
-    """Remove a Unix socket at which nobody listens any more. Raises :class:`bentpipe.InputError` for anything else that
-    is there."""
+    """Removes a Unix socket without a listener. Raises :class:`bentpipe.InputError` for any other
+    file at the path."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -232,14 +239,15 @@ def _remove_dead(path: Path) -> None:
             path.unlink(missing_ok=True)
             return
         except OSError:
-            # Of another kind, of another user, or busy: somebody's.
+            # A socket of another kind, of another user, or busy is in use.
             pass
     raise InputError(f"--socket {path}: another program listens there; stop it, or choose another --socket")
 
 
 def _started(settings: Settings) -> Any:
-    """Starts the executor's process. Ctrl-C, which a terminal sends to both processes, waits until it can handle it."""
-    # It is started first, since starting it unblocks signals.
+    """Starts the executor's process. SIGINT, which a terminal sends to both processes, is blocked
+    until the executor can handle it."""
+    # The executor is started first, because its start unblocks signals.
     multiprocessing.resource_tracker.ensure_running()
     executor = multiprocessing.get_context("spawn").Process(
         target=_executor, args=(settings, os.getpid()), daemon=False
@@ -253,7 +261,7 @@ def _started(settings: Settings) -> Any:
 
 
 def _executor(settings: Settings, parent: int) -> None:
-    """The executor's process, which ends with the process that started it."""
+    """Runs the executor in its process, and ends with the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 

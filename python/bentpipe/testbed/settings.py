@@ -1,4 +1,4 @@
-"""What ``bentpipe serve`` is told, for both of its processes."""
+"""Settings of ``bentpipe serve`` for both of its processes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Settings:
-    """The folder of the data, and what differs from the defaults.
+    """The data folder, and settings that differ from the defaults.
 
-    ``database`` is a URL of SQLAlchemy, an SQLite file in ``data`` by default. ``names`` are names of this machine,
-    beside its loopback addresses, under which browsers may reach the page. ``slots`` is the number of runs at a time.
-    ``insecure`` allows log-ins over plain HTTP from other machines, with a cookie that browsers accept there;
-    ``proxied`` is set where a proxy, which encrypts, passes requests to a Unix socket. ``group`` is the number of the
-    group that shares the data, if web process and executor are different users.
+    ``database`` is a URL of SQLAlchemy, an SQLite file in ``data`` by default. ``names`` are host
+    names, in addition to the loopback addresses, under which browsers may reach the page. ``slots``
+    is the number of concurrent runs. ``insecure`` allows log-ins over plain HTTP from other
+    machines, with a cookie that browsers accept there. ``proxied`` is set if an encrypting proxy
+    passes requests to a Unix socket. ``group`` is the number of the group that shares the data, if
+    web process and executor are different users.
     """
 
     data: Path
@@ -29,38 +30,40 @@ class Settings:
 
     @property
     def url(self) -> str:
-        """The database."""
+        """The URL of the database."""
         return self.database or f"sqlite:///{self.file}"
 
     @property
     def file(self) -> Path:
-        """The file of the database, if it is SQLite's."""
+        """The file of the database, for SQLite."""
         return self.data / "testbed.sqlite"
 
     @property
     def runs(self) -> Path:
-        """The folder of run folders, one folder per owner in it."""
+        """The folder of all runs, with one subfolder per owner."""
         return self.data / "runs"
 
     @property
     def holds_test_bed(self) -> bool:
-        """Whether a test bed's data are in the folder: its database, or its runs if the database is elsewhere."""
+        """Returns true if the folder contains a test bed's data: its database, or its runs if the
+        database is elsewhere."""
         return self.runs.is_dir() if self.database else self.file.is_file()
 
     @property
     def socket(self) -> Path:
-        """The Unix socket at which the executor is told of new work."""
+        """The Unix socket that notifies the executor of new work."""
         return self.data / "executor.socket"
 
     @property
     def instruments(self) -> Path:
-        """The file in which the executor writes what its machine lacks (:mod:`bentpipe.testbed.instruments`)."""
+        """The executor's file of missing features of its machine
+        (:mod:`bentpipe.testbed.instruments`)."""
         return self.data / "instruments.json"
 
     def folder(self, owner: int, run: str) -> Path:
-        """The folder of a run. Both parts were chosen by this program, never by a user."""
+        """Returns the folder of a run. Both parts are chosen by this program, never by a user."""
         return self.folder_of(owner) / run
 
     def folder_of(self, owner: int) -> Path:
-        """The folder of all runs of an account."""
+        """Returns the folder of all runs of an account."""
         return self.runs / str(owner)

@@ -1,4 +1,5 @@
-"""Opens the database: connects, creates its tables or brings them up to date, and refuses one from a newer version."""
+"""Access to the database: connects, creates or updates its tables, and refuses a database from a
+newer version."""
 
 from __future__ import annotations
 
@@ -17,18 +18,18 @@ from sqlalchemy.orm import Session, sessionmaker
 
 from bentpipe.errors import InputError
 
-#: Seconds for which a writer waits for another one of SQLite.
+#: Seconds for which an SQLite writer waits for another writer.
 BUSY_S: Final = 20.0
 
 
 class Store:
-    """The database."""
+    """The database of a test bed."""
 
     def __init__(self, url: str) -> None:
         self.engine = connect(url)
         self.session = sessionmaker(self.engine, expire_on_commit=False)
-        #: Whether reading a row takes less time than handing the work to a thread: from a file, whose readers never
-        #: wait for a writer.
+        #: True if reading a row takes less time than passing the work to a thread: for a database
+        #: file, whose readers never wait for a writer.
         self.quick = self.engine.dialect.name == "sqlite"
 
     @contextmanager
@@ -45,7 +46,7 @@ class Store:
             yield session
 
     def close(self) -> None:
-        """Close all connections."""
+        """Closes all connections."""
         self.engine.dispose()
 
 
@@ -57,7 +58,7 @@ def connect(url: str) -> Engine:
         )
     if not url.startswith("sqlite"):
         try:
-            import psycopg  # noqa: F401 - SQLAlchemy imports it late, and says less
+            import psycopg  # noqa: F401 - SQLAlchemy imports it late, with a less specific error
         except ModuleNotFoundError as error:
             raise InputError(f"PostgreSQL needs the Python package psycopg: {error}") from error
         return create_engine(url.replace("postgresql://", "postgresql+psycopg://"), pool_pre_ping=True)
@@ -65,14 +66,16 @@ def connect(url: str) -> Engine:
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
-        # The driver would start transactions late, and as readers, which cannot become writers while another writes.
+        # The driver would start transactions late, and as readers, which cannot become writers
+        # during another write.
         connection.isolation_level = None
         for setting in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {setting}")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Any) -> None:
-        # A writer announces itself: one that begins as a reader fails if another has written in between.
+        # Writers begin as writers: a transaction that begins as a reader fails if another has
+        # written in between.
         writes = connection.get_execution_options().get("writes")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -80,8 +83,8 @@ def connect(url: str) -> Engine:
 
 
 def migrate(store: Store) -> None:
-    """Create the tables, or bring those of an older version up to date. Raises :class:`bentpipe.InputError` for a
-    database of a newer version, and for one that cannot be opened."""
+    """Creates the tables, or updates those of an older version. Raises :class:`bentpipe.InputError`
+    for a database from a newer version, and for one that cannot be opened."""
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     script = ScriptDirectory.from_config(config)
@@ -102,9 +105,9 @@ def migrate(store: Store) -> None:
 
 @contextmanager
 def _changing(engine: Engine) -> Iterator[Connection]:
-    """Yields a connection in a transaction in which a migration may rebuild a table. When the old table is dropped,
-    SQLite deletes the rows of other tables that refer to it, unless foreign keys are off before the transaction
-    begins."""
+    """Yields a connection in a transaction that may rebuild tables. When the old table is dropped,
+    SQLite deletes the rows of other tables that refer to it, unless foreign keys are turned off
+    before the transaction."""
     with engine.connect() as connection:
         if engine.dialect.name != "sqlite":
             with connection.begin():

@@ -1,4 +1,5 @@
-"""The tables of the test bed's database. :mod:`bentpipe.testbed.migrations` creates and changes them."""
+"""The tables of the test bed's database. :mod:`bentpipe.testbed.migrations` creates and changes
+them."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import JSON, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint, func, select
 from sqlalchemy.orm import DeclarativeBase, Mapped, column_property, mapped_column, relationship
 
-#: The levels of accounts, each with the rights of those before it.
+#: The levels of accounts; each includes the rights of the previous levels.
 LEVELS: Final = ("guest", "user", "administrator")
 
 #: States of a run in the queue. The last four are final.
@@ -17,12 +18,12 @@ STATES: Final = ("queued", "leased", "running", "done", "failed", "cancelled", "
 FINAL: Final = STATES[3:]
 ACTIVE: Final = STATES[1:3]
 
-#: SQLite uses the highest number again after its row was removed, unless it is told not to.
+#: Without this option, SQLite reuses the highest number after its row was removed.
 NEVER_AGAIN: Final = {"sqlite_autoincrement": True}
 
 
 def identifier() -> str:
-    """Returns a name for a row that cannot be guessed."""
+    """Returns an unguessable identifier for a row."""
     return secrets.token_hex(8)
 
 
@@ -33,7 +34,7 @@ class Base(DeclarativeBase):
 
 
 class User(Base):
-    """An account."""
+    """An account of the test bed."""
 
     __tablename__ = "account"
     __table_args__ = NEVER_AGAIN
@@ -45,7 +46,8 @@ class User(Base):
 
 
 class Session(Base):
-    """A log-in of a browser, or a token of the command line; only the hash of its secret is stored."""
+    """A log-in of a browser, or a token of the command line; only the hash of its secret is
+    stored."""
 
     __tablename__ = "session"
     hash: Mapped[str] = mapped_column(String(64), primary_key=True)
@@ -53,7 +55,7 @@ class Session(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
     kind: Mapped[str] = mapped_column(String(16))
     name: Mapped[str] = mapped_column(String(64), default="")
-    #: What a token may do: "read" or "write".
+    #: Permission of a token: "read" or "write".
     scope: Mapped[str] = mapped_column(String(16), default="write")
     created: Mapped[float] = mapped_column(Float, default=time.time)
     used: Mapped[float] = mapped_column(Float, default=time.time)
@@ -62,7 +64,7 @@ class Session(Base):
 
 
 class Invitation(Base):
-    """A link with which one person creates one account."""
+    """A link that creates one account."""
 
     __tablename__ = "invitation"
     hash: Mapped[str] = mapped_column(String(64), primary_key=True)
@@ -80,7 +82,7 @@ class Attempt(Base):
 
 
 class Configuration(Base):
-    """A named scenario of a user. ``origin`` is what `reset` restores."""
+    """A named scenario of a user. ``origin`` is the text that `reset` restores."""
 
     __tablename__ = "configuration"
     __table_args__ = (UniqueConstraint("owner_id", "name"),)
@@ -97,8 +99,9 @@ class Configuration(Base):
 
 
 class Change(Base):
-    """A change of a run's scenario by hand, while it is in progress. ``done`` is when it was made, in seconds of the
-    run, and ``refused`` why it was not; both are unset until the run has answered."""
+    """A manual change of a run's scenario while it is in progress. ``done`` is the time of the
+    change in seconds of the run, and ``refused`` the reason of a refusal; both are unset until the
+    run has answered."""
 
     __tablename__ = "change"
     id: Mapped[int] = mapped_column(Integer, primary_key=True)
@@ -107,7 +110,7 @@ class Change(Base):
     at: Mapped[float] = mapped_column(Float, default=time.time)
     key: Mapped[str] = mapped_column(String(200))
     value: Mapped[str] = mapped_column(String(500))
-    #: True once the run was asked for the change.
+    #: True once the change was sent to the run.
     passed: Mapped[bool] = mapped_column(default=False)
     done: Mapped[float | None] = mapped_column(Float)
     refused: Mapped[str | None] = mapped_column(Text)
@@ -132,20 +135,22 @@ class Run(Base):
         ForeignKey("configuration.id", ondelete="SET NULL"), index=True
     )
     name: Mapped[str] = mapped_column(String(120))
-    #: What belongs together: the variants of a campaign, or one scenario by several instruments.
+    #: Identifier of a launch: the variants of a campaign, or one scenario with several instruments.
     batch: Mapped[str | None] = mapped_column(String(32), index=True)
     label: Mapped[str] = mapped_column(String(200), default="")
     instrument: Mapped[str] = mapped_column(String(16))
     replication: Mapped[int] = mapped_column(Integer, default=0)
-    #: The values that a campaign varies, as text by key path; unset for runs of versions that did not record them.
+    #: The values that a campaign varies, as text by key path; unset for runs of versions that did
+    #: not record them.
     variation: Mapped[dict[str, Any] | None]
     #: The confidence of the intervals of its campaign's means.
     confidence: Mapped[float] = mapped_column(Float, default=0.95)
-    #: Seconds of the scenario per second of real time, if a simulation is to be slowed down to be watched.
+    #: Seconds of the scenario per second of real time, for a simulation that is slowed down for
+    #: watching.
     pace: Mapped[float | None] = mapped_column(Float)
-    #: The resolved scenario, which is what runs.
+    #: The resolved scenario of the run.
     scenario: Mapped[str] = mapped_column(Text)
-    #: Chosen by the client, so that a launch that is sent twice is one run.
+    #: Key chosen by the client, so that a launch that is sent twice is executed once.
     once: Mapped[str | None] = mapped_column(String(64))
     state: Mapped[str] = mapped_column(String(16), default="queued")
     reason: Mapped[str] = mapped_column(Text, default="")
@@ -162,7 +167,7 @@ class Run(Base):
     shared: Mapped[bool] = mapped_column(default=False)
     baseline: Mapped[bool] = mapped_column(default=False)
     owner: Mapped[User] = relationship(lazy="joined")
-    #: Number of changes by hand that were made.
+    #: Number of manual changes.
     changed: Mapped[int] = column_property(
         select(func.count(Change.id))
         .where(Change.run_number == number, Change.done.is_not(None), Change.refused.is_(None))
@@ -173,7 +178,7 @@ class Run(Base):
 
 
 class Event(Base):
-    """A change of a run, for browsers that watch. Old ones are removed."""
+    """A change of a run's state, for watching browsers. Old events are removed."""
 
     __tablename__ = "event"
     id: Mapped[int] = mapped_column(Integer, primary_key=True)
@@ -184,7 +189,7 @@ class Event(Base):
 
 
 class Audit(Base):
-    """Who changed what. Rows are only ever added."""
+    """A line of the audit log: account and action. Rows are never changed or removed."""
 
     __tablename__ = "audit"
     id: Mapped[int] = mapped_column(Integer, primary_key=True)

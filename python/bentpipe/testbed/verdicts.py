@@ -1,4 +1,5 @@
-"""Fidelity of the runs of real kernels: the accuracy with which the emulation followed its scenario."""
+"""Fidelity of the runs of real kernels: the accuracy with which the emulation followed its
+scenario."""
 
 from __future__ import annotations
 
@@ -29,12 +30,12 @@ class Verdict:
 
 
 def verdict_of(folder: Path, instrument: str, state: str) -> Verdict | None:
-    """Returns the verdict on a run that has ended. None for a simulation, which is exact, for a run in progress, and
-    for a run that was ended before it wrote its fidelity."""
+    """Returns the verdict on a run that has ended. None for a simulation, which is exact, for a run
+    in progress, and for a run that was ended before it wrote its fidelity."""
     return _read(folder) if instrument in REAL and state in FINAL else None
 
 
-# Lists of runs ask again and again, and a run that has ended does not change.
+# Cached: lists of runs request it often, and a run that has ended does not change.
 @functools.lru_cache(maxsize=20_000)
 def _read(folder: Path) -> Verdict | None:
     run = Run(folder) if (folder / "provenance.json").is_file() else None
@@ -48,7 +49,8 @@ def _read(folder: Path) -> Verdict | None:
 
 
 def worst(runs: Iterable[tuple[int, Verdict | None]]) -> Verdict | None:
-    """Returns the verdict on a mean over runs, given by number: that of its least accurate run. None without any."""
+    """Returns the verdict on a mean over runs, given by number: the verdict on its least accurate
+    run. None without verdicts."""
     known = [(number, one) for number, one in runs if one is not None]
     if not known:
         return None

@@ -22,7 +22,7 @@ Level = Literal["guest", "user", "administrator"]
 
 
 class Account(BaseModel):
-    """An account."""
+    """An account in a list of accounts."""
 
     id: int
     name: str
@@ -31,13 +31,13 @@ class Account(BaseModel):
 
 
 class OfLevel(Strict):
-    """A level."""
+    """The new level of an account."""
 
     level: Level
 
 
 class Invitation(BaseModel):
-    """The end of the link with which one person creates one account, to follow the page's address."""
+    """A link that creates one account, relative to the page's address."""
 
     level: Level
     link: str
@@ -55,7 +55,7 @@ class AuditLine(BaseModel):
 
 @router.get("/accounts")
 def listed(_: Administrator, store: Database) -> list[Account]:
-    """Return all accounts."""
+    """Returns all accounts."""
     with store.reading() as rows:
         found = rows.scalars(select(User).order_by(User.name))
         return [Account.model_validate(one, from_attributes=True) for one in found]
@@ -63,7 +63,7 @@ def listed(_: Administrator, store: Database) -> list[Account]:
 
 @router.patch("/accounts/{account}")
 def change(account: Number, given: OfLevel, who: Administrator, store: Database) -> Account:
-    """Change the level of an account, which ends its log-ins."""
+    """Changes the level of an account and ends its log-ins."""
     with store.writing() as rows:
         user = _found(rows.get(User, account))
         accounts.change_level(rows, user, given.level)
@@ -73,7 +73,7 @@ def change(account: Number, given: OfLevel, who: Administrator, store: Database)
 
 @router.delete("/accounts/{account}", status_code=204)
 def remove(account: Number, who: Administrator, store: Database, settings: Given) -> None:
-    """Remove an account with everything that it owns."""
+    """Removes an account with all its data."""
     with store.writing() as rows:
         user = _found(rows.get(User, account))
         if user.id == who.id:
@@ -89,7 +89,7 @@ def remove(account: Number, who: Administrator, store: Database, settings: Given
 
 @router.post("/invitations", status_code=201)
 def invite(given: OfLevel, who: Administrator, store: Database) -> Invitation:
-    """Create a link with which one person creates an account, within a week."""
+    """Creates a link that creates one account. It is valid for a week."""
     return Invitation(level=given.level, link=f"/#/join/{accounts.invite(store, given.level, who)}")
 
 
@@ -100,7 +100,8 @@ def audit(
     before: Number | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> list[AuditLine]:
-    """Return the newest lines of the audit log: all for administrators, one's own for others."""
+    """Returns the newest lines of the audit log: all lines for administrators, the caller's own
+    lines for others."""
     found = select(Audit).order_by(Audit.id.desc()).limit(limit)
     if before is not None:
         found = found.where(Audit.id < before)

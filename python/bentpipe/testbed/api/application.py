@@ -26,24 +26,24 @@ from . import accounts, configurations, drafts, live, means, reproducing, result
 from .events import Broadcast
 from .security import Guard
 
-#: Where `make web` puts the built page.
+#: Folder in which `make web` stores the built page.
 PAGE: Final = Path(__file__).resolve().parents[1] / "static"
 
 
 class Refusal(BaseModel):
-    """Why a request was not fulfilled."""
+    """The reason of a refusal."""
 
     detail: str
 
 
-#: Answers that every route can give besides its own.
+#: Additional answers of every route.
 REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
     "4XX": {"model": Refusal, "description": "Refused, with the reason"},
     503: {"model": Refusal, "description": "Busy, or the database cannot be written"},
 }
 
 _UNBUILT: Final = """<!doctype html><html lang="en"><title>bentpipe</title><h1>The page is not built</h1>
-<p>Run <code>make web</code> in the repository (it needs Node), then reload. The interface works: see
+<p>Run <code>make web</code> in the repository (it needs Node), then reload. The REST interface works: see
 <a href="/api/openapi.json">/api/openapi.json</a>."""
 
 
@@ -59,7 +59,7 @@ def application(settings: Settings, store: Store) -> FastAPI:
     app = FastAPI(
         title="bentpipe test bed",
         version=bentpipe.__version__,
-        summary="Everything that the page does.",
+        summary="The REST interface of the page.",
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
@@ -76,7 +76,8 @@ def application(settings: Settings, store: Store) -> FastAPI:
 
 
 def _errors(app: FastAPI, data: Path) -> None:
-    """Every error is ``{"detail": TEXT}``, without anything of this machine in it, such as the folder of the data."""
+    """Registers the handlers of errors. Every error is ``{"detail": TEXT}``, without details of
+    this machine such as the data folder."""
 
     @app.exception_handler(Refused)
     def refused(_: Request, error: Refused) -> Response:
@@ -89,7 +90,7 @@ def _errors(app: FastAPI, data: Path) -> None:
 
     @app.exception_handler(RequestValidationError)
     def malformed(_: Request, error: RequestValidationError) -> Response:
-        # What was sent is not repeated: it may be a password.
+        # The value is not repeated, because it may be a password.
         told = [f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {one['msg']}" for one in error.errors()]
         return JSONResponse({"detail": "; ".join(told)}, 422)
 
@@ -115,7 +116,8 @@ def _page(app: FastAPI) -> None:
 
     @app.get("/", include_in_schema=False)
     async def index(request: Request) -> Response:
-        # From memory: it is small, and every tab asks for it. It is read again when it has been built again.
+        # Served from memory, because it is small and every tab requests it. A rebuilt page is read
+        # again.
         try:
             about = (PAGE / "index.html").stat()
         except OSError:
@@ -133,5 +135,5 @@ def _page(app: FastAPI) -> None:
 
 
 def openapi() -> dict[str, Any]:
-    """Returns the interface's document, without a database."""
+    """Returns the OpenAPI document, without a database."""
     return application(Settings(Path()), Store("sqlite://")).openapi()

@@ -1,4 +1,4 @@
-"""Who makes a request: from the cookie of a browser's log-in, or a token."""
+"""Callers of requests, identified by the cookie of a browser's log-in or by a token."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from bentpipe.testbed.store import Store
 
 from .security import SAFE
 
-#: The cookie of a log-in. Browsers send it only over an encrypted connection or to this machine, and to no other host.
+#: The cookie of a log-in. Browsers send it only over an encrypted connection or to this machine,
+#: and to no other host.
 COOKIE: Final = "__Host-bentpipe"
-#: The cookie of a log-in with --insecure: over plain HTTP, browsers refuse the prefix and the attribute Secure.
+#: The cookie of a log-in with --insecure: over plain HTTP, browsers refuse the prefix and the
+#: attribute Secure.
 INSECURE_COOKIE: Final = "bentpipe"
 
 
-async def store_of(request: Request) -> Store:  # without waiting: else each would take a thread
-    """Returns the database."""
+async def store_of(request: Request) -> Store:  # async, so that FastAPI uses no thread for it
+    """Returns the application's database."""
     store: Store = request.app.state.store
     return store
 
 
 async def settings_of(request: Request) -> Settings:
-    """Returns the settings."""
+    """Returns the application's settings."""
     settings: Settings = request.app.state.settings
     return settings
 
@@ -41,7 +43,7 @@ Given = Annotated[Settings, Depends(settings_of)]
 
 
 def secret_of(request: Request) -> str:
-    """Returns the secret that a request shows, or an empty text."""
+    """Returns the secret in a request, or an empty text."""
     authorization = request.headers.get("authorization", "")
     if authorization:
         return authorization.removeprefix("Bearer ").strip()
@@ -54,7 +56,7 @@ def cookie_of(settings: Settings) -> str:
 
 
 async def caller(request: Request, store: Database) -> Caller:
-    """Returns who makes a request. Raises :class:`Refused`."""
+    """Returns the caller of a request. Raises :class:`Refused`."""
     secret = secret_of(request)
 
     def known() -> Caller:
@@ -72,16 +74,18 @@ async def caller(request: Request, store: Database) -> Caller:
 
 
 async def user(found: Annotated[Caller, Depends(caller)]) -> Caller:
-    """Returns the caller, who has to be at least a user."""
+    """Returns the caller, who must have at least the level user."""
     if not found.is_at_least("user"):
-        raise Refused(403, "guests only look; ask an administrator for an account of the level user")
+        raise Refused(
+            403, "guests cannot change anything; ask an administrator for an account of the level user"
+        )
     return found
 
 
 async def administrator(found: Annotated[Caller, Depends(caller)]) -> Caller:
-    """Returns the caller, who has to be an administrator by log-in, not by a token."""
+    """Returns the caller, who must be an administrator with a log-in, not with a token."""
     if not found.is_at_least("administrator"):
-        raise Refused(403, "this is for administrators")
+        raise Refused(403, "only administrators may do this")
     return found
 
 
@@ -91,10 +95,10 @@ Administrator = Annotated[Caller, Depends(administrator)]
 
 
 def owns(who: Caller, owner: int) -> bool:
-    """Whether the caller may change what ``owner`` has."""
+    """Returns true if the caller may change the data of ``owner``."""
     return who.is_at_least("user") and (who.id == owner or who.is_at_least("administrator"))
 
 
 def may_see(who: Caller, owner: int, shared: bool) -> bool:
-    """Whether the caller may look at what ``owner`` has."""
+    """Returns true if the caller may read the data of ``owner``."""
     return shared or who.id == owner or who.is_at_least("administrator")

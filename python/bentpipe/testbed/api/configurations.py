@@ -45,7 +45,7 @@ class Brief(BaseModel):
 
 
 class Full(Brief):
-    """A configuration with its scenario, and where its nodes are drawn."""
+    """A configuration with its scenario, and the positions of its nodes in the drawing."""
 
     text: str
     positions: dict[str, Any]
@@ -60,8 +60,8 @@ class New(Strict):
 
 
 class Change(Strict):
-    """What to change; what is not given stays. ``version`` is the one that was changed, so that nobody overwrites
-    what another window has saved."""
+    """A change of a configuration. Missing values remain unchanged. ``version`` is the version that
+    was edited, so that changes saved in another window are not overwritten."""
 
     version: Number
     name: Name | None = None
@@ -71,14 +71,15 @@ class Change(Strict):
 
 
 class Fork(Strict):
-    """The name of a copy."""
+    """The name of a copied configuration."""
 
     name: Name
 
 
 @router.get("/configurations")
 def listed(who: Anyone, store: Database) -> list[Brief]:
-    """Return one's own configurations and those that are shared; all for administrators."""
+    """Returns the caller's own and the shared configurations; for administrators, all
+    configurations."""
     texts = (Configuration.text, Configuration.origin, Configuration.positions)
     found = select(Configuration).options(*map(defer, texts))
     found = found.order_by(Configuration.changed.desc()).limit(1000)
@@ -90,7 +91,8 @@ def listed(who: Anyone, store: Database) -> list[Brief]:
 
 @router.post("/configurations", status_code=201)
 def save(given: New, who: AUser, store: Database) -> Full:
-    """Save a configuration under a new name. It may be unfinished; launching needs it valid."""
+    """Saves a configuration under a new name. It may be unfinished; a launch requires a valid
+    one."""
     check_text(given.text, who.level)
     with store.writing() as rows:
         row = Configuration(owner_id=who.id, origin=given.text, **given.model_dump())
@@ -101,14 +103,14 @@ def save(given: New, who: AUser, store: Database) -> Full:
 
 @router.get("/configurations/{configuration}")
 def load(configuration: str, who: Anyone, store: Database) -> Full:
-    """Return a configuration."""
+    """Returns a configuration with its scenario."""
     with store.reading() as rows:
         return full(visible(rows, configuration, who), who)
 
 
 @router.put("/configurations/{configuration}")
 def change(configuration: str, given: Change, who: AUser, store: Database) -> Full:
-    """Change a configuration: its name, scenario, drawing, or whether others may look at it."""
+    """Changes a configuration: its name, scenario, drawing, or whether it is shared."""
     if given.text is not None:
         check_text(given.text, who.level)
     with store.writing() as rows:
@@ -127,7 +129,7 @@ def change(configuration: str, given: Change, who: AUser, store: Database) -> Fu
 
 @router.delete("/configurations/{configuration}", status_code=204)
 def remove(configuration: str, who: AUser, store: Database) -> None:
-    """Remove a configuration. Its runs stay."""
+    """Removes a configuration. Its runs are kept."""
     with store.writing() as rows:
         row = _own(rows, configuration, who)
         rows.delete(row)
@@ -136,7 +138,7 @@ def remove(configuration: str, who: AUser, store: Database) -> None:
 
 @router.post("/configurations/{configuration}/fork", status_code=201)
 def fork(configuration: str, given: Fork, who: AUser, store: Database) -> Full:
-    """Copy a configuration that one may look at, under a name of one's own."""
+    """Copies a visible configuration under a new name."""
     with store.writing() as rows:
         of = visible(rows, configuration, who)
         row = Configuration(
@@ -149,7 +151,7 @@ def fork(configuration: str, given: Fork, who: AUser, store: Database) -> Full:
 
 @router.post("/configurations/{configuration}/reset")
 def reset(configuration: str, who: AUser, store: Database) -> Full:
-    """Restore the scenario with which a configuration was first saved. Its id stays."""
+    """Restores the first saved scenario of a configuration. The configuration keeps its id."""
     with store.writing() as rows:
         row = _own(rows, configuration, who)
         row.text, row.positions, row.changed = row.origin, {}, time.time()
@@ -159,7 +161,7 @@ def reset(configuration: str, who: AUser, store: Database) -> Full:
 
 
 def brief(row: Configuration, who: Caller) -> Brief:
-    """Returns a row of the list."""
+    """Returns a configuration as an entry of the list."""
     return Brief(
         id=row.id,
         name=row.name,
@@ -172,20 +174,20 @@ def brief(row: Configuration, who: Caller) -> Brief:
 
 
 def full(row: Configuration, who: Caller) -> Full:
-    """Returns a configuration as the page needs it."""
+    """Returns a configuration in the format of the page."""
     return Full(**brief(row, who).model_dump(), text=row.text, positions=row.positions)
 
 
 def add(rows: Transaction, who: Caller, name: str, text: str) -> Full:
-    """Save a text as a new configuration of the caller. Raises :class:`Refused`."""
+    """Saves a text as a new configuration of the caller. Raises :class:`Refused`."""
     row = Configuration(owner_id=who.id, name=name, text=text, origin=text)
     _add(rows, row, who)
     return full(row, who)
 
 
 def visible(rows: Transaction, configuration: str, who: Caller) -> Configuration:
-    """Returns a configuration that the caller may look at. Raises :class:`Refused`: one that she may not is not
-    there."""
+    """Returns a configuration that the caller may read. Raises :class:`Refused`; configurations of
+    others are reported as missing."""
     row = rows.get(Configuration, configuration[:32])
     if row is None or not may_see(who, row.owner_id, row.shared):
         raise Refused(404, "there is no such configuration")
@@ -195,7 +197,7 @@ def visible(rows: Transaction, configuration: str, who: Caller) -> Configuration
 def _own(rows: Transaction, configuration: str, who: Caller) -> Configuration:
     row = visible(rows, configuration, who)
     if not owns(who, row.owner_id):
-        raise Refused(403, "it is someone else's; fork it to change your own copy")
+        raise Refused(403, "this configuration belongs to another user; fork it to change your own copy")
     return row
 
 

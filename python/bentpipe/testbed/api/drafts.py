@@ -1,4 +1,4 @@
-"""Templates, the schema, and drafts: what a text is and how a change of one value changes it."""
+"""Templates, the schema, and drafts: views of a text, and changes of single values in it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from .sessions import Strict
 
 router = APIRouter(tags=["drafts"])
 
-#: Scenarios of a whole experiment, and those of the manual's gallery; the first line of each says what it is.
+#: Scenarios of complete experiments, and those of the manual's gallery; the first line of each
+#: describes it.
 TEMPLATES: Final = Path(__file__).resolve().parents[1] / "templates"
-#: Drafts that are resolved at a time: it takes a processor.
+#: Maximum number of drafts resolved concurrently, because each occupies a processor.
 _turn: Final = threading.Semaphore(2)
 
 Text = Annotated[str, Field(max_length=1_000_000)]
@@ -37,13 +38,14 @@ class Template(BaseModel):
 
 
 class Draft(Strict):
-    """A scenario's text."""
+    """The text of a scenario."""
 
     text: Text
 
 
 class MapAt(Draft):
-    """A scenario's text, a moment of it in seconds, and the constellation if there are several."""
+    """A scenario's text, a time in seconds, and the name of the constellation if there are
+    several."""
 
     time: Annotated[float, Field(ge=0, le=1e9)] = 0.0
     network: Annotated[str, Field(max_length=200)] | None = None
@@ -59,7 +61,8 @@ class Satellite(BaseModel):
 
 
 class Site(BaseModel):
-    """A site on the ground, with its lowest elevation (deg) and the numbers of the satellites that serve it."""
+    """A site on the ground, with its lowest elevation (deg) and the numbers of the satellites that
+    serve it."""
 
     name: str
     longitude: float
@@ -69,7 +72,8 @@ class Site(BaseModel):
 
 
 class MapFlow(BaseModel):
-    """A flow between two sites, by number: the satellites of its path and the delay (s), null without one."""
+    """A flow between two sites, by number: the satellites of its path and the delay (s), null
+    without a path."""
 
     name: str
     from_: Annotated[int, Field(alias="from")]
@@ -79,7 +83,7 @@ class MapFlow(BaseModel):
 
 
 class Map(BaseModel):
-    """A constellation at a moment. Links are pairs of satellites, by number."""
+    """A constellation at a time of the scenario. Links are pairs of satellites, by number."""
 
     network: str
     networks: list[str]
@@ -93,21 +97,22 @@ class Map(BaseModel):
 
 
 class Edit(Strict):
-    """A key path and its new value; null removes the key. A table of a list is addressed by its name."""
+    """A key path and its new value; null removes the key. A table of a list is addressed by its
+    name."""
 
     path: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=20)]
     value: Any = None
 
 
 class Edits(Draft):
-    """A text and changes of it."""
+    """A scenario's text, and changes to make in it."""
 
     edits: Annotated[list[Edit], Field(max_length=200)]
 
 
 @router.get("/templates")
 def templates(_: Anyone) -> list[Template]:
-    """Return what a scenario can start from: experiments, the gallery, presets, and a blank page."""
+    """Returns the templates of scenarios: experiments, the gallery, presets, and a blank page."""
     experiments = [
         Template(
             name=file.stem, about=_about(file), kind="gallery" if file.parent != TEMPLATES else "experiment"
@@ -124,36 +129,38 @@ def templates(_: Anyone) -> list[Template]:
 
 @router.get("/templates/{name}")
 def template(name: str, _: Anyone) -> Draft:
-    """Return the text of a template."""
+    """Returns the text of a template."""
     return Draft(text=text_of(name))
 
 
 @router.get("/schema")
 def scenario_schema(_: Anyone) -> dict[str, Any]:
-    """Return the JSON Schema of scenarios, from which the forms are made. Quantities also have ``units``, with their
-    sizes in base units, and applications ``transports``, the kinds of transport that carry them."""
+    """Returns the JSON Schema of scenarios, which defines the forms. Quantities also have
+    ``units``, with their sizes in base units, and applications ``transports``, the kinds of
+    transport that carry them."""
     return form_schema()
 
 
 @router.post("/drafts/view")
 def view(given: Draft, who: Anyone, settings: Given) -> dict[str, Any]:
-    """Return what a text is: problems, or summary, resolved values, picture, predictions and cost; and in
-    ``impossible`` the instruments that cannot run it here, with the reason. Nothing is stored."""
+    """Returns the view of a text: its problems, or its summary, resolved values, picture,
+    predictions and cost. ``impossible`` has the instruments that cannot run it here, with the
+    reason. Nothing is stored."""
     with _turn:
         return drafts.view(given.text, who.level, instruments.of_machine(settings))
 
 
 @router.post("/drafts/map")
 def map_at(given: MapAt, who: Anyone) -> Map:
-    """Return where the satellites of a text's constellation are at a moment of the scenario, with links and paths.
-    Nothing is stored."""
+    """Returns the satellites, links and paths of a constellation at a time of the scenario. Nothing
+    is stored."""
     with _turn:
         return Map.model_validate(maps.at(given.text, who.level, given.time, given.network))
 
 
 @router.post("/drafts/edit")
 def edit(given: Edits, who: Anyone) -> Draft:
-    """Return the text after changes, with its comments and order. Nothing is stored."""
+    """Returns the text after changes, with its comments and order. Nothing is stored."""
     text = given.text
     check_text(text, who.level)
     with _turn:

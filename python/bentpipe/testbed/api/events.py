@@ -1,4 +1,5 @@
-"""The stream of events: one reader of the table, from which every browser tab gets what its user may see."""
+"""The stream of events: one reader of the table serves every browser tab with the events that its
+user may see."""
 
 from __future__ import annotations
 
@@ -19,21 +20,22 @@ from bentpipe.testbed.accounts import Caller
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import Event, Session
 
-#: Seconds between looks at the table, and between signs of life.
+#: Seconds between polls of the table, and between keep-alive messages.
 LOOK_S: Final = 0.25
 ALIVE_S: Final = 15.0
-#: Events that wait for a slow browser; with more, it is told to load everything again.
+#: Maximum number of events queued for a slow browser; beyond it, the browser must reload
+#: everything.
 MOST_WAITING: Final = 500
-#: Parts of a run's rows that wait for a slow browser.
+#: Maximum number of parts of a run's rows queued for a slow browser.
 MOST_PARTS: Final = 4
-#: Streams at a time: of a user, and of all.
+#: Maximum number of concurrent streams per user, and in total.
 MOST_OF_USER: Final = 20
 MOST: Final = 1000
 
 
 @dataclass(frozen=True)
 class Told:
-    """An event, without what belongs to its table. Rows of a run in progress have no number."""
+    """An event, detached from its table. Rows of a run in progress have no number."""
 
     id: int | None
     owner: int
@@ -42,7 +44,7 @@ class Told:
 
 @dataclass
 class Watched:
-    """The run whose rows a tab shows, and how far it has got them."""
+    """The run whose rows a tab shows, and the position reached in its rows."""
 
     run: str
     file: Path
@@ -50,7 +52,7 @@ class Watched:
 
 
 class Broadcast:
-    """Reads new events once and passes them to all who follow."""
+    """Reads new events once and passes them to all streams."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -60,7 +62,7 @@ class Broadcast:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Context manager while which events are read."""
+        """Context manager that reads events while it is active."""
         with contextlib.suppress(SQLAlchemyError):
             self.last = await asyncio.to_thread(self._newest)
         task = asyncio.create_task(self._loop())
@@ -95,7 +97,8 @@ class Broadcast:
             await self._rows()
 
     async def _rows(self) -> None:
-        """Pass rows of runs in progress to those who watch them. Who reads slowly gets them later, from the file."""
+        """Passes rows of runs in progress to the tabs that watch them. Slow readers get them later,
+        from the file."""
         if not self.watched:
             return
         places = {(one.file, one.offset) for one in self.watched.values()}
@@ -111,14 +114,15 @@ class Broadcast:
             return rows.scalar(select(func.max(Event.id))) or 0
 
     def _since(self, last: int, sessions: set[str]) -> tuple[list[Told], set[str]]:
-        """Returns the events after ``last``, and which of the log-ins have ended."""
+        """Returns the events after ``last``, and the log-ins that have ended."""
         with self.store.reading() as rows:
             found = rows.scalars(select(Event).where(Event.id > last).order_by(Event.id).limit(2000)).all()
             alive = set(rows.scalars(select(Session.id).where(Session.id.in_(sessions))))
             return [_told(one) for one in found], sessions - alive
 
     def _missed(self, who: Caller, last: int) -> tuple[list[Told], bool]:
-        """Returns the events after ``last`` that a user may see, and whether some are no longer kept."""
+        """Returns the events after ``last`` that a user may see, and true if some have been
+        removed."""
         with self.store.reading() as rows:
             oldest = rows.scalar(select(func.min(Event.id))) or 0
             found = select(Event).where(Event.id > last).order_by(Event.id).limit(MOST_WAITING)
@@ -129,9 +133,9 @@ class Broadcast:
     async def follow(
         self, who: Caller, last: int | None, watched: Watched | None = None
     ) -> AsyncGenerator[str, None]:
-        """Yields the text of a stream, with the rows of the run ``watched``, from its beginning."""
+        """Yields the text of a stream, with all rows of the run ``watched``."""
         if len(self.followers) >= MOST or list(self.followers.values()).count(who) >= MOST_OF_USER:
-            # The stream has begun, so this is an event, after which the browser waits.
+            # The stream has begun, so the refusal is an event; the browser then waits.
             yield "retry: 30000\nevent: busy\ndata: {}\n\n"
             return
         waiting: asyncio.Queue[Told | None] = asyncio.Queue(MOST_WAITING + 1)

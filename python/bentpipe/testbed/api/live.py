@@ -1,4 +1,4 @@
-"""Runs in progress: the stream of events, rows of their traces, changes by hand, and what happens in them over time."""
+"""Runs in progress: the stream of events, rows of traces, manual changes, and regions over time."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ from .sessions import Strict
 
 router = APIRouter(tags=["live"])
 
-#: Changes by hand of one run.
+#: Maximum number of manual changes of a run.
 MOST_CHANGES = 1000
 
 
 class Wanted(Strict):
-    """A change of a run in progress: a key path of the scenario and its new value, as in an override."""
+    """A change of a run in progress: a key path of the scenario and its new value, as in an
+    override."""
 
     key: Annotated[str, Field(min_length=1, max_length=200)]
     value: Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class Changed(BaseModel):
-    """A change by hand. ``done`` is when it was made, in seconds of the run, and ``refused`` why it was not; neither is
-    known before the run has answered."""
+    """A manual change. ``done`` is the time of the change in seconds of the run, and ``refused``
+    the reason of a refusal; both are null until the run has answered."""
 
     id: int
     user: str
@@ -51,7 +52,7 @@ class Changed(BaseModel):
 
 
 class Region(BaseModel):
-    """A part of a run in which something holds: the satellite that serves a site, the link of a multilink, the value
+    """A part of a run with one serving satellite of a site, one link of a multilink, or one value
     of a changed key. Times are seconds of the run; an open end is null."""
 
     kind: str
@@ -69,9 +70,10 @@ async def events(
     settings: Given,
     run: Annotated[str, Query(max_length=32)] = "",
 ) -> StreamingResponse:
-    """Follow one's runs: server-sent events ``run`` with ``{"run", "state", "progress", "reason"}``, and events
-    ``rows`` with what the run that is named sees of its traces. One stream per browser tab; after a broken
-    connection, Last-Event-ID continues where it ended, and the rows come again from the beginning."""
+    """Streams the caller's runs: server-sent events ``run`` with
+    ``{"run", "state", "progress", "reason"}``, and events ``rows`` with rows of the traces of the
+    given run. One stream per browser tab. After a broken connection, Last-Event-ID continues the
+    stream, and the rows restart from the beginning."""
     broadcast: Broadcast = request.app.state.broadcast
     watched = None
     if run:
@@ -86,20 +88,25 @@ async def events(
 
 @router.post("/runs/{run}/changes", status_code=201)
 def change(run: str, given: Wanted, who: AUser, store: Database) -> Changed:
-    """Change the scenario of a run in progress, as far as it can change: keys of links and networks that the reference
-    marks. The run answers within a second."""
+    """Changes a key of a run in progress. The reference marks the keys of links and networks that
+    can change. The run answers within a second."""
     check_change(given.key, given.value)
     with store.writing() as rows:
         row = owned(rows, run, who)
         if row.state not in ACTIVE:
             raise Refused(
-                409, "it has ended" if row.state in FINAL else "it has not started; change its configuration"
+                409,
+                "the run has ended"
+                if row.state in FINAL
+                else "the run has not started; change its configuration",
             )
         if row.instrument in ("kernel", "study"):
-            raise Refused(409, "real kernels in virtual time and studies take no changes while they run")
+            raise Refused(
+                409, "runs with real kernels in virtual time and studies cannot be changed while they run"
+            )
         count = rows.scalar(select(func.count()).where(Change.run_number == row.number)) or 0
         if count >= MOST_CHANGES:
-            raise Refused(409, f"it was changed {MOST_CHANGES} times already")
+            raise Refused(409, f"the run was already changed {MOST_CHANGES} times, the maximum")
         made = Change(run_number=row.number, user=who.name, key=given.key, value=given.value)
         rows.add(made)
         note(rows, who, "change run", f"{row.name} {row.number}: {given.key} = {given.value}")
@@ -109,7 +116,7 @@ def change(run: str, given: Wanted, who: AUser, store: Database) -> Changed:
 
 @router.get("/runs/{run}/changes")
 def changes(run: str, who: Anyone, store: Database) -> list[Changed]:
-    """Return the changes by hand of a run."""
+    """Returns the manual changes of a run."""
     with store.reading() as rows:
         row = seen(rows, run, who)
         found = rows.scalars(select(Change).where(Change.run_number == row.number).order_by(Change.id))
@@ -118,12 +125,12 @@ def changes(run: str, who: Anyone, store: Database) -> list[Changed]:
 
 @router.post("/runs/{run}/configuration", status_code=201)
 def repeat(run: str, given: Fork, who: AUser, store: Database) -> Full:
-    """Save the scenario of a run as a configuration of one's own, with the changes that were made by hand, so that it
+    """Saves the scenario of a run as a new configuration, with its manual changes, so that it
     repeats the run."""
     with store.writing() as rows:
         row = seen(rows, run, who)
         if row.instrument == "study":
-            raise Refused(409, "a study is no scenario; launch it again instead")
+            raise Refused(409, "a study cannot be saved as a configuration; launch it again instead")
         made = [
             one
             for one in rows.scalars(select(Change).where(Change.run_number == row.number).order_by(Change.id))
@@ -137,7 +144,7 @@ def repeat(run: str, given: Fork, who: AUser, store: Database) -> Full:
 
 @router.get("/runs/{run}/regions")
 def regions(run: str, who: Anyone, store: Database, settings: Given) -> list[Region]:
-    """Return what holds in which part of a run, also while it is in progress."""
+    """Returns the regions of a run, also while it is in progress."""
     with store.reading() as rows:
         row = seen(rows, run, who)
         made = [

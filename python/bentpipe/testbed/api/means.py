@@ -1,7 +1,7 @@
-"""Means over the runs that one launch has put into the queue: the replications of each point of a campaign.
+"""Means over the runs of one launch: the replications of each point of a campaign.
 
-They are over a launch, not over any selection of runs, since only the runs of one launch are known to be replications
-of the same scenarios, with distinct random numbers.
+Means are over one launch, because only its runs are known to be replications of the same scenarios
+with distinct random numbers.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from .runs import Fidelity, State, seen_by
 
 router = APIRouter(tags=["results"])
 
-#: What is shown unless something else is asked for, if the runs have it: what the command line shows.
+#: Default metrics, if the runs have them; the same as on the command line.
 DEFAULT: Final = "goodput"
-#: Rows of an answer: more than a page can show.
+#: Maximum number of rows of an answer; more than a page can show.
 MOST_ROWS: Final = 2_000
-#: Runs without a result that are named.
+#: Maximum number of runs without a result to name.
 MOST_NAMED: Final = 100
-#: The key of the instruments, where one launch has several.
+#: The key of the instruments, if a launch has several.
 INSTRUMENT: Final = "instrument"
 
 
 class Varied(BaseModel):
-    """A varied key: its path, a short name, and the name with a unit as the title of an axis. ``ticks`` are the
-    positions of the values on that axis, and ``labels`` their names; values that are not ``numbers`` are side by
-    side."""
+    """A varied key: its path, a short name, and the name with a unit as the title of an axis.
+    ``ticks`` are the positions of the values on that axis, and ``labels`` their names; values that
+    are not ``numbers`` are placed side by side."""
 
     key: str
     name: str
@@ -59,8 +59,9 @@ class Varied(BaseModel):
 
 
 class Mean(BaseModel):
-    """A mean over ``count`` runs and half the width of its confidence interval, which a single run does not have, in
-    the metric's ``unit``. ``text`` is both in its ``shown_unit``, rounded to what the interval justifies."""
+    """A mean over ``count`` runs and half the width of its confidence interval (null for a single
+    run), in the metric's ``unit``. ``text`` has both in its ``shown_unit``, rounded according to
+    the interval."""
 
     count: int
     mean: float
@@ -69,8 +70,8 @@ class Mean(BaseModel):
 
 
 class Metric(BaseModel):
-    """A metric: its unit, and the unit in which it is shown, with the ``size`` of the latter in the former. ``"1"`` is
-    a number without a unit."""
+    """A metric: its unit, its display unit, and the ``size`` of the display unit in the unit.
+    ``"1"`` is a number without a unit."""
 
     metric: str
     unit: str
@@ -79,10 +80,10 @@ class Metric(BaseModel):
 
 
 class Point(BaseModel):
-    """Means at one point of the varied keys, of one flow, terminal or link, or of what was asked for. ``at`` are the
-    positions on the axes, ``runs`` is the number of runs that were launched there and still exist, and ``means`` has
-    an entry per metric, null without a value. ``fidelity`` is that of the least accurate run in the means; null if all
-    are simulations, which are exact."""
+    """Means at one point of the varied keys, of one flow, terminal or link, or of the requested
+    selection. ``at`` are the positions on the axes, ``runs`` is the number of existing runs at this
+    point, and ``means`` has an entry per metric, null without a value. ``fidelity`` is that of the
+    least accurate run in the means; null for simulations, which are exact."""
 
     labels: list[str]
     at: list[float]
@@ -93,7 +94,7 @@ class Point(BaseModel):
 
 
 class Missing(BaseModel):
-    """A run that the means do not contain, and why."""
+    """A run that the means do not contain, and the reason."""
 
     id: str
     number: int
@@ -103,9 +104,9 @@ class Missing(BaseModel):
 
 
 class Means(BaseModel):
-    """Means over the runs of a launch that one may look at, ``complete`` of ``runs``. ``missing`` names the first
-    hundred of the others. ``across`` is the key along which a figure is drawn, and ``available`` are the names of all
-    metrics."""
+    """Means over ``complete`` of the ``runs`` of a launch that the caller may read. ``missing``
+    names up to a hundred of the other runs. ``across`` is the key on the axis of a figure, and
+    ``available`` are the names of all metrics."""
 
     name: str
     confidence: float
@@ -129,9 +130,9 @@ def means(
     metric: Annotated[list[Annotated[str, Field(max_length=100)]] | None, Query(max_length=12)] = None,
     of: Annotated[str, Query(max_length=100)] = "",
 ) -> Means:
-    """Return means with confidence intervals over the runs of one launch, by the values that its campaign varies: of
-    columns of the flows, or TABLE.COLUMN of a report. ``of`` selects one flow, terminal or link, or the mean over a
-    group of flows or a pattern such as `st*`."""
+    """Returns means with confidence intervals over the runs of one launch, by the values that its
+    campaign varies. Metrics are columns of the flows, or TABLE.COLUMN of a report. ``of`` selects
+    one flow, terminal or link, or the mean over a group of flows or a pattern such as `st*`."""
     found, changed = _launched(store, batch, who)
     several = len({run.instrument for run in found}) > 1
     counted = [_counted(run, settings, several, run.number in changed) for run in found]
@@ -145,7 +146,7 @@ def means(
     table = tabulate(campaign, chosen, of or None) if available else None
     if table is not None and len(table.rows) > MOST_ROWS:
         raise Refused(
-            422, f"these are {len(table.rows)} means; choose a flow or a group, at most {MOST_ROWS}"
+            422, f"the table has {len(table.rows)} means (at most {MOST_ROWS}); choose a flow or a group"
         )
     verdicts = {
         run.id: (run.number, verdict_of(one.folder, run.instrument, run.state))
@@ -173,8 +174,8 @@ def means(
 
 
 def _launched(store: Store, batch: str, who: Caller) -> tuple[Sequence[Any], set[int]]:
-    """Returns the runs of a launch that the caller may look at, in their order, and the numbers of those that were
-    changed by hand. Raises :class:`Refused`: a launch of which she may look at none is not there."""
+    """Returns the runs of a launch that the caller may read, in their order, and the numbers of
+    manually changed runs. Raises :class:`Refused`; launches of others are reported as missing."""
     run = tables.Run
     known = ("id", "number", "owner_id", "name", "label", "instrument", "replication", "variation")
     columns: list[Any] = [getattr(run, key) for key in (*known, "confidence", "state", "reason")]
@@ -199,11 +200,12 @@ def _launched(store: Store, batch: str, who: Caller) -> tuple[Sequence[Any], set
 
 
 def _counted(run: Any, settings: Settings, several: bool, changed: bool) -> FolderRun:
-    """Returns a run as the means count it. With ``several`` instruments, its own one is part of its point."""
+    """Returns a run in the format of the means. With ``several`` instruments, the instrument is
+    part of the point."""
     varied = {**run.variation, **({INSTRUMENT: run.instrument} if several else {})}
     status, why = run.state, run.reason
     if run.state == "done":
-        # A run that was changed by hand is not a replication of what was launched.
+        # A manually changed run is not a replication of the launched scenario.
         status = "changed" if changed else "complete"
         why = "it was changed by hand while it ran" if changed else ""
     return FolderRun(

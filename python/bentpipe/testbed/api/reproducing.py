@@ -1,4 +1,4 @@
-"""Studies: published experiments that are reproduced as runs."""
+"""Studies: reproductions of published experiments as runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ router = APIRouter(tags=["studies"])
 
 
 class StudyTest(BaseModel):
-    """A test of a study, and what it is, if its README says so; ``impossible`` is why it cannot run here."""
+    """A test of a study, with its description in the README, if any; ``impossible`` is the reason
+    if it cannot run here."""
 
     name: str
     about: str
@@ -30,7 +31,8 @@ class StudyTest(BaseModel):
 
 
 class Study(BaseModel):
-    """A study with its title, what it is about, and its tests; ``impossible`` is why not all of them can run here."""
+    """A study with its title, description and tests; ``impossible`` is the reason if not all tests
+    can run here."""
 
     name: str
     title: str
@@ -40,7 +42,7 @@ class Study(BaseModel):
 
 
 class Reproduce(Strict):
-    """One test of a study, or all. ``once`` is as for other launches."""
+    """One test of a study, or all tests. ``once`` has the same meaning as in other launches."""
 
     test: Annotated[str, Field(max_length=64)] | None = None
     once: Annotated[str, Field(max_length=50)] | None = None
@@ -48,7 +50,7 @@ class Reproduce(Strict):
 
 @router.get("/studies")
 def listed(_: Anyone, settings: Given) -> list[Study]:
-    """Return the studies that this test bed has."""
+    """Returns the studies of this test bed."""
     machine = instruments.of_machine(settings)
 
     def refusal(study: str, test: str | None) -> str | None:
@@ -76,7 +78,7 @@ def listed(_: Anyone, settings: Given) -> list[Study]:
 
 @router.post("/studies/{study}/runs", status_code=201)
 def reproduce(study: str, given: Reproduce, who: AUser, store: Database, settings: Given) -> Entry:
-    """Put a study into the queue: one run, whose report has the verdicts and the figures."""
+    """Queues a study as one run, whose report has the verdicts and the figures."""
     if before := again(store, settings, given.once, who):
         return before[0]
     if not OF_LEVEL[who.level].instruments:

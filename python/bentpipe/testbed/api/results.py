@@ -31,7 +31,7 @@ from .runs import Entry, entry, seen
 
 router = APIRouter(tags=["results"])
 
-#: A report contains what users wrote. It may not run scripts, load anything, or act as this origin.
+#: A report contains users' texts. It may not run scripts, load anything, or act as this origin.
 SANDBOX: Final = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 )
@@ -57,8 +57,8 @@ class PlotLine(BaseModel):
 
 
 class Series(BaseModel):
-    """A quantity over time, a line per flow, terminal or link. Long lines are thinned to the minimum and maximum of
-    equal intervals."""
+    """A quantity over time, with a line per flow, terminal or link. Long lines are reduced to the
+    minimum and maximum of equal intervals."""
 
     quantity: str
     unit: str
@@ -67,7 +67,8 @@ class Series(BaseModel):
 
 
 class Statistics(BaseModel):
-    """A quantity over the ``count`` flows of a group that have it, in the unit that ``about`` names."""
+    """Statistics of a quantity over the ``count`` flows of a group that have it, in the unit that
+    ``about`` names."""
 
     about: str
     count: int
@@ -82,8 +83,8 @@ class Statistics(BaseModel):
 
 
 class Group(BaseModel):
-    """The flows of a group; and how many pages, files, mails, transfers or calls began in it, are complete, and are
-    not."""
+    """The flows of a group, and the numbers of started, complete and incomplete pages, files,
+    mails, transfers or calls."""
 
     name: str
     flows: int
@@ -94,8 +95,8 @@ class Group(BaseModel):
 
 
 class Outage(BaseModel):
-    """Parts of the network without capacity for the whole run or for ``spans_s`` of it, the flows that pass them, and
-    all this as text."""
+    """Parts of the network without capacity during the whole run or during ``spans_s``, the
+    affected flows, and a description as text."""
 
     whole_run: bool
     spans_s: list[tuple[float, float]]
@@ -105,8 +106,8 @@ class Outage(BaseModel):
 
 
 class Results(BaseModel):
-    """What a run measured: statistics per group of flows, a row per flow, beside its prediction, those of no group
-    first, and the quantities that can be plotted."""
+    """Results of a run: statistics per group of flows, a row per flow with its prediction (flows
+    without a group first), and the quantities for plots."""
 
     complete: bool
     groups: list[Group]
@@ -118,8 +119,8 @@ class Results(BaseModel):
 
 
 class Compared(BaseModel):
-    """The differences of runs from a baseline, which is ``pinned`` if nothing else was asked for. ``runs`` are all of
-    them, the baseline first. Keys of the scenario that were changed by hand while a run was in progress have
+    """The differences of runs from a baseline; ``pinned`` is true for the caller's pinned baseline.
+    ``runs`` lists all runs, the baseline first. Keys that were changed manually during a run have
     ``by_hand``, with the values and their times."""
 
     baseline: str
@@ -129,7 +130,7 @@ class Compared(BaseModel):
 
 
 def folder_of(store: Store, settings: Settings, run: str, who: Caller) -> tuple[tables.Run, Path]:
-    """Returns a run that one may look at, and its folder. Raises :class:`Refused`."""
+    """Returns a run that the caller may read, and its folder. Raises :class:`Refused`."""
     with store.reading() as rows:
         row = seen(rows, run, who)
     folder = settings.folder(row.owner_id, row.id)
@@ -146,7 +147,7 @@ class TraceColumn(BaseModel):
 
 
 class Trace(BaseModel):
-    """What a trace is about, and its columns."""
+    """The description of a trace, and its columns."""
 
     entity: str
     columns: list[TraceColumn]
@@ -154,7 +155,7 @@ class Trace(BaseModel):
 
 @router.get("/traces")
 def traces(_: Anyone) -> dict[str, Trace]:
-    """Return the columns of every trace, in the order of the rows that a run in progress shows."""
+    """Returns the columns of every trace, in the order of the live rows of a run."""
     from bentpipe import _native
 
     return {table["name"]: Trace.model_validate(table) for table in json.loads(_native.tables())["traces"]}
@@ -162,12 +163,12 @@ def traces(_: Anyone) -> dict[str, Trace]:
 
 @router.get("/runs/{run}/results")
 def results(run: str, who: Anyone, store: Database, settings: Given) -> Results:
-    """Return what a run measured."""
+    """Returns the results of a run."""
     return results_of(Run(folder_of(store, settings, run, who)[1]))
 
 
 def results_of(of: Run) -> Results:
-    """Returns what a run measured."""
+    """Returns the results of a loaded run."""
     provenance = {
         key: of.provenance.get(key)
         for key in (
@@ -209,8 +210,9 @@ def series(
     start: Annotated[float | None, Query(alias="from", ge=0, le=LATEST_S)] = None,
     end: Annotated[float | None, Query(alias="to", ge=0, le=LATEST_S)] = None,
 ) -> Series:
-    """Return a quantity over time, such as `tcp.cwnd`, ``from`` one time in seconds ``to`` another. A shorter part has
-    more detail: each line has up to 2000 points between these times, and one on either side."""
+    """Returns a quantity over time, such as `tcp.cwnd`, between the times ``from`` and ``to`` in
+    seconds. A shorter part has more detail: each line has up to 2000 points between these times,
+    and one on either side."""
     of = Run(folder_of(store, settings, run, who)[1])
     names = of.scan(quantity).collect_schema()
     if len(names) != 3:
@@ -234,7 +236,7 @@ def series(
 
 @router.get("/runs/{run}/report")
 def report(run: str, who: Anyone, store: Database, settings: Given) -> Response:
-    """Return a run's report, an HTML page, in a sandbox."""
+    """Returns a run's report, an HTML page, in a sandbox."""
     _, folder = folder_of(store, settings, run, who)
     if not (folder / "report.html").is_file():
         raise Refused(409, "this run has no report")
@@ -252,7 +254,8 @@ def table(
     settings: Given,
     format: Annotated[str, Query(pattern=FORMATS)] = "csv",  # noqa: A002 - its name in requests
 ) -> Response:
-    """Return a table of a run in a format, to be saved: `flows` or a report. Traces are files."""
+    """Returns a table of a run (`flows` or a report) as a download in a given format. Traces are
+    files."""
     of = Run(folder_of(store, settings, run, who)[1])
     if table not in ("flows", *of.tables):
         raise Refused(404, "this run has no such table")
@@ -266,16 +269,16 @@ def table(
 
 @router.get("/runs/{run}/files")
 def files(run: str, who: Anyone, store: Database, settings: Given) -> list[File]:
-    """Return the files of a run."""
+    """Returns the list of a run's files."""
     _, folder = folder_of(store, settings, run, who)
     return [File(path=name, bytes=file.stat().st_size) for name, file in sorted(_files(folder).items())]
 
 
 @router.get("/runs/{run}/files/{path:path}")
 def file(run: str, path: str, who: Anyone, store: Database, settings: Given) -> Response:
-    """Return a file of a run, to be saved."""
+    """Returns a file of a run as a download."""
     _, folder = folder_of(store, settings, run, who)
-    # Only what is listed is sent, so no path leads out of the folder.
+    # Only listed files are sent, so no path leads out of the folder.
     found = _files(folder).get(path)
     if found is None:
         raise Refused(404, "this run has no such file")
@@ -291,7 +294,8 @@ def comparison(
     settings: Given,
     baseline: Annotated[str, Query(max_length=32)] = "",
 ) -> Compared:
-    """Return in what runs differ from a baseline: the one that is given, or the caller's pinned one, or the first."""
+    """Returns the differences of runs from a baseline: the given run, the caller's pinned run, or
+    the first run."""
     pinned = None
     if not baseline:
         with store.reading() as rows:
@@ -318,7 +322,7 @@ def comparison(
 
 
 def by_hand(store: Store, first: tables.Run, other: tables.Run) -> list[dict[str, Any]]:
-    """Returns the keys that were changed by hand in either run, as differences of the scenario."""
+    """Returns the manually changed keys of both runs, as differences of the scenario."""
     made = [_made(store, run) for run in (first, other)]
     return [
         {"key": key, "a": made[0].get(key), "b": made[1].get(key), "by_hand": True}
@@ -328,7 +332,7 @@ def by_hand(store: Store, first: tables.Run, other: tables.Run) -> list[dict[str
 
 
 def _made(store: Store, run: tables.Run) -> dict[str, str]:
-    """Returns the values that a run's keys were given by hand, with the times."""
+    """Returns the manually set values of a run's keys, with the times."""
     change = tables.Change
     wanted = select(change).where(
         change.run_number == run.number, change.done.is_not(None), change.refused.is_(None)
@@ -341,7 +345,8 @@ def _made(store: Store, run: tables.Run) -> dict[str, str]:
 
 
 def units() -> dict[tuple[str, str], str]:
-    """Returns the unit of every column, by trace and column: `sent` is bytes of TCP and packets of a call."""
+    """Returns the unit of every column, by trace and column: `sent` is bytes of TCP and packets of
+    a call."""
     from bentpipe import _native
 
     listed = json.loads(_native.tables())["traces"]

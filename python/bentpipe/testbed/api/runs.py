@@ -1,4 +1,4 @@
-"""Runs: launched, listed, watched, cancelled, removed."""
+"""Runs: launch, lists, state, cancellation and removal."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ def _simulate() -> list[Instrument]:
 
 
 class Launch(Strict):
-    """What to run: a configuration, or a scenario's text. Several instruments make a batch of runs side by side;
-    ``campaign`` does the variants and replications of the scenario's own [campaign]. ``once`` is any text of the
-    client's: launching again with the same returns the same runs. ``pace`` slows simulations down to so many seconds
-    of the scenario per second, so that they can be watched and changed."""
+    """A launch of a configuration or of a scenario's text. Each instrument adds a run to the batch;
+    ``campaign`` adds the variants and replications of the scenario's [campaign]. ``once`` is any
+    text of the client: a repeated launch with the same text returns the same runs. ``pace`` slows
+    simulations down to a number of seconds of the scenario per second, so that they can be watched
+    and changed."""
 
     configuration: Annotated[str, Field(max_length=32)] | None = None
     text: Text | None = None
@@ -62,16 +63,17 @@ class Launch(Strict):
 
 
 class Fidelity(BaseModel):
-    """Accuracy with which a run of real kernels followed its scenario, and the reason in a sentence."""
+    """Accuracy with which a run of real kernels followed its scenario, and the reason in a
+    sentence."""
 
     verdict: Grade
     text: str
 
 
 class Entry(BaseModel):
-    """A run. ``position`` is its place in the queue from 1, and ``expected`` the seconds until it is expected to
-    start. ``fidelity`` is null for simulations, which are exact, and before the end; ``changed`` is the number of
-    changes by hand."""
+    """A run. ``position`` is its position in the queue from 1, and ``expected`` the seconds until
+    its expected start. ``fidelity`` is null for simulations, which are exact, and before the end;
+    ``changed`` is the number of manual changes."""
 
     id: str
     number: int
@@ -99,8 +101,8 @@ class Entry(BaseModel):
 
 _ENTRIES: Final = TypeAdapter(list[Entry])
 
-#: The columns of lists. They are read as values instead of objects, since every open page asks for lists, and without
-#: the text of the scenario, which may be long.
+#: The columns of lists. They are read as values instead of objects, because every open page
+#: requests lists, and without the text of the scenario, which may be long.
 _KEYS: Final = tuple(key for key in Entry.model_fields if key in Run.__table__.columns)
 _LIST: Final = select(
     *(getattr(Run, key) for key in _KEYS),
@@ -112,21 +114,22 @@ _LIST: Final = select(
 
 
 class Scenario(Entry):
-    """A run with the scenario that it is about, resolved: as TOML and as its values."""
+    """A run with its resolved scenario, as TOML and as values."""
 
     scenario: str
     resolved: dict[str, Any]
 
 
 class Mark(Strict):
-    """Whether others may look at a run, and whether one's comparisons are with it."""
+    """Marks of a run: shared with others, and baseline of the caller's comparisons."""
 
     shared: bool | None = None
     baseline: bool | None = None
 
 
 class Queue(BaseModel):
-    """The queue: what waits and what runs, and by how many at a time. Only one's own runs have names."""
+    """The queue: waiting and running runs, and the number of slots. Only the caller's own runs have
+    names."""
 
     slots: int
     real_time: bool
@@ -137,7 +140,7 @@ class Queue(BaseModel):
 
 @router.post("/runs", status_code=201)
 def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[Entry]:
-    """Put runs into the queue."""
+    """Puts runs into the queue."""
     if before := again(store, settings, given.once, who):
         return before
     with store.reading() as rows:
@@ -147,7 +150,7 @@ def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[
         elif given.text is not None:
             text, name = given.text, given.name or "Unnamed"
         else:
-            raise Refused(422, "either a configuration or a text is needed")
+            raise Refused(422, "give either a configuration or a text")
     planned = _plan(given, text, who, instruments.of_machine(settings))
     batch = identifier() if len(planned) > 1 else None
     with store.writing() as rows:
@@ -167,7 +170,7 @@ def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[
         try:
             rows.flush()
         except IntegrityError:
-            # The same launch has arrived a second time while this one was checked.
+            # The same launch arrived a second time during the checks.
             rows.rollback()
             return again(store, settings, given.once, who)
         for run in made:
@@ -180,7 +183,7 @@ def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[
 
 
 def again(store: Store, settings: Settings, once: str | None, who: Caller) -> list[Entry]:
-    """Returns the runs of a launch that has been done already."""
+    """Returns the runs of a repeated launch."""
     if once is None:
         return []
     before = select(Run).where(Run.owner_id == who.id, Run.once.like(_pattern(once), escape="\\"))
@@ -196,7 +199,8 @@ def _pattern(text: str) -> str:
 
 
 def _plan(given: Launch, text: str, who: Caller, machine: Mapping[str, str]) -> list[dict[str, object]]:
-    """Returns the columns of each run, checked. Raises :class:`Refused`, and :class:`bentpipe.ScenarioError`."""
+    """Returns the columns of each run, checked. Raises :class:`Refused`, and
+    :class:`bentpipe.ScenarioError`."""
     limits = OF_LEVEL[who.level]
     loaded = read(text, who.level)
     sets = [Variation()]
@@ -206,7 +210,7 @@ def _plan(given: Launch, text: str, who: Caller, machine: Mapping[str, str]) -> 
             raise Refused(422, "the scenario has no [campaign]")
         replications = int(loaded.campaign.get("replications", 1))
         confidence = float(loaded.campaign["confidence"])
-        # Before they are made.
+        # Checked before the runs are created.
         if number_of(loaded.campaign) > limits.queued:
             raise Refused(422, f"the campaign has more than the {limits.queued} runs that may wait at a time")
         sets = variations(loaded.campaign)
@@ -240,7 +244,7 @@ def _plan(given: Launch, text: str, who: Caller, machine: Mapping[str, str]) -> 
 
 
 def room(rows: Transaction, who: Caller, more: int) -> None:
-    """Refuse runs beyond what a level may have in the queue and keep. Raises :class:`Refused`."""
+    """Checks the limits of a level on queued and stored runs. Raises :class:`Refused`."""
     limits = OF_LEVEL[who.level]
     count = select(func.count()).where(Run.owner_id == who.id)
     waiting = rows.scalar(count.where(Run.state.in_(("queued", *ACTIVE)))) or 0
@@ -252,7 +256,7 @@ def room(rows: Transaction, who: Caller, more: int) -> None:
         )
     kept = rows.scalar(count) or 0
     if kept + more > limits.runs:
-        raise Refused(409, f"you keep {kept} runs; your level allows {limits.runs}: remove some first")
+        raise Refused(409, f"you have {kept} stored runs; your level allows {limits.runs}: remove some first")
 
 
 @router.get("/runs", response_model=list[Entry])
@@ -267,7 +271,8 @@ def listed(
     before: Number | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
-    """Return runs that one may look at, the newest first; ``before`` a number, for the next page."""
+    """Returns the runs that the caller may read, the newest first; for the next page, those
+    ``before`` a number."""
     found = seen_by(_LIST, who).order_by(Run.number.desc()).limit(limit)
     if state is not None:
         found = found.where(Run.state == state)
@@ -285,13 +290,13 @@ def listed(
         runs = rows.execute(found).all()
         waiting = any(one.state == "queued" for one in runs)
         places = queue.plan(rows, settings.slots) if waiting else {}
-    # Written at once: FastAPI would check and convert every entry again.
+    # Serialised directly, because FastAPI would check and convert every entry again.
     return Response(_ENTRIES.dump_json(_entries(runs, who, settings, places)), media_type="application/json")
 
 
 @router.get("/queue", response_model=Queue)
 def the_queue(who: Anyone, store: Database, settings: Given) -> Response:
-    """Return the queue."""
+    """Returns the state of the queue."""
     with store.reading() as rows:
         places = queue.plan(rows, settings.slots)
         running = rows.execute(_LIST.where(Run.state.in_(ACTIVE)).order_by(Run.started)).all()
@@ -315,7 +320,7 @@ def the_queue(who: Anyone, store: Database, settings: Given) -> Response:
 
 @router.get("/runs/{run}")
 def one(run: str, who: Anyone, store: Database, settings: Given) -> Scenario:
-    """Return a run."""
+    """Returns a run with its scenario."""
     with store.reading() as rows:
         row = seen(rows, run, who)
         places = queue.plan(rows, settings.slots) if row.state == "queued" else {}
@@ -328,7 +333,7 @@ def one(run: str, who: Anyone, store: Database, settings: Given) -> Scenario:
 
 @router.patch("/runs/{run}")
 def mark(run: str, given: Mark, who: AUser, store: Database, settings: Given) -> Entry:
-    """Share a run, or pin it as the baseline of one's comparisons."""
+    """Shares a run, or pins it as the baseline of the caller's comparisons."""
     with store.writing() as rows:
         row = owned(rows, run, who)
         if given.shared is not None:
@@ -344,7 +349,7 @@ def mark(run: str, given: Mark, who: AUser, store: Database, settings: Given) ->
 
 @router.post("/runs/{run}/cancel")
 def cancel(run: str, who: AUser, store: Database, settings: Given) -> Entry:
-    """Cancel a run that waits or runs. What it has written so far stays."""
+    """Cancels a waiting or running run. Its results so far are kept."""
     with store.writing() as rows:
         row = owned(rows, run, who)
         if row.state not in FINAL:
@@ -355,11 +360,11 @@ def cancel(run: str, who: AUser, store: Database, settings: Given) -> Entry:
 
 @router.delete("/runs/{run}", status_code=204)
 def remove(run: str, who: AUser, store: Database, settings: Given) -> None:
-    """Remove a run with its results."""
+    """Removes a run with its results."""
     with store.writing() as rows:
         row = owned(rows, run, who)
         if row.state not in FINAL:
-            raise Refused(409, "it has not ended; cancel it first")
+            raise Refused(409, "the run has not ended; cancel it first")
         folder = settings.folder(row.owner_id, row.id)
         rows.delete(row)
         note(rows, who, "remove run", f"{row.name} {row.number}")
@@ -369,7 +374,7 @@ def remove(run: str, who: AUser, store: Database, settings: Given) -> None:
 def entry(
     row: Run, who: Caller, settings: Settings, places: Mapping[str, tuple[int, float]] | None = None
 ) -> Entry:
-    """Returns a run as the page needs it."""
+    """Returns a run in the format of the page."""
     values = {key: getattr(row, key) for key in (*_KEYS, "changed")}
     values |= {"configuration": row.configuration_id, "owner": row.owner.name}
     return Entry.model_validate(values | _for(row, who, settings, places or {}))
@@ -378,7 +383,7 @@ def entry(
 def _entries(
     found: Sequence[Any], who: Caller, settings: Settings, places: Mapping[str, tuple[int, float]]
 ) -> list[Entry]:
-    """Returns rows of :data:`_LIST` as the page needs them."""
+    """Returns rows of :data:`_LIST` in the format of the page."""
     return _ENTRIES.validate_python([{**row._mapping, **_for(row, who, settings, places)} for row in found])
 
 
@@ -397,7 +402,8 @@ def _for(
 
 
 def seen(rows: Transaction, run: str, who: Caller) -> Run:
-    """Returns a run that the caller may look at. Raises :class:`Refused`: one that she may not is not there."""
+    """Returns a run that the caller may read. Raises :class:`Refused`; runs of others are reported
+    as missing."""
     row = rows.scalar(select(Run).where(Run.id == run[:32]))
     if row is None or not may_see(who, row.owner_id, row.shared):
         raise Refused(404, "there is no such run")
@@ -408,12 +414,12 @@ def owned(rows: Transaction, run: str, who: Caller) -> Run:
     """Returns a run that the caller may change. Raises :class:`Refused`."""
     row = seen(rows, run, who)
     if not owns(who, row.owner_id):
-        raise Refused(403, "it is someone else's")
+        raise Refused(403, "this run belongs to another user")
     return row
 
 
 def seen_by(found: Select[Any], who: Caller) -> Select[Any]:
-    """Returns a query bounded to the runs that a user may look at."""
+    """Returns a query restricted to the runs that a user may read."""
     if who.is_at_least("administrator"):
         return found
     return found.where(or_(Run.owner_id == who.id, Run.shared))

@@ -1,4 +1,4 @@
-"""What every request must fulfil, and the headers of every answer."""
+"""Checks of every request, and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bentpipe.testbed.settings import Settings
 
-#: Styles are set inline by the drawing and the plots; scripts never are.
+#: The drawing and the plots use inline styles; scripts are never inline.
 CONTENT: Final = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "connect-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
@@ -25,21 +25,21 @@ HEADERS: Final = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
-#: Largest body of a request: a scenario and what surrounds it.
+#: Maximum size of a request's body: a scenario with its JSON wrapper.
 MOST: Final = 2_000_000
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
 class Guard:
-    """Refuses requests with a foreign Host (rebound names), foreign or missing Origin (forged by another site), and
-    long bodies."""
+    """Refuses requests with a foreign Host (DNS rebinding), a foreign or missing Origin (cross-site
+    request forgery), or a long body."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self.hosts = {*LOOPBACK, *settings.names}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check a request and pass it on."""
+        """Checks a request and pass it on."""
         if scope["type"] != "http":
             if scope["type"] != "websocket":
                 await self.app(scope, receive, send)
@@ -77,25 +77,25 @@ class Guard:
             )
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Returns status and text of the answer to a request that is refused."""
+        """Returns status and text of the answer to a refused request; None for an allowed one."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if _name(host) not in self.hosts:
-            return 421, "this machine is not known by that name; name it with --name"
+            return 421, "the test bed does not know this host name; add it with --name"
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > MOST:
             return 413, f"a request has at most {MOST} bytes"
         origin = headers.get("origin")
         if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
-            return 403, "requests of other sites are refused"
+            return 403, "requests from other sites are refused"
         if scope["method"] in SAFE:
             return None
-        # A browser that uses its log-in has to say where the request comes from; programs use a token instead.
+        # A browser with a log-in must send an Origin; programs use a token instead.
         if origin is None and "authorization" not in headers:
-            return 403, "a request that changes something needs an Origin, or a token"
+            return 403, "a request that changes data needs an Origin header or a token"
         kind = headers.get("content-type", "application/json").partition(";")[0].strip().lower()
         if kind != "application/json":
-            return 415, "the body has to be application/json"
+            return 415, "the body must be application/json"
         return None
 
 
@@ -111,7 +111,7 @@ def _name(host: str) -> str:
 
 
 def is_encrypted(scope: Any, settings: Settings) -> bool:
-    """Whether a log-in may be used on this connection: it is encrypted, or does not leave the machine, or that was
-    allowed."""
+    """Returns true if a log-in may be used on this connection: it is encrypted, or local to the
+    machine, or plain HTTP is allowed."""
     name = _name(Headers(scope=scope).get("host", ""))
     return settings.insecure or settings.proxied or scope.get("scheme") == "https" or name in LOOPBACK

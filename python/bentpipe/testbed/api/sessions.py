@@ -1,4 +1,4 @@
-"""Log in, log out, passwords, tokens, and invitations that are accepted."""
+"""Log-in, log-out, passwords, tokens, and acceptance of invitations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from .security import is_encrypted
 
 router = APIRouter(tags=["session"])
 
-#: A hash takes a core for a third of a second, so one is computed at a time, and few wait.
+#: A hash takes a third of a second of a core, so hashes are computed one at a time, with a short
+#: queue.
 _hashing: Final = ThreadPoolExecutor(1, "passwords")
 MOST_WAITING: Final = 20
 _waiting = 0
@@ -33,13 +34,13 @@ Password = Annotated[str, Field(max_length=256)]
 
 
 class Strict(BaseModel):
-    """A body in which unknown keys are refused."""
+    """A body that refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class LogIn(Strict):
-    """Name and password."""
+    """Name and password of an account."""
 
     name: Annotated[str, Field(max_length=64)]
     password: Password
@@ -59,14 +60,14 @@ class NewPassword(Strict):
 
 
 class NewToken(Strict):
-    """A token for the command line."""
+    """The name of a new token for the command line."""
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
     scope: Literal["read", "write"] = "write"
 
 
 class Who(BaseModel):
-    """The caller and what the level allows."""
+    """The caller and the limits of the level."""
 
     id: int
     name: str
@@ -86,7 +87,7 @@ class Token(BaseModel):
 
 
 async def hashing(work: Any, *given: Any) -> Any:
-    """Returns ``work(*given)``, which computes a hash, when it is its turn."""
+    """Waits for its turn and returns ``work(*given)``, which computes a hash."""
     global _waiting
     if _waiting >= MOST_WAITING:
         raise Refused(503, "too many log-ins at once; try again in a few seconds")
@@ -98,13 +99,13 @@ async def hashing(work: Any, *given: Any) -> Any:
 
 
 def describe(who: Caller) -> Who:
-    """Returns the caller as the page needs it."""
+    """Returns the caller in the format of the page."""
     limits = asdict(OF_LEVEL[who.level])
     return Who.model_validate({"id": who.id, "name": who.name, "level": who.level, "limits": limits})
 
 
 def give(response: Response, secret: str, settings: Settings) -> None:
-    """Give a log-in to the browser; an empty secret removes the log-in from it."""
+    """Sets the log-in's cookie; an empty secret removes it."""
     response.set_cookie(
         cookie_of(settings),
         secret,
@@ -117,7 +118,7 @@ def give(response: Response, secret: str, settings: Settings) -> None:
 
 
 def require_encryption(request: Request, settings: Settings) -> None:
-    """Refuse a password over plain HTTP from another machine."""
+    """Refuses a password over plain HTTP from another machine."""
     if not is_encrypted(request.scope, settings):
         raise Refused(
             403, "log-ins need https; put a proxy with a certificate in front, or start with --insecure"
@@ -126,7 +127,7 @@ def require_encryption(request: Request, settings: Settings) -> None:
 
 @router.post("/session")
 async def log_in(given: LogIn, request: Request, response: Response, store: Database, settings: Given) -> Who:
-    """Log in: the answer sets a cookie."""
+    """Logs in: the answer sets a cookie."""
     require_encryption(request, settings)
     address = request.client.host if request.client else ""
     secret, who = await hashing(accounts.log_in, store, given.name, given.password, address)
@@ -138,7 +139,7 @@ async def log_in(given: LogIn, request: Request, response: Response, store: Data
 async def accept(
     given: Acceptance, request: Request, response: Response, store: Database, settings: Given
 ) -> Who:
-    """Create the account of an invitation and log in."""
+    """Creates the account of an invitation and logs in."""
     require_encryption(request, settings)
     secret = await hashing(accounts.accept, store, given.invitation, given.name, given.password)
     with store.writing() as rows:
@@ -149,13 +150,13 @@ async def accept(
 
 @router.get("/session")
 async def who_am_i(who: Anyone) -> Who:
-    """Return the caller."""
+    """Returns the caller of the request."""
     return describe(who)
 
 
 @router.delete("/session", status_code=204)
 def log_out(who: Anyone, response: Response, store: Database, settings: Given) -> None:
-    """End this log-in."""
+    """Ends the log-in of the request."""
     with store.writing() as rows:
         rows.execute(delete(Session).where(Session.id == who.session))
         accounts.note(rows, who, "log out")
@@ -164,7 +165,7 @@ def log_out(who: Anyone, response: Response, store: Database, settings: Given) -
 
 @router.put("/session/password", status_code=204)
 async def change_password(given: NewPassword, who: Anyone, store: Database) -> None:
-    """Change the password, which ends all other log-ins and all tokens."""
+    """Changes the password and ends all other log-ins and all tokens."""
 
     def change() -> None:
         with store.reading() as rows:
@@ -183,7 +184,7 @@ async def change_password(given: NewPassword, who: Anyone, store: Database) -> N
 
 @router.get("/tokens")
 def tokens(who: Anyone, store: Database) -> list[Token]:
-    """Return the caller's tokens, without their secrets."""
+    """Returns the caller's tokens, without their secrets."""
     with store.reading() as rows:
         found = rows.scalars(select(Session).where(Session.user_id == who.id, Session.kind == "token"))
         return [Token.model_validate(one, from_attributes=True) for one in found]
@@ -191,7 +192,7 @@ def tokens(who: Anyone, store: Database) -> list[Token]:
 
 @router.post("/tokens", status_code=201)
 def new_token(given: NewToken, who: Anyone, store: Database) -> Token:
-    """Create a token for the command line. Its secret is in this answer only."""
+    """Creates a token for the command line. Only this answer contains its secret."""
     if who.kind != "browser":
         raise Refused(403, "a token cannot create tokens; log in")
     with store.writing() as rows:
@@ -220,7 +221,7 @@ def new_token(given: NewToken, who: Anyone, store: Database) -> Token:
 
 @router.delete("/tokens/{token}", status_code=204)
 def remove_token(token: str, who: Anyone, store: Database) -> None:
-    """Remove a token, which ends it at once."""
+    """Removes a token, which ends its access at once."""
     with store.writing() as rows:
         found = rows.scalar(
             select(Session).where(Session.id == token, Session.user_id == who.id, Session.kind == "token")

@@ -1,1 +1,1 @@
-"""Changes of the database from version to version, for Alembic."""
+"""Migrations of the database between versions, for Alembic."""

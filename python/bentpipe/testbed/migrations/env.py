@@ -8,13 +8,13 @@ from bentpipe.testbed.tables import Base
 
 
 def run() -> None:
-    """Run them."""
+    """Runs the migrations."""
     connection = context.config.attributes["connection"]
     context.configure(connection=connection, target_metadata=Base.metadata, render_as_batch=True)
     with context.begin_transaction():
         context.run_migrations()
 
 
-# Nothing when it is imported by anyone but Alembic.
+# Imports by other modules than Alembic do nothing.
 if hasattr(context, "config"):
     run()

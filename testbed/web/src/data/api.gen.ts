@@ -7,7 +7,7 @@ export interface Acceptance {
   invitation: string;
 }
 
-/** An account. */
+/** An account in a list of accounts. */
 export interface Account {
   id: number;
   name: string;
@@ -35,7 +35,7 @@ export interface Brief {
   changed: number;
 }
 
-/** What to change; what is not given stays. ``version`` is the one that was changed, so that nobody overwrites what another window has saved. */
+/** A change of a configuration. Missing values remain unchanged. ``version`` is the version that was edited, so that changes saved in another window are not overwritten. */
 export interface Change {
   version: number;
   name?: string | null;
@@ -44,7 +44,7 @@ export interface Change {
   shared?: boolean | null;
 }
 
-/** A change by hand. ``done`` is when it was made, in seconds of the run, and ``refused`` why it was not; neither is known before the run has answered. */
+/** A manual change. ``done`` is the time of the change in seconds of the run, and ``refused`` the reason of a refusal; both are null until the run has answered. */
 export interface Changed {
   id: number;
   user: string;
@@ -55,7 +55,7 @@ export interface Changed {
   refused: string | null;
 }
 
-/** The differences of runs from a baseline, which is ``pinned`` if nothing else was asked for. ``runs`` are all of them, the baseline first. Keys of the scenario that were changed by hand while a run was in progress have ``by_hand``, with the values and their times. */
+/** The differences of runs from a baseline; ``pinned`` is true for the caller's pinned baseline. ``runs`` lists all runs, the baseline first. Keys that were changed manually during a run have ``by_hand``, with the values and their times. */
 export interface Compared {
   baseline: string;
   pinned: boolean;
@@ -63,7 +63,7 @@ export interface Compared {
   others: (Record<string, unknown>)[];
 }
 
-/** A scenario's text. */
+/** The text of a scenario. */
 export interface Draft {
   text: string;
 }
@@ -74,13 +74,13 @@ export interface Edit {
   value?: unknown;
 }
 
-/** A text and changes of it. */
+/** A scenario's text, and changes to make in it. */
 export interface Edits {
   text: string;
   edits: Edit[];
 }
 
-/** A run. ``position`` is its place in the queue from 1, and ``expected`` the seconds until it is expected to start. ``fidelity`` is null for simulations, which are exact, and before the end; ``changed`` is the number of changes by hand. */
+/** A run. ``position`` is its position in the queue from 1, and ``expected`` the seconds until its expected start. ``fidelity`` is null for simulations, which are exact, and before the end; ``changed`` is the number of manual changes. */
 export interface Entry {
   id: string;
   number: number;
@@ -118,12 +118,12 @@ export interface File {
   bytes: number;
 }
 
-/** The name of a copy. */
+/** The name of a copied configuration. */
 export interface Fork {
   name: string;
 }
 
-/** A configuration with its scenario, and where its nodes are drawn. */
+/** A configuration with its scenario, and the positions of its nodes in the drawing. */
 export interface Full {
   id: string;
   name: string;
@@ -136,7 +136,7 @@ export interface Full {
   positions: Record<string, unknown>;
 }
 
-/** The flows of a group; and how many pages, files, mails, transfers or calls began in it, are complete, and are not. */
+/** The flows of a group, and the numbers of started, complete and incomplete pages, files, mails, transfers or calls. */
 export interface Group {
   name: string;
   flows: number;
@@ -146,13 +146,13 @@ export interface Group {
   statistics: Statistics[];
 }
 
-/** The end of the link with which one person creates one account, to follow the page's address. */
+/** A link that creates one account, relative to the page's address. */
 export interface Invitation {
   level: "guest" | "user" | "administrator";
   link: string;
 }
 
-/** What to run: a configuration, or a scenario's text. Several instruments make a batch of runs side by side; ``campaign`` does the variants and replications of the scenario's own [campaign]. ``once`` is any text of the client's: launching again with the same returns the same runs. ``pace`` slows simulations down to so many seconds of the scenario per second, so that they can be watched and changed. */
+/** A launch of a configuration or of a scenario's text. Each instrument adds a run to the batch; ``campaign`` adds the variants and replications of the scenario's [campaign]. ``once`` is any text of the client: a repeated launch with the same text returns the same runs. ``pace`` slows simulations down to a number of seconds of the scenario per second, so that they can be watched and changed. */
 export interface Launch {
   configuration?: string | null;
   text?: string | null;
@@ -163,13 +163,13 @@ export interface Launch {
   pace?: number | null;
 }
 
-/** Name and password. */
+/** Name and password of an account. */
 export interface LogIn {
   name: string;
   password: string;
 }
 
-/** A constellation at a moment. Links are pairs of satellites, by number. */
+/** A constellation at a time of the scenario. Links are pairs of satellites, by number. */
 export interface Map {
   network: string;
   networks: string[];
@@ -182,14 +182,14 @@ export interface Map {
   flows: MapFlow[];
 }
 
-/** A scenario's text, a moment of it in seconds, and the constellation if there are several. */
+/** A scenario's text, a time in seconds, and the name of the constellation if there are several. */
 export interface MapAt {
   text: string;
   time?: number;
   network?: string | null;
 }
 
-/** A flow between two sites, by number: the satellites of its path and the delay (s), null without one. */
+/** A flow between two sites, by number: the satellites of its path and the delay (s), null without a path. */
 export interface MapFlow {
   name: string;
   from: number;
@@ -198,13 +198,13 @@ export interface MapFlow {
   delay: number | null;
 }
 
-/** Whether others may look at a run, and whether one's comparisons are with it. */
+/** Marks of a run: shared with others, and baseline of the caller's comparisons. */
 export interface Mark {
   shared?: boolean | null;
   baseline?: boolean | null;
 }
 
-/** A mean over ``count`` runs and half the width of its confidence interval, which a single run does not have, in the metric's ``unit``. ``text`` is both in its ``shown_unit``, rounded to what the interval justifies. */
+/** A mean over ``count`` runs and half the width of its confidence interval (null for a single run), in the metric's ``unit``. ``text`` has both in its ``shown_unit``, rounded according to the interval. */
 export interface Mean {
   count: number;
   mean: number;
@@ -212,7 +212,7 @@ export interface Mean {
   text: string;
 }
 
-/** Means over the runs of a launch that one may look at, ``complete`` of ``runs``. ``missing`` names the first hundred of the others. ``across`` is the key along which a figure is drawn, and ``available`` are the names of all metrics. */
+/** Means over ``complete`` of the ``runs`` of a launch that the caller may read. ``missing`` names up to a hundred of the other runs. ``across`` is the key on the axis of a figure, and ``available`` are the names of all metrics. */
 export interface Means {
   name: string;
   confidence: number;
@@ -227,7 +227,7 @@ export interface Means {
   latex: string;
 }
 
-/** A metric: its unit, and the unit in which it is shown, with the ``size`` of the latter in the former. ``"1"`` is a number without a unit. */
+/** A metric: its unit, its display unit, and the ``size`` of the display unit in the unit. ``"1"`` is a number without a unit. */
 export interface Metric {
   metric: string;
   unit: string;
@@ -235,7 +235,7 @@ export interface Metric {
   size: number;
 }
 
-/** A run that the means do not contain, and why. */
+/** A run that the means do not contain, and the reason. */
 export interface Missing {
   id: string;
   number: number;
@@ -257,18 +257,18 @@ export interface NewPassword {
   new: string;
 }
 
-/** A token for the command line. */
+/** The name of a new token for the command line. */
 export interface NewToken {
   name: string;
   scope?: "read" | "write";
 }
 
-/** A level. */
+/** The new level of an account. */
 export interface OfLevel {
   level: "guest" | "user" | "administrator";
 }
 
-/** Parts of the network without capacity for the whole run or for ``spans_s`` of it, the flows that pass them, and all this as text. */
+/** Parts of the network without capacity during the whole run or during ``spans_s``, the affected flows, and a description as text. */
 export interface Outage {
   whole_run: boolean;
   spans_s: ([number, number])[];
@@ -284,7 +284,7 @@ export interface PlotLine {
   value: (number | null)[];
 }
 
-/** Means at one point of the varied keys, of one flow, terminal or link, or of what was asked for. ``at`` are the positions on the axes, ``runs`` is the number of runs that were launched there and still exist, and ``means`` has an entry per metric, null without a value. ``fidelity`` is that of the least accurate run in the means; null if all are simulations, which are exact. */
+/** Means at one point of the varied keys, of one flow, terminal or link, or of the requested selection. ``at`` are the positions on the axes, ``runs`` is the number of existing runs at this point, and ``means`` has an entry per metric, null without a value. ``fidelity`` is that of the least accurate run in the means; null for simulations, which are exact. */
 export interface Point {
   labels: string[];
   at: number[];
@@ -294,7 +294,7 @@ export interface Point {
   fidelity: Fidelity | null;
 }
 
-/** The queue: what waits and what runs, and by how many at a time. Only one's own runs have names. */
+/** The queue: waiting and running runs, and the number of slots. Only the caller's own runs have names. */
 export interface Queue {
   slots: number;
   real_time: boolean;
@@ -303,12 +303,12 @@ export interface Queue {
   entries: Entry[];
 }
 
-/** Why a request was not fulfilled. */
+/** The reason of a refusal. */
 export interface Refusal {
   detail: string;
 }
 
-/** A part of a run in which something holds: the satellite that serves a site, the link of a multilink, the value of a changed key. Times are seconds of the run; an open end is null. */
+/** A part of a run with one serving satellite of a site, one link of a multilink, or one value of a changed key. Times are seconds of the run; an open end is null. */
 export interface Region {
   kind: string;
   of: string;
@@ -317,13 +317,13 @@ export interface Region {
   end: number | null;
 }
 
-/** One test of a study, or all. ``once`` is as for other launches. */
+/** One test of a study, or all tests. ``once`` has the same meaning as in other launches. */
 export interface Reproduce {
   test?: string | null;
   once?: string | null;
 }
 
-/** What a run measured: statistics per group of flows, a row per flow, beside its prediction, those of no group first, and the quantities that can be plotted. */
+/** Results of a run: statistics per group of flows, a row per flow with its prediction (flows without a group first), and the quantities for plots. */
 export interface Results {
   complete: boolean;
   groups: Group[];
@@ -342,7 +342,7 @@ export interface Satellite {
   altitude: number;
 }
 
-/** A run with the scenario that it is about, resolved: as TOML and as its values. */
+/** A run with its resolved scenario, as TOML and as values. */
 export interface Scenario {
   id: string;
   number: number;
@@ -370,7 +370,7 @@ export interface Scenario {
   resolved: Record<string, unknown>;
 }
 
-/** A quantity over time, a line per flow, terminal or link. Long lines are thinned to the minimum and maximum of equal intervals. */
+/** A quantity over time, with a line per flow, terminal or link. Long lines are reduced to the minimum and maximum of equal intervals. */
 export interface Series {
   quantity: string;
   unit: string;
@@ -387,7 +387,7 @@ export interface Site {
   serving: number[];
 }
 
-/** A quantity over the ``count`` flows of a group that have it, in the unit that ``about`` names. */
+/** Statistics of a quantity over the ``count`` flows of a group that have it, in the unit that ``about`` names. */
 export interface Statistics {
   about: string;
   count: number;
@@ -401,7 +401,7 @@ export interface Statistics {
   worst_flow: string;
 }
 
-/** A study with its title, what it is about, and its tests; ``impossible`` is why not all of them can run here. */
+/** A study with its title, description and tests; ``impossible`` is the reason if not all tests can run here. */
 export interface Study {
   name: string;
   title: string;
@@ -410,7 +410,7 @@ export interface Study {
   impossible: string | null;
 }
 
-/** A test of a study, and what it is, if its README says so; ``impossible`` is why it cannot run here. */
+/** A test of a study, with its description in the README, if any; ``impossible`` is the reason if it cannot run here. */
 export interface StudyTest {
   name: string;
   about: string;
@@ -434,7 +434,7 @@ export interface Token {
   secret: string | null;
 }
 
-/** What a trace is about, and its columns. */
+/** The description of a trace, and its columns. */
 export interface Trace {
   entity: string;
   columns: TraceColumn[];
@@ -446,7 +446,7 @@ export interface TraceColumn {
   unit: string;
 }
 
-/** A varied key: its path, a short name, and the name with a unit as the title of an axis. ``ticks`` are the positions of the values on that axis, and ``labels`` their names; values that are not ``numbers`` are side by side. */
+/** A varied key: its path, a short name, and the name with a unit as the title of an axis. ``ticks`` are the positions of the values on that axis, and ``labels`` their names; values that are not ``numbers`` are placed side by side. */
 export interface Varied {
   key: string;
   name: string;
@@ -462,7 +462,7 @@ export interface Wanted {
   value: string;
 }
 
-/** The caller and what the level allows. */
+/** The caller and the limits of the level. */
 export interface Who {
   id: number;
   name: string;

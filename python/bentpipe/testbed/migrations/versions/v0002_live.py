@@ -1,4 +1,4 @@
-"""Runs that are slowed down to be watched, and changes made by hand while they are in progress"""
+"""Slowed-down runs, and manual changes of runs in progress"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Apply the change."""
+    """Applies the change."""
     op.add_column("run", sa.Column("pace", sa.Float(), nullable=True))
     op.add_column("run", sa.Column("duration", sa.Float(), nullable=False, server_default="0"))
     op.create_table(

@@ -1,4 +1,5 @@
-"""Indexes for the queue: whose turn it is, and how fast the last runs were, without a look at every run"""
+"""Indexes for the queue: the owner's last run, and the speed of the last runs, without a scan of
+all runs"""
 
 from alembic import op
 
@@ -9,6 +10,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Apply the change."""
+    """Applies the change."""
     op.create_index("run_turn", "run", ["owner_id", "started"])
     op.create_index("run_rate", "run", ["instrument", "state", "number"])

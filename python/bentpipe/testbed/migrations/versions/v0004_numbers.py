@@ -1,4 +1,4 @@
-"""Numbers of accounts and runs that are never used again; PostgreSQL's never are"""
+"""Numbers of accounts and runs are never reused in SQLite, as in PostgreSQL"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,14 +10,16 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Apply the change. Accounts that were removed before it are known from the audit log. Of runs that were removed
-    before it nothing has the numbers, so those above the highest one that is there may be used again, once."""
+    """Applies the migration. The audit log has the numbers of accounts that were removed earlier.
+    The numbers of runs that were removed earlier are unknown, so numbers above the highest existing
+    one may be reused once."""
     if op.get_bind().dialect.name != "sqlite":
         return
     for table in ("account", "run"):
         with op.batch_alter_table(table, recreate="always", table_kwargs={"sqlite_autoincrement": True}):
             pass
-    # Where SQLite keeps the highest number so far. It has no row for a table that was always empty.
+    # SQLite stores the highest number so far in this table. It has no row for a table that was
+    # always empty.
     op.execute(sa.text("delete from sqlite_sequence where name = 'account'"))
     op.execute(
         sa.text(

@@ -1,4 +1,5 @@
-"""Runs know the values that their campaign varies, and the confidence of the intervals of its means"""
+"""Columns of runs for the varied values of their campaign, and for the confidence of its
+intervals"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,6 +11,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Apply the change. What campaigns launched before it have varied is not known."""
+    """Applies the migration. The varied values of earlier campaigns remain unknown."""
     op.add_column("run", sa.Column("variation", sa.JSON(), nullable=True))
     op.add_column("run", sa.Column("confidence", sa.Float(), nullable=False, server_default="0.95"))
