@@ -3371,8 +3371,8 @@ class AtmNetworkKind(TypedDict):
     legs."""
 
     access: NotRequired[AtmLeg]
-    """The line between each node and its switch, before the first leg and behind the last. Each connection
-    has its own. If unset, the adapters are at the ends of the legs; required with `others`."""
+    """The line between each node and its switch, before the first leg and after the last. Each connection has
+    its own. If unset, the adapters are at the ends of the legs; required with `others`."""
     contract: NotRequired[AtmContract]
     """Traffic contract of the connection between `ends`, which applies to each direction; UBR without a peak
     rate by default. A contract that changes during a run starts with its next cell, whatever the policer had
