@@ -224,7 +224,7 @@ def change_level(rows: Transaction, user: User, level: str) -> None:
     administrator."""
     if user.level == LEVELS[-1] and level != LEVELS[-1] and administrators(rows) == 1:
         raise Refused(
-            409, "the last administrator cannot be removed; make another account administrator first"
+            409, "the last administrator must keep this level; make another account administrator first"
         )
     user.level = level
     end_sessions(rows, user)
