@@ -46,7 +46,7 @@ pub struct Config {
     pub routing: Routing,
 }
 
-fn noon() -> Epoch {
+pub(crate) fn noon() -> Epoch {
     Epoch::J2000
 }
 
@@ -80,7 +80,7 @@ pub struct Gsl {
     pub antennas: Count<1, 16>,
 }
 
-fn ten_degrees() -> Angle {
+pub(crate) fn ten_degrees() -> Angle {
     Angle::from_degrees(10.0)
 }
 
@@ -221,7 +221,7 @@ impl Config {
         shell::check(&self.shell, self.epoch, problems);
         problems.within("isl", |problems| self.isl.check(problems));
         problems.within("gsl", |problems| {
-            check_mask("mask", self.gsl.mask, problems);
+            check_mask(self.gsl.mask, problems);
             problems.within("queue", |problems| self.gsl.queue.check(problems));
             problems.within("error", |problems| self.gsl.error.check(problems));
             problems.within("choice", |problems| self.gsl.choice.check(problems));
@@ -249,15 +249,16 @@ impl Config {
             for (name, site) in &self.sites {
                 problems.within(name, |problems| {
                     site.site().check(problems);
-                    site.mask.into_iter().for_each(|mask| check_mask("mask", mask, problems));
+                    site.mask.into_iter().for_each(|mask| check_mask(mask, problems));
                 });
             }
         });
     }
 }
 
-fn check_mask(key: &str, mask: Angle, problems: &mut Problems) {
+/// Adds the problem of the key `mask`, if any.
+pub(crate) fn check_mask(mask: Angle, problems: &mut Problems) {
     if !(-5.0..90.0).contains(&mask.degrees()) {
-        problems.add(key, format!("{mask} is out of range; allowed: -5 deg to below 90 deg"));
+        problems.add("mask", format!("{mask} is out of range; allowed: -5 deg to below 90 deg"));
     }
 }

@@ -14,7 +14,7 @@ mod access_network;
 pub mod balance;
 pub mod carrier;
 pub mod choice;
-mod config;
+pub(crate) mod config;
 mod facts;
 mod flights;
 pub mod forwarding;

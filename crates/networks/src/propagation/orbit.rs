@@ -31,6 +31,7 @@
 
 use super::{Legs, Positions};
 use crate::constellation::choice;
+use crate::constellation::config::{check_mask, noon, ten_degrees};
 use crate::constellation::isl;
 use crate::constellation::serving::{Handover, Tally};
 use crate::constellation::topology::{seconds, Change, Parts, Place, Topology};
@@ -44,6 +45,7 @@ use bentpipe_orbit::vector::{dot, length, Vector};
 use bentpipe_stage::{facts, Outbox};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Moving satellites that serve a star network, one at a time.
@@ -76,21 +78,11 @@ pub struct Orbit {
     pub interruption: Span,
 }
 
-fn noon() -> Epoch {
-    Epoch::J2000
-}
-
-fn ten_degrees() -> Angle {
-    Angle::from_degrees(10.0)
-}
-
 impl Orbit {
     /// Adds the problems of this configuration.
     pub fn check(&self, problems: &mut Problems) {
         shell::check(&self.shell, self.epoch, problems);
-        if !(-5.0..90.0).contains(&self.mask.degrees()) {
-            problems.add("mask", format!("{} is out of range; allowed: -5 deg to below 90 deg", self.mask));
-        }
+        check_mask(self.mask, problems);
         problems.within("choice", |problems| self.choice.check(problems));
     }
 
@@ -112,6 +104,13 @@ impl Orbit {
         let range = (EQUATORIAL_RADIUS + lowest - length(&site.position())).max(0.0);
         Span::from_nanos((range / SPEED_OF_LIGHT * 1e9) as u64)
     }
+}
+
+/// Latitude, longitude and altitude of a site, as a key.
+type Coordinates = [u64; 3];
+
+fn coordinates(site: &Site) -> Coordinates {
+    [site.latitude.degrees(), site.longitude.degrees(), site.altitude.metres()].map(f64::to_bits)
 }
 
 /// The satellites of a run, shared by the stages of a network.
@@ -147,7 +146,8 @@ struct Sky {
     topology: Topology,
     turning: Turning,
     gateway: Observer,
-    sites: Vec<Site>,
+    /// Indices in `places` by site.
+    sites: BTreeMap<Coordinates, usize>,
     places: Vec<Observer>,
     /// Longest legs, which hold as long as no satellite has served.
     longest: (Vec<Span>, Span),
@@ -163,11 +163,12 @@ impl Moving {
     /// has passed its check.
     pub fn new(positions: &Positions, orbit: &Orbit, sites: &[Site]) -> Moving {
         let turning = Turning::new(orbit.epoch, 0.0);
-        let mut places: Vec<Site> = Vec::new();
+        let (mut places, mut by_site) = (Vec::new(), BTreeMap::new());
         for site in sites {
-            if !places.contains(site) {
+            by_site.entry(coordinates(site)).or_insert_with(|| {
                 places.push(*site);
-            }
+                places.len() - 1
+            });
         }
         let observe = |site: &Site| Observer::new(site, turning);
         let mask = orbit.mask.radians();
@@ -193,7 +194,7 @@ impl Moving {
                 places.iter().map(|site| orbit.longest(site)).collect(),
                 orbit.longest(&positions.gateway),
             ),
-            sites: places,
+            sites: by_site,
             interruption: orbit.interruption,
             topology,
             turning,
@@ -208,7 +209,7 @@ impl Moving {
     /// # Panics
     /// If no terminal is at the site.
     pub fn track(&self, site: &Site) -> Track {
-        let place = self.open().sites.iter().position(|other| other == site);
+        let place = self.open().sites.get(&coordinates(site)).copied();
         Track { sky: self.clone(), place: place.expect("it is the site of a terminal") }
     }
 
