@@ -1,4 +1,4 @@
-//! What there is to choose from: the schema, units, presets, tables, congestion controls.
+//! Lists of choices: the schema, units, presets, tables, congestion controls.
 
 use bentpipe_core::Table;
 use bentpipe_engine as engine;

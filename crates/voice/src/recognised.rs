@@ -97,7 +97,7 @@ impl Tables for Recogniser {
     const REPORTS: &'static [&'static Table] = &[&STREAMS];
 }
 
-/// Whether the first two bytes of a datagram may be those of an RTP header.
+/// Returns true if the first two bytes of a datagram may be those of an RTP header.
 #[inline]
 pub fn may_be(datagram: &[u8]) -> bool {
     matches!(datagram, [first, second, ..] if first >> 6 == 2 && matches!(second & 0x7f, 0..=34 | 96..=127))

@@ -121,7 +121,7 @@ impl Config {
         }
     }
 
-    /// Whether the discipline decides when a packet arrives.
+    /// Returns true if the discipline decides when a packet arrives.
     fn decides_at_arrival(&self) -> bool {
         matches!(self.build(Rate::from_bits_per_second(1_000_000)), Queue::Arrival(_))
     }

@@ -30,7 +30,7 @@ use std::ops::{Deref, DerefMut};
 /// A packet that left the bench.
 #[derive(Debug)]
 pub struct Left {
-    /// When it left.
+    /// Time at which the packet left.
     pub at: Time,
     /// The output of the stage that sent it.
     pub port: Port,
@@ -48,7 +48,7 @@ impl Left {
 /// A packet that a stage dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dropped {
-    /// When the stage dropped it.
+    /// Time at which the stage dropped the packet.
     pub at: Time,
     /// The reason.
     pub reason: DropReason,

@@ -92,7 +92,7 @@ impl Flights {
         self.flying.insert((arrival, self.launched), flight);
     }
 
-    /// When the next packet arrives.
+    /// Time of the next arrival.
     pub(super) fn next(&self) -> Option<Time> {
         self.flying.first_key_value().map(|((time, _), _)| *time)
     }

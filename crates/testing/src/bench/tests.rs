@@ -19,7 +19,7 @@ struct Delay {
     delay: u64,
     waiting: VecDeque<(Time, Packet)>,
     probe: Option<Probe>,
-    /// Whether packets disappear, and wakes are in the past.
+    /// True if packets disappear; true if wakes are in the past.
     loses: bool,
     lags: bool,
 }

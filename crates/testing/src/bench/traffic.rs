@@ -12,7 +12,7 @@ pub fn packet(number: u32, size: u32) -> Packet {
 pub struct Source {
     /// The nodes from which and to which packets go.
     pub nodes: [NodeId; 2],
-    /// When the next packet is sent.
+    /// Time at which the next packet is sent.
     pub next: Time,
     /// Time between packets.
     pub interval: Span,
