@@ -1,5 +1,8 @@
-"""Configuration of Sphinx for the site (`make docs`). The pages are docs/**.md, the READMEs of the studies, and the pages of the
-repository's first folder; Sphinx reads them where they are, so that their links work in the repository, too."""
+"""Configuration of Sphinx for the site (`make docs`).
+
+The pages are docs/**.md, the READMEs of the studies, and the pages of the repository's first folder. Sphinx reads them
+where they are, so that their links work in the repository, too.
+"""
 
 import sys
 from pathlib import Path
