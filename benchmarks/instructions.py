@@ -77,6 +77,14 @@ def reason_to_skip() -> str | None:
     return None
 
 
+def build() -> None:
+    """Builds the counted program with the features of the tests, on which counts depend."""
+    features = subprocess.run([ROOT / "scripts/features"], capture_output=True, text=True, check=True)
+    named = [*features.stdout.split(), "--features", "pyo3/extension-module"]
+    command = ["cargo", "build", "--quiet", "--release", "--workspace", *named, "--example", "bench_run"]
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
 def count(scenario: str, text: str, by: str) -> Count:
     """Runs a scenario under cachegrind.
 
@@ -138,6 +146,7 @@ def main(arguments: list[str] | None = None) -> int:
     if reason := reason_to_skip():
         print(f"instructions: skipped: {reason}")
         return 0
+    build()
     by = compiler()
     table = recorded() if TABLE.exists() else {}
     code = 0

@@ -1,4 +1,4 @@
-//! {Title}: who is admitted, in a sentence.
+//! {Title}: the rule of admission, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!
@@ -17,10 +17,16 @@ pub const REFUSED: DropReason = DropReason::new("refused by {words}");
 
 /// {Title}.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The most packets that wait.
+    /// Maximum number of waiting packets, 1000 by default.
     pub packets: Count<1, 1_000_000_000>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { packets: Count::new(1000) }
+    }
 }
 
 impl Sample for Config {

@@ -35,10 +35,15 @@ pub fn above(observer: &Observer, satellite: &Satellite, mask: f64, t: f64) -> B
 /// Returns the time until which the satellite stays on its side of the mask, searched from `from`
 /// to about `to`.
 pub fn change(observer: &Observer, satellite: &Satellite, mask: f64, from: f64, to: f64) -> Found {
+    change_by(satellite, from, to, |t| above(observer, satellite, mask, t))
+}
+
+/// As [`change`], for any condition `above` on the position of the satellite.
+pub fn change_by(satellite: &Satellite, from: f64, to: f64, above: impl FnMut(f64) -> Bound) -> Found {
     if satellite.speed == 0.0 {
         return Found::NotBefore(f64::INFINITY);
     }
-    next(from, to, |t| above(observer, satellite, mask, t))
+    next(from, to, above)
 }
 
 /// Returns the first time from `from` to about `to` at which `other` rises above `satellite` by

@@ -166,14 +166,10 @@ fn step<'a>(target: &'a mut Value, key: &str, origin: &Origin) -> Result<&'a mut
     }
     // A variant given by its name alone is a table with only the key `kind`; a table replaces a
     // quantity.
-    if let Node::String(kind) = &target.node {
-        if !may_be_kind(kind) {
-            target.node = Node::Table(Table::new());
-        }
-    }
-    if let Node::String(kind) = &target.node {
-        let value = Value { origin: target.origin.clone(), node: Node::String(kind.clone()) };
-        target.node = Node::Table(Table::from([(KIND.to_owned(), entry(value))]));
+    if let Node::String(text) = &target.node {
+        let value = Value { origin: target.origin.clone(), node: Node::String(text.clone()) };
+        let kind = may_be_kind(text).then(|| (KIND.to_owned(), entry(value)));
+        target.node = Node::Table(kind.into_iter().collect());
     }
     if !matches!(target.node, Node::Table(_) | Node::Array(_)) {
         return Err(Fault::not_a_table(target));

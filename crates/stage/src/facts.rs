@@ -5,7 +5,7 @@
 //! functions as its stages are made from: nobody else interprets a scenario. What a part does to
 //! packets and no number says is a note in words.
 
-use bentpipe_core::{Dscp, Rate, Span};
+use bentpipe_core::{Dscp, Rate, Span, Time};
 use serde::Serialize;
 
 /// A quantity that may change in the course of a run, in its base unit.
@@ -51,6 +51,13 @@ impl Course {
     pub fn varies(&self) -> bool {
         self.least < self.greatest
     }
+}
+
+/// Returns times spread evenly over a run, at which facts sample moving satellites: the start and
+/// the ends of twenty equal parts.
+pub fn moments(run: Span) -> impl Iterator<Item = Time> {
+    const PARTS: u64 = 20;
+    (0..=PARTS).map(move |moment| Time::ZERO + Span::from_nanos(run.as_nanos() / PARTS * moment))
 }
 
 /// The packets that the facts are about.
@@ -150,6 +157,13 @@ pub struct Orbit {
     pub handovers: u64,
     /// The times without a satellite: start and end of each, in seconds from the start of the run.
     pub outages: Vec<[f64; 2]>,
+}
+
+impl Orbit {
+    /// Returns the total time without a satellite in seconds.
+    pub fn outage_s(&self) -> f64 {
+        self.outages.iter().map(|[begin, end]| end - begin).sum()
+    }
 }
 
 /// A mechanism of a hop's medium, beside its rate and delay.

@@ -49,7 +49,7 @@ class Job:
     clock: Literal["virtual"] | Clock = "virtual"
     allow_commands: bool = False
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The key that identical runs share. Raises :class:`bentpipe.InputError` for the clock
         ``kernel`` if no kernel is built."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
 from types import ModuleType
 from typing import Any
@@ -36,12 +35,7 @@ def table(instructions: ModuleType) -> dict[str, Any]:
     compiler = instructions.compiler()
     if others := {row.compiler for row in counts.values()} - {compiler}:
         pytest.skip(f"instructions were counted with {', '.join(sorted(others))}, and this is {compiler}")
-    # With the features that the tests were compiled with, so that no other package is compiled.
-    features = subprocess.run([ROOT / "scripts" / "features"], capture_output=True, text=True, check=True)
-    command = ["cargo", "build", "--quiet", "--release", "--workspace", *features.stdout.split()]
-    subprocess.run(
-        [*command, "--features", "pyo3/extension-module", "--example", "bench_run"], cwd=ROOT, check=True
-    )
+    instructions.build()
     return counts
 
 

@@ -108,8 +108,9 @@ impl Config {
         self.check(problems);
         if problems.count() == before && !self.decides_at_arrival() {
             let kind = self.kind();
-            let allowed: Vec<_> =
-                Config::plain().filter(Config::decides_at_arrival).map(|it| it.kind()).collect();
+            // A kind with required keys is not listed: its name alone would be refused again.
+            let named = Config::KINDS.iter().filter_map(|kind| Config::by_default(kind));
+            let allowed: Vec<_> = named.filter(Config::decides_at_arrival).map(|it| it.kind()).collect();
             problems.add(
                 "kind",
                 format!(
@@ -126,10 +127,9 @@ impl Config {
         matches!(self.build(Rate::from_bits_per_second(1_000_000)), Queue::Arrival(_))
     }
 
-    /// The kinds of which a scenario need only say the name, with their defaults, in the order of the list.
-    fn plain() -> impl Iterator<Item = Config> {
-        let named = |kind: &&str| serde_json::from_value(serde_json::json!({ *kind: {} })).ok();
-        Config::KINDS.iter().filter_map(named)
+    /// Returns the discipline of this kind with its defaults; None if the kind has required keys.
+    fn by_default(kind: &str) -> Option<Config> {
+        serde_json::from_value(serde_json::json!({ kind: {} })).ok()
     }
 }
 

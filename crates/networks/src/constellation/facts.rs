@@ -3,14 +3,11 @@
 
 use super::config::Config;
 use super::view::{Path, View};
-use bentpipe_core::{Rate, Span, Time};
+use bentpipe_core::{Rate, Span};
 use bentpipe_link::framing;
 use bentpipe_link::queue;
-use bentpipe_stage::facts::{Course, Crossing, Hop};
+use bentpipe_stage::facts::{moments, Course, Crossing, Hop};
 use std::collections::BTreeSet;
-
-/// Moments of the run at which paths are looked at, besides its start.
-const MOMENTS: u64 = 20;
 
 impl Config {
     /// The hops over network `name` that paths take, each between two of its sites.
@@ -25,8 +22,7 @@ impl Config {
         let mut paths: Vec<Vec<Option<Path>>> = vec![Vec::new(); pairs.len()];
         if !pairs.is_empty() {
             let mut view = View::new(self);
-            for moment in 0..=MOMENTS {
-                let now = Time::ZERO + Span::from_nanos(run.as_nanos() / MOMENTS * moment);
+            for now in moments(run) {
                 let found = view.frame(now, &pairs).paths;
                 paths.iter_mut().zip(found).for_each(|(paths, path)| paths.push(path));
             }

@@ -74,10 +74,10 @@ impl Ground {
 
     /// The time until which a satellite stays on its side of the masks, as [`visibility::change`].
     fn change(&self, satellite: &Satellite, from: f64, to: f64) -> Found {
-        if satellite.speed == 0.0 {
-            return Found::NotBefore(f64::INFINITY);
+        match self.others.is_empty() {
+            true => visibility::change(&self.observer, satellite, self.mask, from, to),
+            false => visibility::change_by(satellite, from, to, |t| self.above(satellite, t)),
         }
-        crossing::next(from, to, |t| self.above(satellite, t))
     }
 }
 

@@ -240,7 +240,7 @@ impl Config {
         };
         remarks.within("propagation", |remarks| {
             remarks.within("orbit", |remarks| {
-                let dark: f64 = moving.facts(duration).outages.iter().map(|[begin, end]| end - begin).sum();
+                let dark = moving.facts(duration).outage_s();
                 if dark >= duration.as_secs_f64() {
                     let message = format!(
                         "no satellite is above {} for the gateway and all terminals at once in the whole run",

@@ -6,15 +6,12 @@ use super::scheme::Link;
 use super::terminals::Member;
 use super::timing::{Schedule, Timing};
 use crate::propagation::{Legs, Moving};
-use bentpipe_core::{Rate, Span, Time};
+use bentpipe_core::{Rate, Span};
 use bentpipe_link::acm::{self, Modcod};
 use bentpipe_link::channel;
 use bentpipe_link::queue::{self, classes};
-use bentpipe_stage::facts::{self, Access, Course, Crossing, Hop, Traffic};
+use bentpipe_stage::facts::{self, moments, Access, Course, Crossing, Hop, Traffic};
 use std::collections::BTreeMap;
-
-/// Moments of the run at which delays are looked at, besides its start.
-const MOMENTS: u64 = 20;
 
 impl Config {
     /// The hops of network `name` that paths take, each between the gateway and a terminal.
@@ -85,7 +82,7 @@ struct Star<'a> {
 }
 
 /// Effect of moving satellites on a hop.
-struct Sky {
+struct Coverage {
     delay_s: Course,
     access: Option<Access>,
     /// Part of the run in which a satellite serves.
@@ -94,7 +91,7 @@ struct Sky {
     response: Option<(u64, u64)>,
 }
 
-impl Sky {
+impl Coverage {
     /// The rate of a hop in the course of a run, of which satellites serve a part.
     fn rate(&self, served: Course) -> Course {
         match self.served < 1.0 {
@@ -106,20 +103,18 @@ impl Sky {
 
 impl Star<'_> {
     /// The satellites as one terminal sees them during a run.
-    fn sky(&self, member: &Member, run: Span) -> Sky {
+    fn coverage(&self, member: &Member, run: Span) -> Coverage {
         let one_way = Course::constant(member.timing.one_way.as_secs_f64());
         let (Some(moving), Some(site)) = (&self.moving, self.config.site(member)) else {
-            return Sky { delay_s: one_way, access: None, served: 1.0, response: None };
+            return Coverage { delay_s: one_way, access: None, served: 1.0, response: None };
         };
         let (track, facts) = (moving.track(&site), moving.facts(run));
-        let moments =
-            (0..=MOMENTS).map(|moment| Time::ZERO + Span::from_nanos(run.as_nanos() / MOMENTS * moment));
         let legs: Vec<Legs> =
-            moments.filter(|at| moving.satellite(*at).is_some()).map(|at| track.legs(at)).collect();
+            moments(run).filter(|at| moving.satellite(*at).is_some()).map(|at| track.legs(at)).collect();
         let delays = legs.iter().map(|legs| ((legs.terminal + legs.gateway).as_secs_f64(), 1.0));
         let responses = || legs.iter().map(|legs| self.response_with(legs.gateway, member.timing.up));
-        let dark: f64 = facts.outages.iter().map(|[begin, end]| end - begin).sum();
-        Sky {
+        let dark = facts.outage_s();
+        Coverage {
             delay_s: Course::of(delays).unwrap_or(one_way),
             access: Some(Access::Orbit(facts)),
             served: 1.0 - dark / run.as_secs_f64().max(f64::MIN_POSITIVE),
@@ -137,7 +132,7 @@ impl Star<'_> {
     }
 
     fn forward(&self, member: &Member, traffic: Traffic) -> Hop {
-        let sky = self.sky(member, traffic.run);
+        let coverage = self.coverage(member, traffic.run);
         let super::config::Forward { rate, queue, framing, error, acm } = &self.config.forward;
         let frames = acm.as_ref().filter(|_| framing.has_frames());
         let clear = frames.map(|acm| acm.in_clear_sky(member.esn0_db.0).unwrap_or(acm.most_robust()));
@@ -158,14 +153,14 @@ impl Star<'_> {
         };
         let within = if frames.is_some() { 1.0 } else { framed.efficiency };
         let rate_bit_s = course.mean;
-        let course = sky.rate(course);
+        let course = coverage.rate(course);
         Hop {
             part: part.clone(),
             rate_bit_s: course,
-            delay_s: sky.delay_s,
+            delay_s: coverage.delay_s,
             loss: framed.loss(error, traffic.bytes, packets),
             queue: queue.facts(**rate, traffic.dscp),
-            access: acm.map(Access::Acm).into_iter().chain(sky.access.clone()).collect(),
+            access: acm.map(Access::Acm).into_iter().chain(coverage.access.clone()).collect(),
             shared: vec![(part, rate_bit_s)],
             notes,
         }
@@ -173,7 +168,7 @@ impl Star<'_> {
     }
 
     fn back(&self, member: &Member, traffic: Traffic) -> Hop {
-        let sky = self.sky(member, traffic.run);
+        let coverage = self.coverage(member, traffic.run);
         let Return {
             rate: carrier,
             slots_per_frame: _,
@@ -195,7 +190,7 @@ impl Star<'_> {
         let (slots, all) = self.slots(member);
         let mut notes = error.notes();
         notes.extend(self.notes(dama, member));
-        if let Some((least, greatest)) = sky.response.filter(|(least, greatest)| least < greatest) {
+        if let Some((least, greatest)) = coverage.response.filter(|(least, greatest)| least < greatest) {
             notes.push(format!("L is {least} to {greatest} superframes in the course of the run"));
         }
         let mut queue = queue;
@@ -213,8 +208,8 @@ impl Star<'_> {
             (rate(slots) * traffic.run.as_secs_f64() / 8.0) as u64 / u64::from(traffic.bytes.max(1));
         Hop {
             part: format!("{}.{}", self.name, member.name),
-            rate_bit_s: sky.rate(course),
-            delay_s: sky.delay_s,
+            rate_bit_s: coverage.rate(course),
+            delay_s: coverage.delay_s,
             loss: framed.loss(error, traffic.bytes, packets),
             queue: queue.facts(*carrier, traffic.dscp),
             access: [Access::Dama(facts::Dama {
@@ -229,7 +224,7 @@ impl Star<'_> {
             })]
             .into_iter()
             .chain(acm.map(Access::Acm))
-            .chain(sky.access.clone())
+            .chain(coverage.access.clone())
             .collect(),
             shared: vec![(format!("{}.return", self.name), rate(all))],
             notes,

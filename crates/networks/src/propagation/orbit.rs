@@ -33,6 +33,7 @@ use super::{Legs, Positions};
 use crate::constellation::choice;
 use crate::constellation::config::{check_mask, noon, ten_degrees};
 use crate::constellation::isl;
+use crate::constellation::routes::light_time;
 use crate::constellation::serving::{Handover, Tally};
 use crate::constellation::topology::{seconds, Change, Parts, Place, Topology};
 use bentpipe_core::{Angle, Probe, Problems, Report, Span, Time};
@@ -115,12 +116,12 @@ fn coordinates(site: &Site) -> Coordinates {
 
 /// The satellites of a run, shared by the stages of a network.
 #[derive(Clone)]
-pub struct Moving(Arc<Mutex<Sky>>);
+pub struct Moving(Arc<Mutex<Ephemeris>>);
 
 /// The delays of one terminal over moving satellites.
 #[derive(Clone)]
 pub struct Track {
-    sky: Moving,
+    moving: Moving,
     /// Index of the terminal's position.
     place: usize,
 }
@@ -142,7 +143,8 @@ struct Snapshot {
     gateway: Span,
 }
 
-struct Sky {
+/// Positions of the satellites, and the periods in which they serve.
+struct Ephemeris {
     topology: Topology,
     turning: Turning,
     gateway: Observer,
@@ -187,7 +189,7 @@ impl Moving {
             choice: orbit.choice.clone(),
         });
         let periods = vec![Period { begin: Time::ZERO, satellite: topology.sites[0].serving[0] }];
-        Moving(Arc::new(Mutex::new(Sky {
+        Moving(Arc::new(Mutex::new(Ephemeris {
             gateway: observe(&positions.gateway),
             places: places.iter().map(observe).collect(),
             longest: (
@@ -210,10 +212,10 @@ impl Moving {
     /// If no terminal is at the site.
     pub fn track(&self, site: &Site) -> Track {
         let place = self.open().sites.get(&coordinates(site)).copied();
-        Track { sky: self.clone(), place: place.expect("it is the site of a terminal") }
+        Track { moving: self.clone(), place: place.expect("it is the site of a terminal") }
     }
 
-    fn open(&self) -> MutexGuard<'_, Sky> {
+    fn open(&self) -> MutexGuard<'_, Ephemeris> {
         self.0.lock().expect("no stage panics while it reads positions")
     }
 
@@ -225,10 +227,10 @@ impl Moving {
     /// Returns the periods up to `end`: when each ends, in seconds, and which satellite serves in
     /// it.
     fn service(&self, end: Time) -> Vec<(f64, Option<u32>)> {
-        let mut sky = self.open();
-        sky.extend(end);
-        let ends = sky.periods.iter().skip(1).map(|period| period.begin).chain([end]);
-        let periods = sky.periods.iter().zip(ends).filter(|(period, _)| period.begin < end);
+        let mut ephemeris = self.open();
+        ephemeris.extend(end);
+        let ends = ephemeris.periods.iter().skip(1).map(|period| period.begin).chain([end]);
+        let periods = ephemeris.periods.iter().zip(ends).filter(|(period, _)| period.begin < end);
         periods.map(|(period, until)| (seconds(until.min(end)), period.satellite)).collect()
     }
 
@@ -244,9 +246,9 @@ impl Moving {
 
     /// The serving satellite at `at`, by number.
     pub fn satellite(&self, at: Time) -> Option<u32> {
-        let mut sky = self.open();
-        let period = sky.period(at);
-        sky.periods[period].satellite
+        let mut ephemeris = self.open();
+        let period = ephemeris.period(at);
+        ephemeris.periods[period].satellite
     }
 }
 
@@ -254,16 +256,16 @@ impl Track {
     /// The legs at `at`, which may be in the future. While no satellite serves, the legs of the
     /// last one at its end.
     pub fn legs(&self, at: Time) -> Legs {
-        self.sky.open().legs(at, self.place)
+        self.moving.open().legs(at, self.place)
     }
 
     /// Returns true if a satellite serves from `begin` to `end` without an interruption.
     pub fn serves(&self, begin: Time, end: Time) -> bool {
-        self.sky.serves(begin, end)
+        self.moving.serves(begin, end)
     }
 }
 
-impl Sky {
+impl Ephemeris {
     /// Finds out which satellites serve up to `to`.
     fn extend(&mut self, to: Time) {
         if to <= self.known {
@@ -328,10 +330,6 @@ impl Sky {
     }
 }
 
-fn light_time(metres: f64) -> Span {
-    Span::from_secs_f64(metres / SPEED_OF_LIGHT)
-}
-
 /// Reports the handovers of a network as they happen.
 pub struct Handovers {
     moving: Moving,
@@ -367,29 +365,29 @@ impl Handovers {
         if self.due.is_none_or(|due| due > now) {
             return;
         }
-        let mut sky = self.moving.open();
-        sky.extend(now);
+        let mut ephemeris = self.moving.open();
+        ephemeris.extend(now);
         while let Some(&Period { begin, satellite: to }) =
-            sky.periods.get(self.next).filter(|period| period.begin <= now)
+            ephemeris.periods.get(self.next).filter(|period| period.begin <= now)
         {
-            let from = sky.periods[self.next - 1].satellite;
+            let from = ephemeris.periods[self.next - 1].satellite;
             self.tally.note(begin, (from, to), to.is_none());
             if let Some(probe) = self.probe {
                 let handover = Handover { site: 0, antenna: 0, from, to, waiting: waiting as usize };
-                handover.record(begin, &sky.topology, probe, out);
+                handover.record(begin, &ephemeris.topology, probe, out);
             }
             self.next += 1;
         }
-        drop(sky);
+        drop(ephemeris);
         self.due = self.find(now);
     }
 
     fn find(&self, now: Time) -> Option<Time> {
-        let mut sky = self.moving.open();
-        let known = sky.periods.get(self.next).map(|period| period.begin);
+        let mut ephemeris = self.moving.open();
+        let known = ephemeris.periods.get(self.next).map(|period| period.begin);
         known.or_else(|| {
-            let from = sky.known.max(now);
-            sky.topology.next(from)
+            let from = ephemeris.known.max(now);
+            ephemeris.topology.next(from)
         })
     }
 
