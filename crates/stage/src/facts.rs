@@ -144,7 +144,7 @@ pub struct Acm {
     pub greatest: Option<&'static str>,
     /// Bits per symbol of the MODCOD; 0 in an outage.
     pub efficiency: Course,
-    /// Es/N0 in dB that the sender is told of.
+    /// Es/N0 in dB as reported to the sender.
     pub esn0_db: Course,
     /// The outages: start and end of each, in seconds from the start of the run.
     pub outages: Vec<[f64; 2]>,

@@ -80,7 +80,7 @@ pub fn skipped(reason: impl Display) {
 mod tests {
     use super::{attempts, catch_unwind, AssertUnwindSafe, ATTEMPTS};
 
-    /// The result of a test.
+    /// Outcome of the last run: passed, failed, or disturbed with the reasons.
     #[derive(Debug, PartialEq)]
     enum End {
         Passed,

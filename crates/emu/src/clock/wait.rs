@@ -86,7 +86,7 @@ impl Wait {
     /// Adds `file` to the wait, under a number.
     ///
     /// # Errors
-    /// Returns an error if there is no more memory.
+    /// Returns an error if the system is out of memory.
     pub fn watch(&self, file: BorrowedFd<'_>, number: u64) -> io::Result<()> {
         Ok(self.epoll.add(file, EpollEvent::new(EpollFlags::EPOLLIN, number))?)
     }

@@ -18,7 +18,7 @@
 //! instead of RED's even spacing.
 //!
 //! While packets wait but an average counts none of them, that average decays with each arrival.
-//! When the queue is empty, it decays with the idle time.
+//! The average decays with the idle time while the queue is empty.
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};

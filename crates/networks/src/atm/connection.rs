@@ -50,7 +50,7 @@ pub struct Cell {
     pub low: bool,
     /// Reason for which the cell's frame will be discarded, if already known.
     pub spoiled: Option<DropReason>,
-    /// True if the cell itself was lost, for the reason in `spoiled`.
+    /// True if the channel lost the cell; `spoiled` is the reason.
     pub lost: bool,
 }
 

@@ -4,7 +4,7 @@
 //! A packet that meets an idle transmitter behind a queue that decides by size alone is sent at
 //! once. That takes the time at which the transmitter is free again and nothing else of it. The
 //! lane keeps this time, and counts such packets until the transmitter is needed for something
-//! else, which then *settles* the lane: the transmitter is told what it would have counted itself.
+//! else, which then *settles* the lane: the lane adds its counts to those of the transmitter.
 //! Afterwards the lane *follows* the transmitter again.
 
 use super::ranging::Ranging;

@@ -74,9 +74,9 @@ impl Tally {
 
 /// A change of the satellite that serves an antenna of a site.
 pub struct Handover {
-    /// Number of the site.
+    /// Number of the site, in the order of the topology.
     pub site: u32,
-    /// Number of its antenna.
+    /// Number of the site's antenna, from 0.
     pub antenna: u32,
     /// The satellite that served before.
     pub from: Option<u32>,

@@ -1,6 +1,6 @@
 //! Requests and plans that arrive unchanged, exchanged without messages.
 //!
-//! Where a message cannot be lost or collide, it has an effect only at the next superframe boundary
+//! A message that cannot be lost or collide has an effect only at the next superframe boundary
 //! after its arrival, which is known when it is sent. So it need not travel: a terminal that is
 //! logged on for the whole run posts its requests here, for the control centre to collect when it
 //! makes the next plan, and finds its slots here when the superframe of a plan starts. A terminal

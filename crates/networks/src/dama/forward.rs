@@ -13,7 +13,7 @@
 //!
 //! **ACM.** A packet waits until its transmission starts, and is then sent with the MODCOD that the
 //! loop of its terminal ([`acm`]) has chosen: all terminals share one queue, and a packet for a
-//! terminal in the rain takes longer. The queue's discipline is told of the rate of each packet
+//! terminal in the rain takes longer. The queue's discipline learns the rate of each packet
 //! that is sent. A terminal in an outage gets nothing: its packets are dropped when it is their
 //! turn, as [`acm::OUTAGE`]. What was sent with a MODCOD whose threshold is above the terminal's
 //! signal when it arrives is lost ([`acm::FADED`]). Signalling is sent with the most robust MODCOD,

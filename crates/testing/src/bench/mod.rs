@@ -50,13 +50,13 @@ impl Left {
 pub struct Dropped {
     /// Time at which the stage dropped the packet.
     pub at: Time,
-    /// The reason.
+    /// Reason for which the stage dropped the packet.
     pub reason: DropReason,
 }
 
 /// A network with its event loop. It dereferences to the network.
 pub struct Bench<N> {
-    /// The stages under test.
+    /// The stages under test, and the wires between them.
     pub network: N,
     /// The time of the last call.
     pub now: Time,

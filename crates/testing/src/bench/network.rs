@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 /// Stages on a bench, numbered from 0, and their wires. A single stage is a network: every packet
 /// that it sends leaves the bench.
 pub trait Network {
-    /// The number of stages.
+    /// Returns the number of stages in the network.
     fn stages(&self) -> usize;
 
-    /// The stage at `place`.
+    /// Returns the stage with the index `place`.
     fn stage(&mut self, place: usize) -> &mut dyn Stage;
 
     /// Looks at a packet before the stage at `place` receives it.
@@ -38,7 +38,7 @@ impl<S: Stage> Network for S {
 
 /// The destinations of a packet that a network carries.
 pub struct Wires<'a> {
-    /// The present moment.
+    /// Time at which the packets leave their stage.
     pub now: Time,
     pub(super) out: &'a mut Outbox,
     pub(super) left: &'a mut Vec<Left>,
@@ -69,7 +69,7 @@ impl Wires<'_> {
         self.out.consume(packet);
     }
 
-    /// Duplicates a packet.
+    /// Returns a copy of a packet and counts it as created.
     pub fn copy(&mut self, packet: &Packet) -> Packet {
         self.out.create_held(packet);
         packet.clone()
@@ -97,7 +97,7 @@ impl Flights {
         self.flying.first_key_value().map(|((time, _), _)| *time)
     }
 
-    /// Takes the next packet.
+    /// Removes the packet that arrives next, and returns it with its place and port.
     pub(super) fn arrive(&mut self) -> Option<Flight> {
         self.flying.pop_first().map(|(_, flight)| flight)
     }

@@ -6,7 +6,7 @@ use bentpipe_stage::{Port, Sent, Stage};
 /// Two ends with a link from each to the other. The ends are the stages 0 and 2, their outgoing
 /// links 1 and 3.
 pub struct Path<End, Link> {
-    /// Source and destination.
+    /// Source and destination of the flow, at the ends of the path.
     pub ends: [End; 2],
     /// The links from the source and from the destination.
     pub links: [Link; 2],
@@ -16,7 +16,7 @@ pub struct Path<End, Link> {
 }
 
 impl<End: Stage, Link: Stage> Path<End, Link> {
-    /// Joins ends and links.
+    /// Joins the two ends of a flow by a link in each direction.
     pub fn new(ends: [End; 2], links: [Link; 2]) -> Path<End, Link> {
         Path { ends, links, loses_every: None, sent: 0 }
     }

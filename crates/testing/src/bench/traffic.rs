@@ -14,7 +14,7 @@ pub struct Source {
     pub nodes: [NodeId; 2],
     /// Time at which the next packet is sent.
     pub next: Time,
-    /// Time between packets.
+    /// Time between consecutive packets.
     pub interval: Span,
     /// The number of packets sent so far.
     pub sent: u32,

@@ -9,7 +9,7 @@
 //! that a VBDC request might be lost. The standard leaves the controller's arithmetic to the
 //! implementer.)
 //!
-//! What the constant slots (CRA) carry in the meantime is requested as well. The next request
+//! Requests include data that the constant slots (CRA) carry in the meantime. The next request
 //! corrects this, so at most the constant slots of L superframes are assigned in vain.
 //!
 //! ```toml
