@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import Any
 
 from .schema import Schema, reference
@@ -32,8 +33,18 @@ def _define(name: str, schema: Schema) -> str:
         fields.append(
             f"  {json.dumps(key) if '-' in key else key}{'?' if optional else ''}: {_type(value)};\n"
         )
-    about = " ".join(schema.get("description", "").split())
-    return f"{f'/** {about} */' + chr(10) if about else ''}export interface {name} {{\n{''.join(fields)}}}\n"
+    about = " ".join(schema.get("description", "").replace("``", "`").split())
+    return f"{_comment(about)}export interface {name} {{\n{''.join(fields)}}}\n"
+
+
+def _comment(about: str) -> str:
+    """A doc comment, wrapped at 100 columns; empty without a text."""
+    if not about:
+        return ""
+    lines = textwrap.wrap(about, 96, break_on_hyphens=False)
+    if len(lines) == 1 and len(about) <= 93:
+        return f"/** {about} */\n"
+    return "/**\n" + "".join(f" * {line}\n" for line in lines) + " */\n"
 
 
 def _type(schema: Schema) -> str:

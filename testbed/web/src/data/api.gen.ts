@@ -35,7 +35,10 @@ export interface Brief {
   changed: number;
 }
 
-/** A change of a configuration. Missing values remain unchanged. ``version`` is the version that was edited, so that changes saved in another window are not overwritten. */
+/**
+ * A change of a configuration. Missing values remain unchanged. `version` is the version that was
+ * edited, so that changes saved in another window are not overwritten.
+ */
 export interface Change {
   version: number;
   name?: string | null;
@@ -44,7 +47,10 @@ export interface Change {
   shared?: boolean | null;
 }
 
-/** A manual change. ``done`` is the time of the change in seconds of the run, and ``refused`` the reason of a refusal; both are null until the run has answered. */
+/**
+ * A manual change. `done` is the time of the change in seconds of the run, and `refused` the
+ * reason of a refusal; both are null until the run has answered.
+ */
 export interface Changed {
   id: number;
   user: string;
@@ -55,7 +61,11 @@ export interface Changed {
   refused: string | null;
 }
 
-/** The differences of runs from a baseline; ``pinned`` is true for the caller's pinned baseline. ``runs`` lists all runs, the baseline first. Keys that were changed manually during a run have ``by_hand``, with the values and their times. */
+/**
+ * The differences of runs from a baseline; `pinned` is true for the caller's pinned baseline.
+ * `runs` lists all runs, the baseline first. Keys that were changed manually during a run have
+ * `by_hand`, with the values and their times.
+ */
 export interface Compared {
   baseline: string;
   pinned: boolean;
@@ -68,7 +78,9 @@ export interface Draft {
   text: string;
 }
 
-/** A key path and its new value; null removes the key. A table of a list is addressed by its name. */
+/**
+ * A key path and its new value; null removes the key. A table of a list is addressed by its name.
+ */
 export interface Edit {
   path: string[];
   value?: unknown;
@@ -80,7 +92,11 @@ export interface Edits {
   edits: Edit[];
 }
 
-/** A run. ``position`` is its position in the queue from 1, and ``expected`` the seconds until its expected start. ``fidelity`` is null for simulations, which are exact, and before the end; ``changed`` is the number of manual changes. */
+/**
+ * A run. `position` is its position in the queue from 1, and `expected` the seconds until its
+ * expected start. `fidelity` is null for simulations, which are exact, and before the end;
+ * `changed` is the number of manual changes.
+ */
 export interface Entry {
   id: string;
   number: number;
@@ -106,7 +122,9 @@ export interface Entry {
   expected: number | null;
 }
 
-/** Accuracy with which a run of real kernels followed its scenario, and the reason in a sentence. */
+/**
+ * Accuracy with which a run of real kernels followed its scenario, and the reason in a sentence.
+ */
 export interface Fidelity {
   verdict: "valid" | "degraded" | "void";
   text: string;
@@ -136,7 +154,10 @@ export interface Full {
   positions: Record<string, unknown>;
 }
 
-/** The flows of a group, and the numbers of started, complete and incomplete pages, files, mails, transfers or calls. */
+/**
+ * The flows of a group, and the numbers of started, complete and incomplete pages, files, mails,
+ * transfers or calls.
+ */
 export interface Group {
   name: string;
   flows: number;
@@ -152,7 +173,13 @@ export interface Invitation {
   link: string;
 }
 
-/** A launch of a configuration or of a scenario's text. Each instrument adds a run to the batch; ``campaign`` adds the variants and replications of the scenario's [campaign]. ``once`` is any text of the client: a repeated launch with the same text returns the same runs. ``pace`` slows simulations down to a number of seconds of the scenario per second, so that they can be watched and changed. */
+/**
+ * A launch of a configuration or of a scenario's text. Each instrument adds a run to the batch;
+ * `campaign` adds the variants and replications of the scenario's [campaign]. `once` is any text
+ * of the client: a repeated launch with the same text returns the same runs. `pace` slows
+ * simulations down to a number of seconds of the scenario per second, so that they can be watched
+ * and changed.
+ */
 export interface Launch {
   configuration?: string | null;
   text?: string | null;
@@ -189,7 +216,10 @@ export interface MapAt {
   network?: string | null;
 }
 
-/** A flow between two sites, by number: the satellites of its path and the delay (s), null without a path. */
+/**
+ * A flow between two sites, by number: the satellites of its path and the delay (s), null without
+ * a path.
+ */
 export interface MapFlow {
   name: string;
   from: number;
@@ -204,7 +234,10 @@ export interface Mark {
   baseline?: boolean | null;
 }
 
-/** A mean over ``count`` runs and half the width of its confidence interval (null for a single run), in the metric's ``unit``. ``text`` has both in its ``shown_unit``, rounded according to the interval. */
+/**
+ * A mean over `count` runs and half the width of its confidence interval (null for a single run),
+ * in the metric's `unit`. `text` has both in its `shown_unit`, rounded according to the interval.
+ */
 export interface Mean {
   count: number;
   mean: number;
@@ -212,7 +245,11 @@ export interface Mean {
   text: string;
 }
 
-/** Means over ``complete`` of the ``runs`` of a launch that the caller may read. ``missing`` names up to a hundred of the other runs. ``across`` is the key on the axis of a figure, and ``available`` are the names of all metrics. */
+/**
+ * Means over `complete` of the `runs` of a launch that the caller may read. `missing` names up to
+ * a hundred of the other runs. `across` is the key on the axis of a figure, and `available` are
+ * the names of all metrics.
+ */
 export interface Means {
   name: string;
   confidence: number;
@@ -227,7 +264,10 @@ export interface Means {
   latex: string;
 }
 
-/** A metric: its unit, its display unit, and the ``size`` of the display unit in the unit. ``"1"`` is a number without a unit. */
+/**
+ * A metric: its unit, its display unit, and the `size` of the display unit in the unit. `"1"` is a
+ * number without a unit.
+ */
 export interface Metric {
   metric: string;
   unit: string;
@@ -268,7 +308,10 @@ export interface OfLevel {
   level: "guest" | "user" | "administrator";
 }
 
-/** Parts of the network without capacity during the whole run or during ``spans_s``, the affected flows, and a description as text. */
+/**
+ * Parts of the network without capacity during the whole run or during `spans_s`, the affected
+ * flows, and a description as text.
+ */
 export interface Outage {
   whole_run: boolean;
   spans_s: ([number, number])[];
@@ -284,7 +327,12 @@ export interface PlotLine {
   value: (number | null)[];
 }
 
-/** Means at one point of the varied keys, of one flow, terminal or link, or of the requested selection. ``at`` are the positions on the axes, ``runs`` is the number of existing runs at this point, and ``means`` has an entry per metric, null without a value. ``fidelity`` is that of the least accurate run in the means; null for simulations, which are exact. */
+/**
+ * Means at one point of the varied keys, of one flow, terminal or link, or of the requested
+ * selection. `at` are the positions on the axes, `runs` is the number of existing runs at this
+ * point, and `means` has an entry per metric, null without a value. `fidelity` is that of the
+ * least accurate run in the means; null for simulations, which are exact.
+ */
 export interface Point {
   labels: string[];
   at: number[];
@@ -294,7 +342,10 @@ export interface Point {
   fidelity: Fidelity | null;
 }
 
-/** The queue: waiting and running runs, and the number of slots. Only the caller's own runs have names. */
+/**
+ * The queue: waiting and running runs, and the number of slots. Only the caller's own runs have
+ * names.
+ */
 export interface Queue {
   slots: number;
   real_time: boolean;
@@ -308,7 +359,10 @@ export interface Refusal {
   detail: string;
 }
 
-/** A part of a run with one serving satellite of a site, one link of a multilink, or one value of a changed key. Times are seconds of the run; an open end is null. */
+/**
+ * A part of a run with one serving satellite of a site, one link of a multilink, or one value of a
+ * changed key. Times are seconds of the run; an open end is null.
+ */
 export interface Region {
   kind: string;
   of: string;
@@ -317,13 +371,16 @@ export interface Region {
   end: number | null;
 }
 
-/** One test of a study, or all tests. ``once`` has the same meaning as in other launches. */
+/** One test of a study, or all tests. `once` has the same meaning as in other launches. */
 export interface Reproduce {
   test?: string | null;
   once?: string | null;
 }
 
-/** Results of a run: statistics per group of flows, a row per flow with its prediction (flows without a group first), and the quantities for plots. */
+/**
+ * Results of a run: statistics per group of flows, a row per flow with its prediction (flows
+ * without a group first), and the quantities for plots.
+ */
 export interface Results {
   complete: boolean;
   groups: Group[];
@@ -370,7 +427,10 @@ export interface Scenario {
   resolved: Record<string, unknown>;
 }
 
-/** A quantity over time, with a line per flow, terminal or link. Long lines are reduced to the minimum and maximum of equal intervals. */
+/**
+ * A quantity over time, with a line per flow, terminal or link. Long lines are reduced to the
+ * minimum and maximum of equal intervals.
+ */
 export interface Series {
   quantity: string;
   unit: string;
@@ -378,7 +438,10 @@ export interface Series {
   lines: PlotLine[];
 }
 
-/** A site on the ground, with its lowest elevation (deg) and the numbers of the satellites that serve it. */
+/**
+ * A site on the ground, with its lowest elevation (deg) and the numbers of the satellites that
+ * serve it.
+ */
 export interface Site {
   name: string;
   longitude: number;
@@ -387,7 +450,10 @@ export interface Site {
   serving: number[];
 }
 
-/** Statistics of a quantity over the ``count`` flows of a group that have it, in the unit that ``about`` names. */
+/**
+ * Statistics of a quantity over the `count` flows of a group that have it, in the unit that
+ * `about` names.
+ */
 export interface Statistics {
   about: string;
   count: number;
@@ -401,7 +467,10 @@ export interface Statistics {
   worst_flow: string;
 }
 
-/** A study with its title, description and tests; ``impossible`` is the reason if not all tests can run here. */
+/**
+ * A study with its title, description and tests; `impossible` is the reason if not all tests can
+ * run here.
+ */
 export interface Study {
   name: string;
   title: string;
@@ -410,7 +479,10 @@ export interface Study {
   impossible: string | null;
 }
 
-/** A test of a study, with its description in the README, if any; ``impossible`` is the reason if it cannot run here. */
+/**
+ * A test of a study, with its description in the README, if any; `impossible` is the reason if it
+ * cannot run here.
+ */
 export interface StudyTest {
   name: string;
   about: string;
@@ -446,7 +518,11 @@ export interface TraceColumn {
   unit: string;
 }
 
-/** A varied key: its path, a short name, and the name with a unit as the title of an axis. ``ticks`` are the positions of the values on that axis, and ``labels`` their names; values that are not ``numbers`` are placed side by side. */
+/**
+ * A varied key: its path, a short name, and the name with a unit as the title of an axis. `ticks`
+ * are the positions of the values on that axis, and `labels` their names; values that are not
+ * `numbers` are placed side by side.
+ */
 export interface Varied {
   key: string;
   name: string;
@@ -456,7 +532,9 @@ export interface Varied {
   labels: string[];
 }
 
-/** A change of a run in progress: a key path of the scenario and its new value, as in an override. */
+/**
+ * A change of a run in progress: a key path of the scenario and its new value, as in an override.
+ */
 export interface Wanted {
   key: string;
   value: string;
