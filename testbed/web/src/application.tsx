@@ -1,4 +1,4 @@
-// The frame of all views: who is logged in, and which view the address names.
+// The frame around all views: session, navigation, and the view at the page's address.
 
 import { useEffect, useState } from "react";
 import { api, Refusal } from "./data/api";
@@ -17,7 +17,7 @@ export function Application() {
   const expired = useEnded();
   const returns = useReturns();
   const unknown = who === undefined || who === null;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only at the beginning, and when the test bed is there again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only at start and after reconnection
   useEffect(() => {
     if (!unknown) return;
     api.get<Who>("/session").then(
@@ -27,13 +27,13 @@ export function Application() {
       },
       (error: unknown) => {
         setWho(null);
-        // That it does not answer is said below.
+        // Connection reports a lost connection, and LogIn replaces a missing session.
         setTrouble(error instanceof Refusal && ![0, 401].includes(error.status) ? error.message : "");
       },
     );
   }, [returns]);
   const entered = (next: Who) => {
-    // What waits was asked for by someone else, and is not to be done in the name of this user.
+    // Waiting requests belong to the previous user; another user must not send them.
     if (who && who.name !== next.name) location.reload();
     else {
       setWho(next);
@@ -53,9 +53,9 @@ export function Application() {
   }
   return (
     <>
-      {/* biome-ignore lint/a11y/useValidAnchor: the address is that of the view, so that the click moves the focus itself */}
+      {/* biome-ignore lint/a11y/useValidAnchor: the click handler moves the focus */}
       <a className="skip" href="#main" onClick={(event) => skip(event)}>
-        Skip to the content
+        Skip to content
       </a>
       <header className="top">
         <a className="brand" href="#/">
@@ -81,7 +81,8 @@ export function Application() {
   );
 }
 
-/** Says that the test bed does not answer, and that it answers again. Always there, so that a screen reader hears of a change. */
+/** A status line about the connection to the test bed. Always rendered, so that screen readers
+ * announce changes. */
 function Connection() {
   const lost = useLost();
   const returns = useReturns();
@@ -96,11 +97,11 @@ function Connection() {
     <div role="status" className="said">
       {lost && (
         <p className="notice error banner">
-          The test bed does not answer. Check your network; what you typed stays here, and this page tries
-          again until it answers.
+          The test bed does not respond. Check your network connection. Your input is kept, and this page
+          reconnects automatically.
         </p>
       )}
-      {!lost && back && <p className="notice good banner">The test bed answers again.</p>}
+      {!lost && back && <p className="notice good banner">The connection to the test bed is restored.</p>}
     </div>
   );
 }
@@ -112,10 +113,12 @@ function skip(event: { preventDefault: () => void }) {
 
 function Opened({ who, left }: { who: Who; left: () => void }) {
   const found = viewAt(usePlace().path);
-  if (!found) return <Refused title="There is no such page" />;
+  if (!found) return <Refused title="Page not found" />;
   const { view, id } = found;
   if (!mayOpen(who, view)) {
-    return <Refused title={view.label ?? view.path} reason={`Only for the level ${view.level}.`} />;
+    return (
+      <Refused title={view.label ?? view.path} reason={`This page requires the level "${view.level}".`} />
+    );
   }
   return <view.component key={id} who={who} id={id} left={left} />;
 }
@@ -126,7 +129,7 @@ function Refused({ title, reason = "" }: { title: string; reason?: string }) {
       <Title>{title}</Title>
       <Notice text={reason} />
       <p>
-        <a href="#/">To the configurations</a>
+        <a href="#/">Go to the configurations</a>
       </p>
     </>
   );

@@ -63,7 +63,7 @@ def test_a_log_in_that_ends_loses_nothing_that_was_typed(bed: Served, ada: Page)
     field.fill("7 Mbit/s")
     dialog = page.get_by_role("dialog", name="Log in again")
     expect(dialog).to_be_visible()
-    expect(dialog).to_contain_text("Your log-in has ended")
+    expect(dialog).to_contain_text("Your session has expired")
     expect(dialog.get_by_label("Name")).to_have_value("ada")
     expect(dialog.get_by_label("Password")).to_be_focused()
     for _ in range(6):
@@ -100,12 +100,12 @@ def test_a_lost_connection_loses_nothing_that_was_typed(bed: Served, ada: Page) 
     expect(field).to_have_value("5 Mbit/s")
     page.context.set_offline(True)
     field.fill("6 Mbit/s")
-    said = page.get_by_role("status").filter(has_text="does not answer")
-    expect(said).to_contain_text("what you typed stays")
+    said = page.get_by_role("status").filter(has_text="does not respond")
+    expect(said).to_contain_text("Your input is kept")
     page.get_by_label("delay (required)").fill("20 ms")
     page.context.set_offline(False)
-    expect(page.get_by_role("status").filter(has_text="answers again")).to_be_visible()
-    expect(page.get_by_text("not applied")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="is restored")).to_be_visible()
+    expect(page.get_by_text("unapplied changes")).to_be_visible()
     page.get_by_role("button", name="Show TOML").click()
     text = page.get_by_label("Scenario", exact=True)
     expect(text).to_have_value(re.compile('rate = "6 Mbit/s"'))
@@ -129,7 +129,7 @@ def test_a_slow_test_bed_loses_nothing_that_was_typed(bed: Served, ada: Page) ->
     holding = False
     held[0].continue_()
     # The first answer is in the text.
-    expect(page.get_by_text("not applied")).to_be_visible()
+    expect(page.get_by_text("unapplied changes")).to_be_visible()
     for one in held[1:]:
         one.continue_()
     page.get_by_role("button", name="Show TOML").click()
@@ -205,7 +205,7 @@ def test_a_run_survives_a_restart_of_the_server_on_the_page(tmp_path: Path, brow
         page.get_by_text("Any key").click()
         page.get_by_label("New value").fill("typed before")
         bed.stop()
-        expect(page.get_by_role("status").filter(has_text="does not answer")).to_be_visible()
+        expect(page.get_by_role("status").filter(has_text="does not respond")).to_be_visible()
         expect(page.get_by_role("heading", level=1, name=re.compile("Run .*: long"))).to_be_visible()
         expect(page.get_by_label("New value")).to_have_value("typed before")
     with serving(tmp_path / "data", port=port):
@@ -223,7 +223,7 @@ def test_every_page_has_its_own_title(bed: Served, ada: Page) -> None:
         (f"{at}/launch", "Launch – titled"),
         (f"{bed.url}/#/people", "People"),
         (f"{bed.url}/#/runs/none", "Run"),
-        (f"{bed.url}/#/elsewhere", "There is no such page"),
+        (f"{bed.url}/#/elsewhere", "Page not found"),
     ):
         page.goto(address)
         expect(page).to_have_title(f"{title} – bentpipe test bed")
@@ -267,7 +267,7 @@ def test_a_choice_in_a_list_does_nothing_by_itself(bed: Served, ada: Page) -> No
     by itself. 2.1.1: a secret can be selected by the keyboard."""
     page = ada
     page.goto(f"{bed.url}/#/people")
-    page.get_by_role("button", name="Create a link").press("Enter")
+    page.get_by_role("button", name="Create an invitation").press("Enter")
     given = page.get_by_label("Link", exact=True)
     given.focus()
     assert page.evaluate("getSelection().toString()") == given.input_value()
@@ -280,12 +280,12 @@ def test_a_choice_in_a_list_does_nothing_by_itself(bed: Served, ada: Page) -> No
     page.reload()
     levels = page.get_by_label("Level of eve", exact=True)
     levels.select_option("administrator")
-    page.get_by_role("button", name="Create a link").press("Enter")
+    page.get_by_role("button", name="Create an invitation").press("Enter")
     given.wait_for()
     accounts = {one["name"]: one["level"] for one in page.request.get(f"{bed.url}/api/accounts").json()}
     assert accounts["eve"] == "user"
     page.get_by_role("button", name="Set the level of eve").press("Enter")
-    expect(page.get_by_role("status").filter(has_text="eve has the level administrator now")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="eve now has the level administrator")).to_be_visible()
     other.context.close()
     (run,) = page.request.post(
         f"{bed.url}/api/runs", data={"name": "added", "text": SMALL}, headers={"Origin": bed.url}
@@ -315,7 +315,7 @@ def test_a_part_of_the_time_is_chosen_by_the_keyboard(bed: Served, ada: Page) ->
     end.fill("8")
     end.press("Enter")
     expect(page).to_have_url(re.compile(r"time=5\.0+-8\.0+"))
-    page.get_by_role("button", name="Whole time").first.press("Enter")
+    page.get_by_role("button", name="All times").first.press("Enter")
     expect(page).not_to_have_url(re.compile("time="))
 
 

@@ -1,10 +1,14 @@
-// What a view's buttons do: a request, what became of it, and what the view shows of it.
+// Requests sent by the buttons of a view, and the messages about their outcome.
 
 import { useState } from "react";
 import { message } from "./state";
 
-/** Requests that change something. `act` waits for one and then calls `again`, which loads the view's data: `told` is then what
- * was to be said, or `trouble` why the request was refused. Each request clears both. */
+/** Requests that change data on the test bed.
+ *
+ * `act` waits for a request. After success, it sets `told` to a message and calls `again`, which
+ * reloads the data of the view. After a refusal, it sets `trouble` to the reason. Each request
+ * first clears both messages.
+ */
 export function useActions(again: () => void): {
   trouble: string;
   told: string;

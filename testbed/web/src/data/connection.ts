@@ -1,4 +1,5 @@
-// Whether the test bed answers. While it does not, it is asked until it does, and then the views load again.
+// The state of the connection to the test bed. While the test bed does not respond, this module
+// probes it at intervals. The views reload their data after the reconnection.
 
 import { useSyncExternalStore } from "react";
 
@@ -17,7 +18,7 @@ function subscribe(call: () => void): () => void {
   return () => listening.delete(call);
 }
 
-/** Answers of a proxy whose test bed does not run. */
+/** Returns true for the status by which a proxy reports that the test bed is down. */
 export function isAway(status: number): boolean {
   return status === 502 || status === 503 || status === 504;
 }
@@ -30,7 +31,7 @@ async function probe(): Promise<boolean> {
   }
 }
 
-/** The test bed has not answered. */
+/** Marks the connection as lost, and probes the test bed until it responds. */
 export function missed(): void {
   if (lost) return;
   lost = true;
@@ -47,12 +48,12 @@ export function missed(): void {
   setTimeout(() => void ask(), EVERY_MS);
 }
 
-/** Asks whether the test bed answers, after something has looked as if it did not. */
+/** Probes the test bed once, after a sign of a lost connection. */
 export async function doubted(): Promise<void> {
   if (!lost && !(await probe())) missed();
 }
 
-/** Returns when the test bed answers again. */
+/** Resolves when the test bed responds; immediately if the connection is not lost. */
 export function returned(): Promise<void> {
   return new Promise((resolve) => {
     if (!lost) return resolve();
@@ -68,7 +69,7 @@ export function useLost(): boolean {
   return useSyncExternalStore(subscribe, () => lost);
 }
 
-/** How often the test bed has come back: what was loaded before may be out of date. */
+/** The number of reconnections. After each, previously loaded data may be out of date. */
 export function useReturns(): number {
   return useSyncExternalStore(subscribe, () => times);
 }

@@ -1,9 +1,10 @@
-// The instruments that a launch uses.
+// The instruments chosen for a launch.
 
 import { useState } from "react";
 import type { Who } from "./api.gen";
 
-/** What is to be run is kept for the tab, so that it outlives a reload. */
+/** The instruments chosen for a configuration. The choice is stored per tab and survives a reload.
+ */
 export function useInstruments(id: string, who: Who): [string[], (next: string[]) => void] {
   const key = `instruments ${id}`;
   const [found, setFound] = useState<string[]>(

@@ -4,10 +4,10 @@ import type { Account } from "./api.gen";
 
 export type Level = Account["level"];
 
-/** From the lowest: each level may do everything that the levels before it may do. */
+/** In ascending order. Each level includes the permissions of all lower levels. */
 export const LEVELS: Level[] = ["guest", "user", "administrator"];
 
-/** True if a level is at least another one. */
+/** Returns true if a level is at least `least`. */
 export function reaches(level: Level, least: Level): boolean {
   return LEVELS.indexOf(level) >= LEVELS.indexOf(least);
 }

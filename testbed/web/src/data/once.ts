@@ -1,4 +1,5 @@
-// A text that no other request has. crypto.randomUUID is missing where the page comes without encryption from another machine.
+// Unique identifiers of requests. crypto.randomUUID is unavailable on pages that a remote machine
+// serves without TLS.
 
 export function unique(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))]

@@ -1,4 +1,5 @@
-// A log-in that has ended while the page is open. Requests wait until there is one again, so that nothing typed is lost.
+// A session that expires while the page is open. Requests wait until the user has logged in again,
+// so that no input is lost.
 
 import { useSyncExternalStore } from "react";
 
@@ -9,7 +10,7 @@ function tell(): void {
   for (const call of listening) call();
 }
 
-/** Returns when the user has logged in again. */
+/** Resolves when the user has logged in again. */
 export function ended(): Promise<void> {
   if (waiting === null) {
     let release: () => void = () => undefined;
@@ -20,14 +21,14 @@ export function ended(): Promise<void> {
   return waiting.done;
 }
 
-/** The user has logged in: what waits for it continues. */
+/** Resumes the waiting requests after the user has logged in. */
 export function renewed(): void {
   waiting?.release();
   waiting = null;
   tell();
 }
 
-/** Whether something waits for the user to log in. */
+/** Returns true while requests wait for the user to log in. */
 export function useEnded(): boolean {
   return useSyncExternalStore(
     (call) => {

@@ -1,10 +1,11 @@
-// The page's address, data that is loaded, and the stream of events.
+// The page's address, data loaded from the test bed, and the stream of events.
 
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "./api";
 import { doubted, returned, useReturns } from "./connection";
 
-/** The view: the parts of the path after #, and the values after ?. It is the whole view, so a link opens the same one. */
+/** The address of a view: the parts of the path after #, and the parameters after ?. The address
+ * contains the whole state of the view, so a link opens an identical view. */
 export interface Place {
   path: string[];
   values: URLSearchParams;
@@ -41,7 +42,7 @@ export function link(path: string[], values: Record<string, string | undefined> 
   return `#/${path.map(encodeURIComponent).join("/")}${query ? `?${query}` : ""}`;
 }
 
-/** Goes to a view; `replace` leaves no entry for the back button. */
+/** Navigates to a view. With `replace`, the navigation adds no entry to the browser's history. */
 export function go(path: string[], values: Record<string, string | undefined> = {}, replace = false): void {
   const to = link(path, values);
   if (replace) {
@@ -53,7 +54,8 @@ export function go(path: string[], values: Record<string, string | undefined> = 
   }
 }
 
-/** A value of the view's address, and a way to change it, which leaves no entry for the back button. */
+/** A parameter of the page's address, and a function that sets it without an entry in the browser's
+ * history. */
 export function useValue(name: string, otherwise = ""): [string, (value: string) => void] {
   const { values } = usePlace();
   const set = useCallback(
@@ -74,12 +76,13 @@ export function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What a request returns, and a way to ask again. An empty path asks for nothing. */
+/** The response to a GET request, and a function that repeats the request. An empty path sends no
+ * request. */
 export function useLoaded<T>(path: string): { value: T | undefined; error: string; again: () => void } {
   const [found, setFound] = useState<{ path: string; value?: T; error: string }>({ path: "", error: "" });
   const [count, setCount] = useState(0);
   const returns = useReturns();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: count and returns only ask again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: count and returns repeat the request
   useEffect(() => {
     if (!path) return;
     let current = true;
@@ -99,7 +102,7 @@ export function useLoaded<T>(path: string): { value: T | undefined; error: strin
   };
 }
 
-/** The states in which a run stays. */
+/** The states of a run that has ended. */
 export const FINAL = ["done", "failed", "cancelled", "incomplete"];
 
 export interface RunEvent {
@@ -109,7 +112,8 @@ export interface RunEvent {
   reason: string;
 }
 
-/** What a run in progress has shown since the last part: rows by table and entity (the time in seconds, then the columns). */
+/** Live data of a run since the previous part: rows by table and entity. A row contains the time in
+ * seconds, then the columns. */
 export interface Part {
   rows: Record<string, Record<string, (number | null)[][]>>;
   dropped: number;
@@ -121,14 +125,15 @@ const watching = new Set<(event: RunEvent | null) => void>();
 let rowsOf: { run: string; call: OnRows } | null = null;
 let source: EventSource | null = null;
 
-/** Opens the tab's one stream again, or closes it, after what it is needed for has changed. */
+/** Opens or closes the only stream of the tab, after a change of its subscribers. */
 function reopen(): void {
   source?.close();
   source = null;
   if (watching.size === 0 && rowsOf === null) return;
   const made = new EventSource(rowsOf ? `/api/events?run=${rowsOf.run}` : "/api/events");
   source = made;
-  // The browser connects again by itself, except after an answer other than success: of a proxy, or because the log-in has ended.
+  // Browsers reconnect automatically, except after an error status: from a proxy, or for an expired
+  // session.
   source.addEventListener("error", () => {
     if (source !== made) return;
     void doubted();
@@ -154,14 +159,15 @@ function reopen(): void {
 async function reconnect(closed: EventSource): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 2000));
   await returned();
-  // Waits for a log-in if there is none.
+  // Without a session, this request waits until the user has logged in.
   await api.get("/queue").catch(() => undefined);
   if (source !== closed) return;
   reopen();
   for (const each of watching) each(null);
 }
 
-/** Calls with every event of one's runs, and with null when some may have been missed. There is one stream for the whole tab. */
+/** Calls back for every event of the user's runs, and with null if events may have been lost. All
+ * subscribers share the stream of the tab. */
 export function useEvents(call: (event: RunEvent | null) => void): void {
   const latest = useRef(call);
   latest.current = call;
@@ -176,7 +182,8 @@ export function useEvents(call: (event: RunEvent | null) => void): void {
   }, []);
 }
 
-/** Calls with what a run in progress shows, from its beginning, over the same stream. A tab watches one run at a time. */
+/** Calls back with the live data of a run, from its start, over the stream of the tab. A tab can
+ * watch one run at a time. */
 export function useRows(run: string, call: OnRows): void {
   const latest = useRef(call);
   latest.current = call;

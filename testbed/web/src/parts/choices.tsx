@@ -1,6 +1,7 @@
-// Several choices among names, as check boxes that can be closed away.
+// A multiple choice among names, as check boxes in a collapsible list.
 
-/** `choose` gets the names that are chosen next. Between `least` and `most` of them can be chosen. */
+/** Check boxes for `names`, of which at least `least` and at most `most` can be chosen. `choose`
+ * gets the new choice. */
 export function Choices({
   title,
   legend,

@@ -1,5 +1,5 @@
-// What may change while a run is in progress: a slider for every quantity that the schema marks, and any other change as a key
-// and a value.
+// Manual changes to a run in progress: a slider for each number that the schema marks as
+// changeable, and a form for other keys.
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../data/api";
@@ -21,7 +21,8 @@ interface Slider {
   about: string;
 }
 
-/** Every number and quantity of the scenario below a key that the schema marks as changeable. */
+/** Sliders for all numbers and quantities of a scenario below keys that the schema marks as
+ * changeable. */
 export function sliders(data: Table, root: Schema): Slider[] {
   const found: Slider[] = [];
   const walk = (value: unknown, given: Schema | undefined, path: string[], changeable: boolean) => {
@@ -86,7 +87,8 @@ function sliderOf(
   };
 }
 
-/** `events` counts what has happened in the run, and `recorded` is called when the record has another change that was made. */
+/** The manual changes of a run. An increment of `events` reloads the list of changes. `recorded` is
+ * called whenever the number of changes made increases. */
 export function Controls({
   run,
   data,
@@ -105,7 +107,7 @@ export function Controls({
   useEffect(() => {
     if (made.value) setChanges(made.value);
   }, [made.value]);
-  // The run answers before its answer is recorded.
+  // The run may answer before the test bed has recorded the answer, so the list is polled.
   const unanswered = changes.some((one) => one.done === null && one.refused === null);
   const count = changes.filter((one) => one.done !== null).length;
   useEffect(() => {
@@ -120,13 +122,15 @@ export function Controls({
   const [key, setKey] = useState("");
   const [value, setValue] = useState("");
   const { asked, trouble, change } = useChanges(run.id, setChanges);
-  /** The value that the run has, by key: of the last change that was made. */
+  /** The last change of each key, which has the current value. */
   const set = new Map(changes.flatMap((one) => (one.done !== null ? [[one.key, one]] : [])));
   return (
     <>
-      <h2>Change while it runs</h2>
+      <h2>Change settings during the run</h2>
       <Notice text={trouble} />
-      {all.length === 0 && <p className="soft">Nothing of this scenario can change while it runs.</p>}
+      {all.length === 0 && (
+        <p className="soft">This scenario has no settings that can be changed during a run.</p>
+      )}
       {all.map((one) => (
         <Slide
           key={one.key}
@@ -145,7 +149,10 @@ export function Controls({
             change(key, value);
           }}
         >
-          <Field label="Key" help="Such as link.sat.error; the reference marks the keys that can change.">
+          <Field
+            label="Key"
+            help="For example link.sat.error. The reference marks keys that can be changed during a run."
+          >
             {(id, described) => (
               <input
                 id={id}
@@ -157,7 +164,7 @@ export function Controls({
           </Field>
           <Field
             label="New value"
-            help={'As in TOML: 1 Mbit/s, 0.01, { kind = "packet", probability = 0.01 }'}
+            help={'For example 1 Mbit/s, 0.01 or { kind = "packet", probability = 0.01 }'}
           >
             {(id, described) => (
               <input
@@ -178,12 +185,14 @@ export function Controls({
   );
 }
 
-/** Milliseconds between looks for a run's answer, and how long its answer is waited for. */
+/** Interval at which the run's answer is polled, in milliseconds. */
 const LOOK_MS = 200;
+/** Longest wait for the run's answer to one change, in milliseconds. */
 const MOST_MS = 5000;
 
-/** Changes of a run, sent one at a time: the next one when the run has answered. Of a key that is changed again meanwhile, only
- * the latest value is sent. `asked` are the keys whose change has not been answered. */
+/** Sends changes to a run one at a time, each after the answer to the previous one. If a key
+ * changes several times in between, only its latest value is sent. `asked` lists the keys whose
+ * change has no answer yet. */
 function useChanges(
   run: string,
   seen: (changes: Changed[]) => void,
@@ -250,7 +259,8 @@ function Slide({
   asked: boolean;
   change: (key: string, value: string) => void;
 }) {
-  // While it is moved, its own value; otherwise that of the run, which may have been changed in another window.
+  // The position of the slider while the user moves it (otherwise null). At other times, the slider
+  // shows the value of the run, which another window may have changed.
   const [moved, setMoved] = useState<number | null>(null);
   const current = (set && valueIn(set.value, of)) ?? of.value;
   const value = moved ?? current;
@@ -274,7 +284,8 @@ function Slide({
     sent.current = text;
     change(of.key, text);
   };
-  // The run has answered what was asked last: its value counts, also if it has refused.
+  // After the answer to the last change, show the value of the run, even if the run refused the
+  // change.
   const before = useRef(asked);
   useEffect(() => {
     if (before.current && !asked && text === sent.current) {
@@ -303,7 +314,7 @@ function Slide({
           <output htmlFor={id}>
             {text}
             <span className="soft">
-              {asked ? " asked" : moved !== null ? "" : set ? ` set at ${set.done!.toFixed(1)} s` : ""}
+              {asked ? " pending" : moved !== null ? "" : set ? ` set at ${set.done!.toFixed(1)} s` : ""}
             </span>
           </output>
         </span>
@@ -312,32 +323,33 @@ function Slide({
   );
 }
 
-/** The number of a value in the unit of its slider; null if it is none, for example a rate of symbols instead of bits. */
+/** Converts a value to the unit of its slider. Returns null if the value cannot be converted, such
+ * as a symbol rate to bit/s. */
 function valueIn(text: string, { unit, units }: Slider): number | null {
   if (unit === "") return Number.isFinite(Number(text)) ? Number(text) : null;
   const found = quantity(text, units);
   return found && inUnit(found, unit, units);
 }
 
-/** The changes that were made by hand in a run, with what became of them. */
+/** A table of the manual changes of a run, each with its time or the reason of its refusal. */
 export function MadeList({ changes }: { changes: Changed[] }) {
   if (changes.length === 0) return null;
   return (
-    <Wide label="Changes by hand">
+    <Wide label="Manual changes">
       <table>
-        <caption>Changes by hand</caption>
+        <caption>Manual changes</caption>
         <thead>
           <tr>
-            <th>At</th>
+            <th>Time</th>
             <th>Key</th>
             <th>Value</th>
-            <th>By</th>
+            <th>User</th>
           </tr>
         </thead>
         <tbody>
           {changes.map((one) => (
             <tr key={one.id}>
-              <td>{one.done !== null ? `${one.done.toFixed(2)} s` : one.refused ? "refused" : "asked"}</td>
+              <td>{one.done !== null ? `${one.done.toFixed(2)} s` : one.refused ? "refused" : "pending"}</td>
               <th scope="row">
                 <code>{one.key}</code>
                 {one.refused && <p className="notice error">{one.refused}</p>}

@@ -1,11 +1,12 @@
-// The form of one entity, generated from the scenario's schema: every key with its unit, range, default and description.
+// The form of one entity, generated from the scenario's schema. Each key has its unit, range,
+// default and description.
 
 import { memo, useId, useState } from "react";
 import { beginning, choices, isTable, resolved, type Schema, type Table, variants } from "../data/schema";
 import { useProblem, Wrong } from "./problems";
 
 interface Given {
-  /** The path of the key, as problems name it. */
+  /** Path of the key, as in messages about problems. */
   at: string;
   schema: Schema;
   root: Schema;
@@ -14,10 +15,10 @@ interface Given {
   disabled?: boolean;
 }
 
-/** A table with more keys than this has a field to find them. */
+/** Tables with more keys than this have a search field. */
 const MANY = 12;
 
-/** A table's keys. `fixed` are those that the form does not change. */
+/** A form for the keys of a table, except the keys in `fixed`. */
 export function TableForm({
   at,
   schema,
@@ -43,15 +44,15 @@ export function TableForm({
     <div className="keys">
       {keys.length > MANY && (
         <div className="field">
-          <label htmlFor={id}>Find among {keys.length} keys</label>
+          <label htmlFor={id}>Search {keys.length} keys</label>
           <input
             id={id}
             type="search"
             value={sought}
-            placeholder="a word of the name or the description"
+            placeholder="word in a name or description"
             onChange={(event) => setSought(event.target.value)}
           />
-          {shown.length === 0 && <p className="help">No key mentions it.</p>}
+          {shown.length === 0 && <p className="help">No matching key.</p>}
         </div>
       )}
       {shown.map(([key, inner]) => (
@@ -71,7 +72,7 @@ export function TableForm({
   );
 }
 
-/** Whether the name or the description of a key mentions what is sought. */
+/** Returns true if the name or the description of a key contains the search text. */
 function mentions(name: string, schema: Schema, root: Schema, sought: string): boolean {
   const text = [
     name,
@@ -161,7 +162,7 @@ function About({ id, text }: { id: string; text: string }) {
   );
 }
 
-/** Text without the line breaks of its source, except between paragraphs. */
+/** Removes the line breaks of the source, except between paragraphs, and the marks of code. */
 function flowing(text: string): string {
   return text.replace(/([^\n])\n(?!\n|```)/g, "$1 ").replaceAll("`", "");
 }
@@ -172,7 +173,7 @@ function range({ minimum, maximum, default: standard, changeable }: Schema): str
     parts.push(`Range: ${minimum ?? "…"} to ${maximum ?? "…"}.`);
   if (standard !== undefined && standard !== null && typeof standard !== "object")
     parts.push(`Default: ${String(standard)}.`);
-  if (changeable) parts.push("Can change while it runs.");
+  if (changeable) parts.push("Can be changed during a run.");
   return parts.join(" ");
 }
 
@@ -225,7 +226,7 @@ function Simple({
     );
   }
   const numeric = schema.type === "integer" || schema.type === "number";
-  // A text of several lines would lose them in a field of one.
+  // A single-line field would lose the line breaks.
   if (schema.long || (typeof value === "string" && value.includes("\n"))) {
     return (
       <textarea
@@ -252,7 +253,8 @@ function Simple({
   );
 }
 
-/** What was typed: a number where one is meant, and otherwise the text, about which the check says what is wrong. */
+/** Parses the input for a key: a number if the key is numeric, otherwise the text. The check of the
+ * scenario reports texts that are not valid. */
 export function typed(text: string, numeric: boolean): unknown {
   if (text === "") return undefined;
   return numeric && text.trim() !== "" && Number.isFinite(Number(text)) && !/\.0*$/.test(text)
@@ -326,10 +328,11 @@ function Value({ at, schema: given, root, value, change, disabled }: Given) {
   if (isTable(value) && isTable(schema.additionalProperties)) {
     return <Named at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />;
   }
-  return <p className="help">{JSON.stringify(value)} – change it in the TOML text.</p>;
+  return <p className="help">{JSON.stringify(value)} – edit this value in the TOML text.</p>;
 }
 
-/** Another variant with the values that both have. */
+/** Initial value of another variant, with the values of the required keys that both variants have.
+ */
 function moved(value: unknown, schema: Schema, root: Schema): Table {
   const made = beginning(schema, root) as Table;
   if (!isTable(value)) return made;
@@ -345,7 +348,7 @@ function List({ at, schema, root, value, change, disabled }: Given) {
   return (
     <div className="list">
       {items.map((item, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: items have no names, and their forms follow their values
+        // biome-ignore lint/suspicious/noArrayIndexKey: items have no names
         <div className="item" key={place}>
           <div className="grow">
             <Value
@@ -361,7 +364,7 @@ function List({ at, schema, root, value, change, disabled }: Given) {
             type="button"
             disabled={disabled}
             onClick={() => change(items.filter((_, other) => other !== place))}
-            aria-label={`Remove ${place + 1}`}
+            aria-label={`Remove item ${place + 1}`}
           >
             Remove
           </button>

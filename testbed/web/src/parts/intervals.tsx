@@ -1,4 +1,5 @@
-// A figure of means with their confidence intervals over one varied key, a line for each combination of the others.
+// A figure of means with confidence intervals over one varied key. Each combination of the other
+// keys is a line.
 
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
@@ -8,7 +9,8 @@ import { decades, spansDecades, tickTexts } from "../data/numbers";
 import { FidelityMark, worst } from "./marks";
 import { COLOURS } from "./plot";
 
-/** Pixels between the marks of two lines at the same value, so that their intervals do not cover each other. */
+/** Horizontal offset between the marks of two lines at the same value, in pixels, so that their
+ * intervals do not overlap. */
 const APART = 7;
 
 interface Line {
@@ -27,7 +29,8 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
   const lines = axis ? linesOf(means, place, axis) : [];
   const drawable = lines.length > 0 && lines.length <= COLOURS.length;
   const key = JSON.stringify([title, unit, axis, lines]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: key has the content of all others, which are new objects at each rendering
+  // The other values are new objects at each rendering.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: key contains the other values
   useEffect(() => {
     const inside = element.current;
     if (!inside || !axis || !drawable) return;
@@ -45,11 +48,11 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
       <h2>
         {title} by {axis.name} <FidelityMark of={worst(means.points.map((one) => one.fidelity))} />
       </h2>
-      {lines.length === 0 && <p className="soft">No run has a value of {title}.</p>}
+      {lines.length === 0 && <p className="soft">No run has a value for {title}.</p>}
       {lines.length > COLOURS.length && (
         <p className="soft">
-          {lines.length} lines cannot be told apart: say above what the means are to be of. A figure has{" "}
-          {COLOURS.length} at most.
+          Too many lines ({lines.length}; at most {COLOURS.length}). Choose a single flow, terminal, link or
+          group above.
         </p>
       )}
       {drawable && (
@@ -57,7 +60,7 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
           <div
             ref={element}
             role="img"
-            aria-label={`${title} by ${axis.name}: means with their intervals, which the table has in numbers`}
+            aria-label={`${title} by ${axis.name}: means with confidence intervals; the table lists the numbers`}
           />
         </figure>
       )}
@@ -65,7 +68,8 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
   );
 }
 
-/** The lines of a metric, in its shown unit: a half width of NaN is none. */
+/** The lines of a metric, in its display unit. A half-width of NaN stands for a missing interval.
+ */
 function linesOf(means: Means, metric: number, axis: Varied): Line[] {
   const size = means.metrics[metric]?.size ?? 1;
   const several = new Set(means.points.map((one) => one.of)).size > 1;
@@ -102,7 +106,8 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
   );
   const means = lines.flatMap((line) => line.mean);
   const logarithmic = { x: axis.numbers && spansDecades(axis.ticks), y: spansDecades(means) };
-  // From zero, as the command line draws them, so that a small difference does not look like a large one.
+  // The axis includes zero, as in figures of the command line, so that small differences look
+  // small.
   const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
   const room = 0.05 * (high - low || 1);
   const least = Math.min(...ends.filter((one) => one > 0), ...means);
@@ -117,15 +122,15 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
     ? [first / reach, final * reach]
     : [first - beside, final + beside];
   const longest = Math.max(...axis.labels.map((one) => one.length));
-  /** Whether names do not fit side by side, so that they are written at an angle. */
+  /** True if the names of values do not fit next to each other, so that they are rotated. */
   const crowded = (plot: uPlot) => !axis.numbers && 7 * longest > (plot.width - 80) / axis.labels.length;
-  /** Whether there is room for the name of every value. */
+  /** True if there is room for the label of every value. */
   const spaced = (plot: uPlot, from: number, to: number) => {
     const at = logarithmic.x ? Math.log : Number;
     const gaps = axis.ticks.slice(1).map((one, place) => at(one) - at(axis.ticks[place]!));
     return (Math.min(...gaps) / (at(to) - at(from))) * (plot.width - 80) > 8 * longest + 12;
   };
-  // uPlot would leave out ticks of logarithmic axes.
+  // By default, uPlot omits ticks of logarithmic axes.
   const all: uPlot.Axis.Filter = (_, ticks) => ticks;
   const across: uPlot.Axis = axis.numbers
     ? {
@@ -202,12 +207,13 @@ function multiples(least: number, most: number, step: number): number[] {
   );
 }
 
-/** Draws the means of a line with their intervals, so many pixels beside their place; those over numbers are joined. */
+/** Draws the means of a line with their intervals, offset horizontally by `beside` pixels. `joined`
+ * connects the means, for axes of numbers. */
 function mark(plot: uPlot, line: Line, colour: string, beside: number, joined: boolean): void {
   const { ctx } = plot;
   const ratio = devicePixelRatio;
   const x = (at: number) => plot.valToPos(at, "x", true) + beside * ratio;
-  // An interval that reaches below zero ends at the edge of a logarithmic axis.
+  // On a logarithmic axis, intervals that reach below zero end at the edge.
   const y = (value: number) => plot.valToPos(Math.max(value, plot.scales.y!.min ?? value), "y", true);
   ctx.save();
   ctx.strokeStyle = ctx.fillStyle = colour;

@@ -1,4 +1,5 @@
-// A constellation on a map: satellites, the links between them, the sites that they serve, and the paths of flows.
+// A constellation on a map: satellites, inter-satellite links, sites on the ground, and paths of
+// flows.
 
 import { type GeoPermissibleObjects, geoCircle, geoGraticule10, geoNaturalEarth1, geoPath } from "d3-geo";
 import { useEffect, useId, useMemo, useRef, useState } from "react";
@@ -23,12 +24,13 @@ const projection = geoNaturalEarth1().fitExtent(
   { type: "Sphere" },
 );
 const path = geoPath(projection);
-/** With more satellites than this, neither links nor footprints are drawn. */
+/** Largest number of satellites with which links between them are drawn. */
 const MOST_LINKS = 400;
 const EARTH_M = 6371008.8;
 const STEPS = 120;
 
-/** `time` follows a run in progress; without it a slider chooses the moment. */
+/** The map of the constellation in a scenario. `time` is the time of a run in progress; without it,
+ * a slider sets the time. */
 export function ConstellationMap({ text, time }: { text: string; time?: number }) {
   const id = useId();
   const [data, setData] = useState<MapData>();
@@ -40,7 +42,7 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
   const busy = useRef(false);
   const wanted = useRef("");
   useEffect(() => {
-    // One request at a time, and the newest moment after it.
+    // One request at a time. The next request is for the latest time.
     const body = JSON.stringify({ text, time: at, network: network ?? null });
     wanted.current = body;
     const next = async () => {
@@ -206,7 +208,8 @@ function Drawn({ data }: { data: MapData }) {
   );
 }
 
-/** Degrees on the ground around the point below a satellite within which it is above an elevation. */
+/** Radius of a satellite's footprint: the central angle, in degrees, between the subsatellite point
+ * and the points that see the satellite at the given elevation. */
 function reach(altitude: number, elevation: number): number {
   const mask = (elevation * Math.PI) / 180;
   return ((Math.acos((EARTH_M / (EARTH_M + altitude)) * Math.cos(mask)) - mask) * 180) / Math.PI;

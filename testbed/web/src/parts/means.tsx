@@ -9,9 +9,10 @@ import { Choices } from "./choices";
 import { Intervals } from "./intervals";
 import { FidelityMark } from "./marks";
 
-/** Metrics that are shown at a time: as many as the interface takes. */
+/** Largest number of metrics shown at a time, the limit of the REST interface. */
 const MOST_METRICS = 12;
-/** Milliseconds between the end of a run and new means, in which other runs may end. */
+/** Delay between the end of a run and the next request for means, in milliseconds. Other runs may
+ * end within it. */
 const WAIT = 2000;
 
 export function MeansOfLaunch({ batch }: { batch: string }) {
@@ -39,7 +40,7 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
     }, WAIT);
   });
   useEffect(() => () => clearTimeout(due.current), []);
-  // What is shown stays until the next is there.
+  // The previous means stay visible until the next ones arrive.
   const found = value ?? last;
   if (!found) return error ? <Notice text={error} /> : <p aria-busy="true">Loading…</p>;
   const shown = found.metrics.map((one) => one.metric);
@@ -64,7 +65,7 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
           <div className="row">
             <Only of={of} choose={setOf} />
             {found.keys.length > 1 && across !== null && (
-              <Field label="Axis of the figures">
+              <Field label="Horizontal axis">
                 {(id) => (
                   <select id={id} value={across} onChange={(event) => setX(event.target.value)}>
                     {found.keys.map((one) => (
@@ -86,10 +87,10 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
   );
 }
 
-/** What the means are over, and why there may be no intervals, in words. */
+/** A sentence about the runs in the means, and one about the confidence intervals. */
 function summary(found: Means): string {
   if (found.complete === 0)
-    return `None of the ${found.runs === 1 ? "one run" : `${found.runs} runs`} has ended with results${found.missing.some((one) => !FINAL.includes(one.state)) ? " yet" : ""}, so there are no means.`;
+    return `${found.runs === 1 ? "The run has no" : `None of the ${found.runs} runs has`} results${found.missing.some((one) => !FINAL.includes(one.state)) ? " yet" : ""}, so there are no means.`;
   const over =
     found.complete === found.runs
       ? `${found.runs === 1 ? "one run" : `all ${found.runs} runs`}`
@@ -99,14 +100,14 @@ function summary(found: Means): string {
   const alone = counts.filter((one) => one === 1).length;
   const intervals =
     alone === 0 || counts.length === 0
-      ? `The intervals contain the true mean with a confidence of ${confidence}.`
+      ? `The confidence level of the intervals is ${confidence}.`
       : alone === counts.length
-        ? "A mean over one run has no interval; replications, which step 3 (Test) sets, give it one."
-        : `The intervals contain the true mean with a confidence of ${confidence}; a mean over one run has none.`;
+        ? "A mean over one run has no interval. To get intervals, set replications in step 3, Test."
+        : `The confidence level of the intervals is ${confidence}. A mean over one run has no interval.`;
   return `Means of ${found.name} over ${over}. ${intervals}`;
 }
 
-/** The runs that the means leave out. */
+/** The list of runs that are not included in the means. */
 function Missing({ of }: { of: Means }) {
   const count = of.runs - of.complete;
   if (count === 0) return null;
@@ -114,7 +115,7 @@ function Missing({ of }: { of: Means }) {
   return (
     <details open={count <= 10}>
       <summary>
-        {count} {count === 1 ? "run is" : "runs are"} not in the means
+        {count} {count === 1 ? "run is" : "runs are"} not included in the means
       </summary>
       <ul>
         {of.missing.map((one) => (
@@ -132,22 +133,22 @@ function Missing({ of }: { of: Means }) {
   );
 }
 
-/** One flow, terminal or link instead of all, or the mean over a group. */
+/** The choice of the flow, terminal, link or group whose means are shown. */
 function Only({ of, choose }: { of: string; choose: (of: string) => void }) {
   const [typed, setTyped] = useState(of);
   useEffect(() => setTyped(of), [of]);
   return (
     <form
       className="row"
-      aria-label="What the means are of"
+      aria-label="Filter of the means"
       onSubmit={(event) => {
         event.preventDefault();
         choose(typed.trim());
       }}
     >
       <Field
-        label="Only of"
-        help="A flow, terminal or link; or a group or a pattern such as st*, for the mean over it. Empty: each of them."
+        label="Flow, terminal or link"
+        help="A name; or a group or a pattern such as st*, for the mean over its members. Empty: all, one by one."
       >
         {(id, described) => (
           <input
@@ -164,12 +165,13 @@ function Only({ of, choose }: { of: string; choose: (of: string) => void }) {
   );
 }
 
-/** Whether means are of several flows, terminals or links, or of nothing else that a row could be named by. */
+/** Returns true if rows need the name of their flow, terminal or link: there are several, or no key
+ * is varied. */
 function named(of: Means): boolean {
   return of.keys.length === 0 || new Set(of.points.map((one) => one.of)).size > 1;
 }
 
-/** True if some of the runs were emulations, which have a fidelity. */
+/** Returns true if some runs were emulations, which have a fidelity. */
 function judged(of: Means): boolean {
   return of.points.some((one) => one.fidelity);
 }
@@ -178,21 +180,21 @@ function Table({ of }: { of: Means }) {
   const entities = named(of);
   const title = (metric: string, unit: string) =>
     metric.replaceAll("_", " ") + (unit === "1" ? "" : ` (${unit})`);
-  // A link has no goodput, and a flow no utilisation: their cells are empty.
+  // Cells are empty where a metric does not apply: a link has no goodput, a flow no utilisation.
   const measured = new Set(
     of.points.flatMap((point) => point.means.flatMap((one, place) => (one ? [`${place} ${point.of}`] : []))),
   );
   if (of.points.length === 0)
     return (
       <p className="soft">
-        No run has a value of {of.metrics.map((one) => one.metric.replaceAll("_", " ")).join(" or ")}.
+        No run has a value for {of.metrics.map((one) => one.metric.replaceAll("_", " ")).join(" or ")}.
       </p>
     );
   return (
     <>
       <Wide label="Means">
         <table className="means">
-          <caption>Mean ± half width of its interval</caption>
+          <caption>Mean ± half-width of the confidence interval</caption>
           <thead>
             <tr>
               {of.keys.map((one) => (
@@ -247,7 +249,7 @@ function Table({ of }: { of: Means }) {
   );
 }
 
-/** Comments of LaTeX with the fidelity of each point that is not valid. */
+/** LaTeX comments with the fidelity of each point whose verdict is not "valid". */
 function remarks(of: Means): string {
   const doubtful = of.points.filter((one) => one.fidelity && one.fidelity.verdict !== "valid");
   return doubtful
@@ -255,13 +257,13 @@ function remarks(of: Means): string {
     .join("");
 }
 
-/** The number of runs that a mean is over, and of how many where some are missing. */
+/** The number of runs in a mean, with the total if some runs are missing. */
 function runs(point: Point, place: number): string {
   const count = point.means[place]?.count ?? 0;
   return count < point.runs ? `${count} of ${point.runs}` : String(count);
 }
 
-/** The table with all digits, in the same units. */
+/** The table as CSV, with all digits, in the same units. */
 function data(of: Means): string {
   const columns = of.metrics.flatMap(({ metric, shown_unit: unit }) => {
     const shown = unit === "1" ? "" : ` (${unit})`;

@@ -1,4 +1,4 @@
-// The picture of the network, and the same as a list for the keyboard.
+// The picture of the network as a graph of nodes and links.
 
 import {
   Background,
@@ -43,7 +43,8 @@ interface Calls {
   connect?: (from: string, to: string) => void;
 }
 
-/** The picture, which is drawn again only when the network changes, not with every key that is typed beside it. */
+/** The picture of the network. It is redrawn only when the network changes, not on each keystroke
+ * in the panel next to it. */
 export function Picture({
   data,
   positions,
@@ -86,9 +87,10 @@ const Drawn = memo(function Drawn({
   const flow = useRef<ReactFlowInstance<PartNode>>(null);
   const frame = useRef<HTMLDivElement>(null);
   const parts = `${data.nodes.length} ${data.edges.length}`;
-  // biome-ignore lint/correctness/useExhaustiveDependencies(parts): other numbers of parts move the picture
+  // biome-ignore lint/correctness/useExhaustiveDependencies(parts): fits after a change of parts
   useEffect(() => {
-    // What was added, or a narrower page, may have moved nodes out of the view; they have to be measured first.
+    // New parts or a narrower page may move nodes out of the view. The delay lets the nodes be
+    // measured first.
     let timer: ReturnType<typeof setTimeout>;
     const fit = () => {
       clearTimeout(timer);
@@ -116,7 +118,7 @@ const Drawn = memo(function Drawn({
     setEdges(
       data.edges.map((one) => ({
         id: one.id,
-        // Drawn from left to right, whatever its direction.
+        // Edges are drawn from left to right, regardless of their direction.
         source: places[one.from]![0] <= places[one.to]![0] ? one.from : one.to,
         target: places[one.from]![0] <= places[one.to]![0] ? one.to : one.from,
         label: data.edges.length > MOST_LABELS ? undefined : one.label,
@@ -163,10 +165,11 @@ const Drawn = memo(function Drawn({
   );
 });
 
-/** With more edges than this their labels would cover each other. */
+/** Largest number of edges with labels; more labels would overlap. */
 const MOST_LABELS = 60;
 
-/** Where nodes are drawn: as they were moved, and otherwise in columns by their distance from the first. */
+/** The positions of nodes: as moved by the user, otherwise in columns by the distance from the
+ * first node. */
 function laid(data: PictureData, positions: Positions): Positions {
   const next = new Map<string, string[]>();
   for (const { from, to } of data.edges) {
@@ -174,7 +177,7 @@ function laid(data: PictureData, positions: Positions): Positions {
     next.set(to, [...(next.get(to) ?? []), from]);
   }
   const column = new Map<string, number>();
-  // From the source of the first flow, so that data goes to the right.
+  // Columns start at the source of the first flow, so that data travels to the right.
   const starts = [...data.nodes].sort(
     (a, b) =>
       Number(b.id === data.first) - Number(a.id === data.first) ||
@@ -199,7 +202,7 @@ function laid(data: PictureData, positions: Positions): Positions {
     const at = column.get(id) ?? 0;
     const row = rows.get(at) ?? 0;
     rows.set(at, row + 1);
-    // A long column is broken into several.
+    // A column of more than 24 nodes is split.
     found[id] = positions[id] ?? [at * 260 + Math.floor(row / 24) * 180, (row % 24) * 80];
   }
   for (const { id } of data.nodes) {

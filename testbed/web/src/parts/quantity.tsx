@@ -1,4 +1,4 @@
-// One quantity of one or several runs over time, as a plot with its data.
+// A plot of one quantity of one or several runs over time, with its data as CSV.
 
 import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../data/api";
@@ -10,26 +10,29 @@ import { Notice } from "./basics";
 import { Plot } from "./plot";
 import { useTime } from "./time";
 
-/** The quantities of the study's figure 17, and the round-trip time. */
+/** The default quantities: those of figure 17 in the paper of studies/satnex, and the round-trip
+ * time. */
 const FIRST = ["tcp.sent", "tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
 
-/** What was recorded of a run, as traces and their quantities. */
+/** The recorded quantities of a run, as "trace.column". */
 export function quantitiesOf(results: Results | null | undefined): string[] {
   return Object.entries(results?.quantities ?? {}).flatMap(([trace, columns]) =>
     columns.map((one) => `${trace}.${one}`),
   );
 }
 
-/** The quantities of which plots show first: those of TCP, or of a run without TCP the first that were recorded. */
+/** The quantities that are plotted by default: those of TCP, or for runs without TCP the first
+ * recorded quantities. */
 export function firstOf(known: string[]): string[] {
   const first = FIRST.filter((one) => known.includes(one));
   return first.length > 0 ? first : known.slice(0, FIRST.length);
 }
 
-/** Milliseconds in which further changes of the part of the time are waited for. */
+/** Delay after a change of the time range before data is loaded, in milliseconds. */
 const SETTLE = 150;
 
-/** One quantity of several runs in one plot. A part of the time is loaded with its own detail. */
+/** A plot of one quantity of several runs. Each time range is loaded with its own level of detail.
+ */
 export function Quantity({
   runs,
   quantity,
@@ -47,11 +50,12 @@ export function Quantity({
   const key = runs.map((one) => `${one.id} ${one.name}`).join(",");
   const within = part ? `?from=${part[0]}&to=${part[1]}` : "";
   const returns = useReturns();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: key has the content of runs, which is a new list at each rendering; returns only asks again
+  // `runs` is a new list at each rendering.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: key contains runs; returns reloads
   useEffect(() => {
     let current = true;
     setTrouble("");
-    // The present lines stay until the detail has arrived.
+    // The previous lines stay visible until the new data arrives.
     const timer = setTimeout(
       () =>
         Promise.all(
@@ -76,8 +80,8 @@ export function Quantity({
         <h2>{quantity}</h2>
         {marks}
         {part && (
-          <button type="button" onClick={() => choose(undefined)} aria-label={`All of ${quantity}`}>
-            Whole time
+          <button type="button" onClick={() => choose(undefined)} aria-label={`All times of ${quantity}`}>
+            All times
           </button>
         )}
         {series.length > 0 && (
@@ -98,7 +102,7 @@ export function Quantity({
   );
 }
 
-/** The points of a figure, a line each. */
+/** The points of a plot as CSV, one per line. */
 function data(series: { name: string; of: Series }[]): string {
   const rows = series.flatMap(({ name, of }) =>
     of.lines.flatMap((line) =>

@@ -1,4 +1,4 @@
-// A list of runs, and the state of a run.
+// The list of runs, and the state of a run.
 
 import { useCallback, useEffect, useState } from "react";
 import { api } from "../data/api";
@@ -11,9 +11,10 @@ import { Marks } from "./marks";
 
 const STATES = ["queued", "running", ...FINAL];
 
-/** A list of runs: all that one may look at, those of a batch, or those of a configuration. */
+/** The runs of a configuration (`of`), of a launch (`batch`), or all runs that the user may view.
+ */
 export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
-  // In the address, so that a link opens the same list.
+  // Filters are stored in the address, so that a link opens the same list.
   const [search, setSearch] = useValue("search");
   const [state, setState] = useValue("state");
   const [picked, setPicked] = useValue("chosen");
@@ -41,7 +42,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
     [query],
   );
   const returns = useReturns();
-  // biome-ignore lint/correctness/useExhaustiveDependencies(returns): returns only asks again
+  // biome-ignore lint/correctness/useExhaustiveDependencies(returns): returns repeats the request
   useEffect(() => {
     const timer = setTimeout(() => void fetchRows(), search ? 200 : 0);
     return () => clearTimeout(timer);
@@ -106,7 +107,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
       <p className="soft" role="status">
         {rows &&
           (rows.length === 0
-            ? `There are none${search || state ? " like that" : " yet"}.`
+            ? `${search || state ? "No matching runs" : "No runs yet"}.`
             : `${rows.length}${more ? " or more" : ""} ${rows.length === 1 ? "run" : "runs"}`)}
       </p>
       {rows && rows.length > 0 && (
@@ -174,7 +175,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                       <button
                         type="button"
                         onClick={() =>
-                          confirm(`Remove run ${one.number} with its results?`) &&
+                          confirm(`Remove run ${one.number} and its results?`) &&
                           void act(api.remove(`/runs/${one.id}`))
                         }
                         aria-label={`Remove run ${one.number}`}
@@ -191,7 +192,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
       )}
       {more && (
         <button type="button" onClick={() => void next()}>
-          More
+          Load more
         </button>
       )}
     </>
@@ -202,9 +203,9 @@ export function State({ run }: { run: Entry }) {
   if (run.state === "queued") {
     return (
       <>
-        queued{run.position !== null && `, place ${run.position}`}
+        queued{run.position !== null && `, position ${run.position}`}
         {run.expected !== null && run.expected > 2 && (
-          <span className="soft"> (in about {duration(run.expected)})</span>
+          <span className="soft"> (starts in about {duration(run.expected)})</span>
         )}
       </>
     );

@@ -1,4 +1,4 @@
-// One's own account: password, tokens and audit log.
+// The user's account: password, tokens and audit log.
 
 import { type FormEvent, useState } from "react";
 import { useActions } from "../data/actions";
@@ -37,7 +37,10 @@ function Password() {
     event.preventDefault();
     api.put("/session/password", { old, new: fresh }).then(
       () => {
-        setTold({ text: "Changed. All your other log-ins and tokens have ended.", kind: "good" });
+        setTold({
+          text: "Password changed. All your other sessions and tokens are now invalid.",
+          kind: "good",
+        });
         setOld("");
         setFresh("");
       },
@@ -101,14 +104,14 @@ function Tokens() {
     <section>
       <h2>Tokens</h2>
       <p className="soft">
-        For <code>bentpipe lab</code> and programs of your own. A token acts as you.
+        Tokens authenticate <code>bentpipe lab</code> and your own programs. A token has your permissions.
       </p>
       <ul>
         {value?.map((one) => (
           <li key={one.id}>
             {one.name}{" "}
             <span className="soft">
-              ({one.scope}, used {when(one.used)})
+              ({one.scope}, last used {when(one.used)})
             </span>{" "}
             <button
               type="button"
@@ -122,11 +125,11 @@ function Tokens() {
       </ul>
       {made?.secret && (
         <div className="notice good" role="status">
-          <Secret label="The new token: copy it now, it is shown once" text={made.secret} />
+          <Secret label="New token (copy it now; it is shown only once)" text={made.secret} />
         </div>
       )}
       <form className="row" onSubmit={submit}>
-        <Field label="Name of a new token">
+        <Field label="Name of the new token">
           {(id) => (
             <input
               id={id}
@@ -137,11 +140,11 @@ function Tokens() {
             />
           )}
         </Field>
-        <Field label="It may">
+        <Field label="Permission">
           {(id) => (
             <select id={id} value={scope} onChange={(event) => setScope(event.target.value)}>
-              <option value="write">read and change</option>
-              <option value="read">only read</option>
+              <option value="write">read and write</option>
+              <option value="read">read only</option>
             </select>
           )}
         </Field>
@@ -161,10 +164,10 @@ function Audit() {
         <table>
           <thead>
             <tr>
-              <th>When</th>
-              <th>Who</th>
+              <th>Time</th>
+              <th>User</th>
               <th>Action</th>
-              <th>What</th>
+              <th>Details</th>
             </tr>
           </thead>
           <tbody>

@@ -1,4 +1,4 @@
-// Runs side by side: only what differs, from a pinned baseline.
+// A comparison of runs with a baseline, which shows differences only.
 
 import { type ReactNode, useState } from "react";
 import type { Compared, Entry, Results } from "../data/api.gen";
@@ -13,7 +13,7 @@ interface Difference {
   key: string;
   a: unknown;
   b: unknown;
-  /** Changed while a run was in progress. */
+  /** True for a key that was changed manually during a run. */
   by_hand?: boolean;
 }
 interface NumberDifference {
@@ -22,7 +22,7 @@ interface NumberDifference {
   a: number | null;
   b: number | null;
   relative: number | null;
-  /** The unit of display ("1" for a number), and its size in the unit of the values. */
+  /** Display unit ("1" for a plain number), and its size in the unit of the values. */
   unit: string;
   size: number;
 }
@@ -54,7 +54,7 @@ export function Comparison() {
     const found = entry(id);
     return found ? `${found.number} ${found.name}${found.label ? ` (${found.label})` : ""}` : id;
   };
-  /** The name with the marks as text, for legends and files. */
+  /** The name of a run with its marks as text, for legends and files. */
   const marked = (id: string) => {
     const found = entry(id);
     const marks = found ? markText(found) : "";
@@ -81,7 +81,7 @@ export function Comparison() {
             </select>
           )}
         </Field>
-        {/* By a button: the arrow keys go through a list's values, each of which would be added. */}
+        {/* Added by a button, because arrow keys step through all options of the list. */}
         <button
           type="button"
           disabled={!added || runs.includes(added)}
@@ -95,7 +95,7 @@ export function Comparison() {
         {runs.length > 0 && (
           <Field
             label="Baseline"
-            help={value?.pinned ? "Your pinned run, until another one is chosen here." : undefined}
+            help={value?.pinned ? "Your pinned run. Choose another run here to use it instead." : undefined}
           >
             {(id, described) => (
               <select
@@ -134,7 +134,9 @@ export function Comparison() {
       </div>
       <Notice text={error} />
       {runs.length === 0 && <p className="soft">Choose runs to compare, here or in the list of runs.</p>}
-      {value && value.others.length === 0 && <p className="soft">This is the baseline. Add another run.</p>}
+      {value && value.others.length === 0 && (
+        <p className="soft">Only the baseline is chosen. Add another run.</p>
+      )}
       {value?.others.map((one) => (
         <section key={String(one.run)}>
           <div className="heading">
@@ -185,7 +187,7 @@ function marksOf(value: Compared, run: string): [ReactNode, ReactNode] {
   return [of(value.baseline), of(run)];
 }
 
-/** Relative differences below this are shown as 0.0 %, and left out. */
+/** Smallest relative difference in the table; smaller differences would be displayed as 0.0 %. */
 const LEAST = 0.0005;
 
 function Differences({
@@ -208,7 +210,7 @@ function Differences({
     <div className="beside">
       <Wide label={`Scenario of ${name}`}>
         <table>
-          <caption>What differs in the scenario</caption>
+          <caption>Differences in the scenario</caption>
           <thead>
             <tr>
               <th>Key</th>
@@ -221,7 +223,7 @@ function Differences({
               <tr key={one.key}>
                 <th scope="row">
                   <code>{one.key}</code>
-                  {one.by_hand && <span className="badge">by hand</span>}
+                  {one.by_hand && <span className="badge">manual</span>}
                 </th>
                 <td>{rounded(one.a)}</td>
                 <td>{rounded(one.b)}</td>
@@ -229,11 +231,11 @@ function Differences({
             ))}
           </tbody>
         </table>
-        {scenario.length === 0 && <p className="soft">Nothing.</p>}
+        {scenario.length === 0 && <p className="soft">None.</p>}
       </Wide>
       <Wide label={`Results of ${name}`}>
         <table>
-          <caption>What differs in the results</caption>
+          <caption>Differences in the results</caption>
           <thead>
             <tr>
               <th>Flow</th>
@@ -260,15 +262,15 @@ function Differences({
           </tbody>
         </table>
         {differing.length === 0 && flows.length > 0 && (
-          <p className="soft">Nothing: all numbers of all flows are equal.</p>
+          <p className="soft">None: all numbers of all flows are equal.</p>
         )}
         {small > 0 && (
           <p className="soft">
-            {small === 1 ? "One number differs" : `${small} numbers differ`} by less than 0.05 %; the CSV file
-            has all.
+            {small === 1 ? "One number differs" : `${small} numbers differ`} by less than 0.05 %. The CSV file
+            contains all differences.
           </p>
         )}
-        {missing.length > 0 && <p>In one run only: {missing.join(", ")}</p>}
+        {missing.length > 0 && <p>Only in one of the two runs: {missing.join(", ")}</p>}
       </Wide>
     </div>
   );

@@ -1,4 +1,4 @@
-// The list of named configurations, and how to start a new one.
+// The list of configurations, and the form for a new one.
 
 import { useMemo, useState } from "react";
 import { useActions } from "../data/actions";
@@ -18,7 +18,7 @@ export function Configurations({ who }: { who: Who }) {
       <Notice text={error || trouble} />
       <Notice text={told} kind="good" />
       {!guest && <Start names={(value ?? []).map((one) => one.name)} />}
-      {value?.length === 0 && <p className="soft">There are none yet.</p>}
+      {value?.length === 0 && <p className="soft">No configurations yet.</p>}
       {value && value.length > 0 && (
         <Wide label="Configurations">
           <table>
@@ -27,7 +27,7 @@ export function Configurations({ who }: { who: Who }) {
                 <th>Name</th>
                 <th>Owner</th>
                 <th>Shared</th>
-                <th>Changed</th>
+                <th>Last changed</th>
                 <th>
                   <span className="hidden">Actions</span>
                 </th>
@@ -59,8 +59,8 @@ export function Configurations({ who }: { who: Who }) {
                                 shared: !one.shared,
                               }),
                               one.shared
-                                ? `${one.name} is not shared any more.`
-                                : `${one.name} is shared: everyone with an account here sees it and can fork it.`,
+                                ? `${one.name} is no longer shared.`
+                                : `${one.name} is shared: everyone with an account on this test bed can view and fork it.`,
                             )
                           }
                           aria-label={`${one.shared ? "Stop sharing" : "Share"} ${one.name}`}
@@ -70,7 +70,7 @@ export function Configurations({ who }: { who: Who }) {
                         <button
                           type="button"
                           onClick={() =>
-                            confirm(`Remove "${one.name}"? Its runs stay.`) &&
+                            confirm(`Remove "${one.name}"? Its runs are kept.`) &&
                             act(api.remove(`/configurations/${one.id}`), `${one.name} was removed.`)
                           }
                           aria-label={`Remove ${one.name}`}
@@ -125,9 +125,9 @@ function Start({ names }: { names: string[] }) {
   };
   return (
     <section aria-labelledby="start" className="panel">
-      <h2 id="start">Start a new one</h2>
+      <h2 id="start">New configuration</h2>
       <div className="row">
-        <Field label="From" help={chosen?.about}>
+        <Field label="Template" help={chosen?.about}>
           {(id, described) => (
             <select
               id={id}
@@ -170,7 +170,7 @@ function Start({ names }: { names: string[] }) {
             className="hidden"
             onChange={(event) => {
               upload(event.target.files);
-              // The same file can be chosen again.
+              // Allows the same file to be chosen again.
               event.target.value = "";
             }}
           />
@@ -185,5 +185,5 @@ const KINDS = [
   ["experiment", "Experiments"],
   ["gallery", "Gallery"],
   ["preset", "Presets"],
-  ["blank", "Blank page"],
+  ["blank", "Blank"],
 ] as const;

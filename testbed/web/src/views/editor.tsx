@@ -1,5 +1,6 @@
-// One configuration in five steps: system, connections, test, launch, report. Picture, forms and text are views of one draft;
-// Apply makes it the configuration's scenario.
+// The editor of a configuration, in five steps: system, connections, test, launch, report. Picture,
+// forms and text are views of one draft. Apply saves the draft as the scenario of the
+// configuration.
 
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api, Refusal } from "../data/api";
@@ -25,7 +26,7 @@ const STEPS = [
 
 export function Editor({ id, who }: { id: string; who: Who }) {
   const loaded = useLoaded<Full>(`/configurations/${id}`);
-  // Kept when loading it again has failed: a draft is worked on.
+  // Kept if a reload fails, because the user may be editing a draft.
   const [first, setFirst] = useState<Full>();
   useEffect(() => {
     if (loaded.value) setFirst((before) => before ?? loaded.value);
@@ -42,7 +43,8 @@ export function Editor({ id, who }: { id: string; who: Who }) {
   return <p aria-busy="true">Loading…</p>;
 }
 
-/** The draft outlives a reload of the page, not the tab. */
+/** The stored draft of a configuration. A draft survives a reload of the page until the tab closes.
+ */
 function kept(id: string): string | null {
   return sessionStorage.getItem(`draft ${id}`);
 }
@@ -67,7 +69,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
     else sessionStorage.removeItem(`draft ${applied.id}`);
   }, [dirty, text, applied.id]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies(view): only another text needs another look
+  // biome-ignore lint/correctness/useExhaustiveDependencies(view): only the text is analysed
   useEffect(() => {
     const timer = setTimeout(
       () => {
@@ -86,7 +88,8 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
     return () => clearTimeout(timer);
   }, [text]);
 
-  // One after the other, each in the text that the one before has made: none is lost when the test bed is slow.
+  // Edits run one at a time, each on the text that the previous edit returned, so that none is lost
+  // if the test bed is slow.
   const turn = useRef<Promise<unknown>>(Promise.resolve());
   const edit = useCallback(
     (edits: Change[]): Promise<boolean> => {
@@ -96,10 +99,10 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
           for (;;) {
             const before = latest.current;
             const next = await api.computed<Draft>("/drafts/edit", { text: before, edits });
-            // The text was typed into meanwhile: the change belongs into what is there now.
+            // The user typed into the text in the meantime: repeat the edit with the current text.
             if (latest.current !== before) continue;
             latest.current = next.text;
-            // Also if this view has been left meanwhile.
+            // Stored here as well, in case the user has left this view.
             sessionStorage.setItem(`draft ${first.id}`, next.text);
             setText(next.text);
             setTrouble("");
@@ -131,13 +134,14 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
       return false;
     }
   };
-  /** Another window has applied another text: both stay, and the user chooses. */
+  /** Handles a version conflict, after another window has applied another text. Both texts are
+   * kept, and the user chooses one. */
   const elsewhere = async (said: string) => {
     const now = await api.get<Full>(`/configurations/${applied.id}`).catch(() => null);
     if (now === null || now.version === applied.version) return;
     setApplied(now);
     setTrouble(
-      `${said.replace("; load it again", "")}. Nothing was overwritten, and your changes are still here: Apply puts them in place of the others, Discard changes shows the others.`,
+      `${said.replace("; load it again", "")}. Nothing was overwritten, and your changes are kept: Apply replaces the other version with yours, Discard changes loads the other version.`,
     );
   };
   const apply = async () => {
@@ -145,7 +149,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
     return store({ text: latest.current }, "Applied.");
   };
   const reset = async () => {
-    if (!confirm("Restore the scenario with which this configuration was first saved?")) return;
+    if (!confirm("Restore the first saved scenario of this configuration?")) return;
     try {
       const made = await api.post<Full>(`/configurations/${applied.id}/reset`);
       setApplied(made);
@@ -162,7 +166,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
         {!applied.mine && <span className="badge">shared by {applied.owner}</span>}
         {dirty && (
           <span className="badge warn" role="status">
-            not applied
+            unapplied changes
           </span>
         )}
         <span className="grow" />
@@ -173,7 +177,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
             </button>
             <button
               type="button"
-              onClick={() => confirm("Discard all changes since the last Apply?") && setText(applied.text)}
+              onClick={() => confirm("Discard all unapplied changes?") && setText(applied.text)}
               disabled={!dirty}
             >
               Discard changes
@@ -248,14 +252,14 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
 
 const NONE: View["problems"] = [];
 
-/** The parts of a scenario that have a panel, by the beginning of a key's path. */
+/** Key paths below the parts of a scenario that have a panel. The match is the path of the part. */
 const PANELS = /^(link|multilink|proxy|service|flow|network|edge)\.[^.]+/;
 
 function Problems({ view, id }: { view: View | null; id: string }) {
   if (!view || view.valid) return null;
   return (
     <div className="notice error" role="alert">
-      <strong>Not valid yet.</strong>
+      <strong>The scenario is not valid:</strong>
       <ul>
         {view.problems.slice(0, 8).map((one) => (
           <li key={`${one.line} ${one.path} ${one.message}`}>
@@ -275,7 +279,7 @@ function Problems({ view, id }: { view: View | null; id: string }) {
   );
 }
 
-/** The name of a key, which leads to the form that has it. */
+/** The path of a key, as a link to the form that contains the key. */
 function KeyLink({ path, id }: { path: string; id: string }) {
   if (path.startsWith("campaign.")) {
     return (

@@ -1,4 +1,4 @@
-// Log in, and create the account of an invitation.
+// The forms to log in and to accept an invitation.
 
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { api } from "../data/api";
@@ -11,7 +11,7 @@ export function LogIn({ done }: { done: (who: Who) => void }) {
     <>
       <Title>bentpipe test bed</Title>
       <p className="soft">
-        A satellite laboratory that a group shares. Log in with the account that you were invited to.
+        A shared laboratory for Internet traffic over satellites. Accounts are created by invitation.
       </p>
       <Credentials
         button="Log in"
@@ -26,7 +26,9 @@ export function Join({ invitation, done }: { invitation: string; done: (who: Who
   return (
     <>
       <Title>Create your account</Title>
-      <p className="soft">This link works once. Choose a name, and a password of at least 10 characters.</p>
+      <p className="soft">
+        This invitation can be used once. Choose a name and a password of at least 10 characters.
+      </p>
       <Credentials
         button="Create account"
         fresh
@@ -40,7 +42,8 @@ export function Join({ invitation, done }: { invitation: string; done: (who: Who
   );
 }
 
-/** Asks for the password over the view when the log-in has ended; the view and what was typed into it stay. */
+/** A dialog that asks for the password after the session has expired. The view behind it keeps its
+ * state and input. */
 export function LogInAgain({ who, done }: { who: Who; done: (who: Who) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [open, setOpen] = useState(true);
@@ -53,7 +56,7 @@ export function LogInAgain({ who, done }: { who: Who; done: (who: Who) => void }
     <>
       {!open && (
         <p className="notice error banner" role="alert">
-          Your log-in has ended. What you typed is still here, and is sent when you have logged in.{" "}
+          Your session has expired. Your input is kept, and will be sent after you log in.{" "}
           <button type="button" onClick={() => setOpen(true)}>
             Log in again
           </button>
@@ -63,13 +66,13 @@ export function LogInAgain({ who, done }: { who: Who; done: (who: Who) => void }
         {open && (
           <>
             <h2 id="again">Log in again</h2>
-            <p>Your log-in has ended. What you typed is still here, and is sent when you have logged in.</p>
+            <p>Your session has expired. Your input is kept, and will be sent after you log in.</p>
             <Credentials
               button="Log in"
               as={who.name}
               send={(name, password) => api.post<Who>("/session", { name, password })}
               done={(next) => {
-                // The dialog gives the focus back to where it was.
+                // Closing the dialog restores the previous focus.
                 dialog.current?.close();
                 done(next);
               }}
@@ -90,7 +93,7 @@ function Credentials({
 }: {
   button: string;
   fresh?: boolean;
-  /** The name to begin with. */
+  /** Initial value of the field "Name". */
   as?: string;
   send: (name: string, password: string) => Promise<Who>;
   done: (who: Who) => void;
@@ -102,7 +105,7 @@ function Credentials({
   const first = useRef<HTMLInputElement>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    // Not disabled meanwhile: a button that is loses the focus.
+    // The button stays enabled, because a disabled button loses the focus.
     if (busy.current) return;
     busy.current = true;
     setError("");
@@ -125,7 +128,7 @@ function Credentials({
             onChange={(event) => setName(event.target.value)}
             autoComplete="username"
             required
-            // biome-ignore lint/a11y/noAutofocus: the view has nothing but this form
+            // biome-ignore lint/a11y/noAutofocus: this form is the only content of the view
             autoFocus={!as}
           />
         )}

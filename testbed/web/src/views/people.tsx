@@ -1,4 +1,4 @@
-// The accounts of everyone, for administrators.
+// The administration of accounts and invitations.
 
 import { useState } from "react";
 import { useActions } from "../data/actions";
@@ -25,7 +25,7 @@ export function People() {
         <div className="row">
           <Field
             label="Level"
-            help="Guests look; users work on what is theirs; administrators see and change everything."
+            help="Guests can view shared items. Users can also create and change items of their own. Administrators can view and change everything."
           >
             {(id, described) => (
               <select
@@ -45,14 +45,14 @@ export function People() {
             className="primary"
             onClick={() => void act(api.post<Invitation>("/invitations", { level }).then(setInvitation))}
           >
-            Create a link
+            Create an invitation
           </button>
         </div>
         {invitation && (
           <div className="notice good" role="status">
             <p>
-              Give this link to one person: it creates one account of the level {invitation.level}, within a
-              week.
+              Send this link to one person. It creates one account with the level {invitation.level}, and
+              expires after a week.
             </p>
             <Secret label="Link" text={location.origin + invitation.link} />
           </div>
@@ -64,7 +64,7 @@ export function People() {
             <tr>
               <th>Name</th>
               <th>Level</th>
-              <th>Since</th>
+              <th>Created</th>
               <th>
                 <span className="hidden">Actions</span>
               </th>
@@ -81,7 +81,7 @@ export function People() {
                     set={(next) =>
                       void act(
                         api.patch(`/accounts/${one.id}`, { level: next }),
-                        `${one.name} has the level ${next} now.`,
+                        `${one.name} now has the level ${next}.`,
                       )
                     }
                   />
@@ -92,7 +92,7 @@ export function People() {
                     type="button"
                     aria-label={`Remove ${one.name}`}
                     onClick={() =>
-                      confirm(`Remove ${one.name} with all configurations and runs?`) &&
+                      confirm(`Remove ${one.name} with all of their configurations and runs?`) &&
                       void act(api.remove(`/accounts/${one.id}`), `${one.name} was removed.`)
                     }
                   >
@@ -108,7 +108,8 @@ export function People() {
   );
 }
 
-/** The level of an account, set by a button: the arrow keys go through the levels, each of which would be given for a moment. */
+/** The level of an account. A button sets the level, because arrow keys step through all levels of
+ * the list. */
 function Level({ of, set }: { of: Account; set: (level: string) => void }) {
   const [level, setLevel] = useState<string>(of.level);
   return (

@@ -1,4 +1,4 @@
-// The queue of the laboratory.
+// The queue of runs of all users.
 
 import { useEffect } from "react";
 import type { Queue } from "../data/api.gen";
@@ -20,18 +20,18 @@ export function QueueView() {
       {value && (
         <>
           <p>
-            {value.running} running, {value.waiting} waiting. The laboratory does {value.slots}{" "}
-            {value.slots === 1 ? "run" : "runs"} at a time; users take turns.{" "}
+            {value.running} running, {value.waiting} waiting. The test bed executes up to {value.slots}{" "}
+            {value.slots === 1 ? "run" : "runs"} at a time, and users take turns.{" "}
             {value.real_time
-              ? "Emulations in real time have it for themselves."
-              : "Emulation in real time is off."}
+              ? "An emulation in real time runs alone."
+              : "Emulation in real time is disabled."}
           </p>
           {value.entries.length > 0 && (
             <Wide label="Runs in the queue">
               <table>
                 <thead>
                   <tr>
-                    <th>Place</th>
+                    <th>Position</th>
                     <th>Run</th>
                     <th>Owner</th>
                     <th>Instrument</th>
@@ -41,7 +41,7 @@ export function QueueView() {
                 <tbody>
                   {value.entries.map((one) => (
                     <tr key={one.number}>
-                      <td>{one.position ?? "now"}</td>
+                      <td>{one.position ?? "–"}</td>
                       <th scope="row">
                         {one.id ? (
                           <a href={link(["runs", one.id])}>{`${one.number} ${one.name}`}</a>

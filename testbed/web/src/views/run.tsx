@@ -1,4 +1,4 @@
-// One run: its progress while it runs, then its report, plots and files.
+// A run: live plots while it is in progress, then its report, plots, files and scenario.
 
 import { useEffect, useState } from "react";
 import { useActions } from "../data/actions";
@@ -39,7 +39,7 @@ export function RunView({ id }: { id: string }) {
     if (loaded.value) setLast(loaded.value);
   }, [loaded.value]);
   const run = loaded.value ?? last;
-  // What is shown stays when it cannot be loaded again: the connection may be away.
+  // If a reload fails, for example without connection, the last known state stays visible.
   if (loaded.error && !run) {
     return (
       <>
@@ -78,8 +78,8 @@ export function RunView({ id }: { id: string }) {
                 void act(
                   api.patch(`/runs/${id}`, { shared: !run.shared }),
                   run.shared
-                    ? "Not shared any more: only you and administrators can open it."
-                    : "Shared: everyone with an account here can open it by this page's address.",
+                    ? "No longer shared: only you and administrators can open this run."
+                    : "Shared: everyone with an account on this test bed can open this run by the address of this page.",
                 )
               }
             >
@@ -106,13 +106,13 @@ export function RunView({ id }: { id: string }) {
       {!ended && <Live run={run} />}
       {run.configuration && (
         <p>
-          <a href={link(["configuration", run.configuration, "system"])}>Its configuration</a>
+          <a href={link(["configuration", run.configuration, "system"])}>Configuration of this run</a>
         </p>
       )}
       {run.batch && (
         <p>
-          Launched with others: <a href={link(["runs"], { batch: run.batch })}>all runs</a>,{" "}
-          <a href={link(["runs"], { batch: run.batch, part: "means" })}>their means</a>
+          Part of a launch of several runs: <a href={link(["runs"], { batch: run.batch })}>all runs</a>,{" "}
+          <a href={link(["runs"], { batch: run.batch, part: "means" })}>means</a>
         </p>
       )}
       {ended && (
@@ -154,7 +154,7 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
             <caption>
               Flows
               {value.flows.length > MOST_FLOWS &&
-                `: the first ${MOST_FLOWS} of ${value.flows.length}; the others are in the files`}
+                `: the first ${MOST_FLOWS} of ${value.flows.length}; the files contain all`}
               <Marks run={run} />
             </caption>
             <thead>
@@ -189,14 +189,14 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
       )}
       <p>
         <a href={`/api/runs/${id}/report`} target="_blank" rel="noreferrer">
-          The report on a page of its own
+          Open the report in a new tab
         </a>
       </p>
     </>
   );
 }
 
-/** The times without capacity, before the numbers that they explain. */
+/** The outages of the run, shown before the numbers that they affect. */
 function Outages({ of }: { of: Outage[] }) {
   if (of.length === 0) return null;
   return (
@@ -211,10 +211,10 @@ function Outages({ of }: { of: Outage[] }) {
   );
 }
 
-/** Rows of the table of flows. */
+/** Largest number of rows in the table of flows. */
 const MOST_FLOWS = 50;
 
-/** The statistics of a quantity, with their headings. */
+/** The statistics in the table of a group, with their headings. */
 const STATISTICS = [
   ["mean", "Mean"],
   ["p05", "5 %"],
@@ -224,7 +224,7 @@ const STATISTICS = [
   ["worst", "Worst"],
 ] as const;
 
-/** The flows of a group as statistics, a row per quantity. */
+/** Statistics over the flows of a group, one row per quantity. */
 function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
   return (
     <Wide label={`Group ${group.name}`}>
@@ -295,7 +295,8 @@ function Plots({ run }: { run: Entry }) {
   );
 }
 
-/** The scenario as it ran, and the way to do it again: with the changes that were made by hand, at the times at which they were made. */
+/** The resolved scenario of the run, and a button that opens it as a configuration with the manual
+ * changes at their times. */
 function Repeat({ run }: { run: Scenario }) {
   const { value } = useLoaded<Changed[]>(`/runs/${run.id}/changes`);
   const [trouble, setTrouble] = useState("");
@@ -317,7 +318,7 @@ function Repeat({ run }: { run: Scenario }) {
           Open as a configuration
         </button>{" "}
         <span className="soft">
-          It contains every change that was made by hand, so that it repeats this run.
+          The configuration includes all manual changes, so a launch repeats this run.
         </span>
       </p>
       <MadeList changes={value ?? []} />
@@ -334,7 +335,7 @@ function Files({ id }: { id: string }) {
     <>
       <Notice text={error} />
       <p className="soft">
-        Everything that the run wrote. Traces and tables are Parquet; packets, if recorded, are pcapng for
+        All files of the run. Traces and tables are Parquet files; recorded packets are pcapng files for
         Wireshark.
       </p>
       <ul>

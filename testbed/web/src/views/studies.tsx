@@ -1,4 +1,4 @@
-// Studies: published experiments, launched by name.
+// Studies, which are reproductions of published experiments.
 
 import { useRef, useState } from "react";
 import { api } from "../data/api";
@@ -13,12 +13,12 @@ export function Studies({ who }: { who: Who }) {
     <>
       <Title>Studies</Title>
       <p className="soft">
-        Published experiments, reproduced with a verdict on each statement of the paper. A whole study can
-        take long; one test is quicker.
+        Reproductions of published experiments, with a verdict on each statement of the paper. A whole study
+        can take long; a single test is faster.
       </p>
       <Notice text={error} />
       {value?.length === 0 && (
-        <p>Studies come with the repository; this test bed was installed without it.</p>
+        <p>No studies: they are part of the repository, and this test bed was installed without it.</p>
       )}
       {value?.map((one) => (
         <OneStudy key={one.name} study={one} who={who} />
@@ -30,7 +30,7 @@ export function Studies({ who }: { who: Who }) {
 function OneStudy({ study, who }: { study: Study; who: Who }) {
   const [test, setTest] = useState(study.tests[0]?.name ?? "");
   const [trouble, setTrouble] = useState("");
-  // A launch whose answer was lost is not done twice.
+  // The identifier prevents a second launch if the response to the first was lost.
   const once = useRef(unique());
   const launch = async () => {
     try {
@@ -80,7 +80,7 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
           </button>
         )}
       </div>
-      {reason && <Notice text={`Not possible: ${reason}.`} kind="plain" />}
+      {reason && <Notice text={`Unavailable: ${reason}.`} kind="plain" />}
     </section>
   );
 }

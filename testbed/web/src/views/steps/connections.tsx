@@ -15,32 +15,34 @@ import { useLoaded } from "../../data/state";
 import { Field, Wide } from "../../parts/basics";
 import { Panel } from "../../parts/panel";
 
-/** How many flows a table stands for, if more than one. */
+/** The number of flows that a table of the scenario describes; empty for a single flow. */
 function members(flow: Table): string {
   if (typeof flow.count === "number") return `${flow.count} flows`;
-  return [flow.from, flow.to].some((end) => String(end).includes("*")) ? "a flow per node" : "";
+  return [flow.from, flow.to].some((end) => String(end).includes("*")) ? "one flow per node" : "";
 }
 
-/** When the members of a group start. */
+/** The start process of the flows of a group. */
 function started(starts: unknown): string {
   if (!isTable(starts)) return String(starts);
   return `${String(starts.kind)}, ${String(starts.mean ?? starts.over ?? "")}`;
 }
 
-/** The applications that the test bed offers; programs of the machine it does not start. */
+/** The applications offered here. The test bed starts no programs of the machine, so `command` is
+ * missing. */
 function applications(schema: Schema | undefined): { kind: string; schema: Schema }[] {
   const flow = schema?.properties?.flow && resolved(schema.properties.flow, schema);
   const app = flow?.items && resolved(flow.items, schema!).properties?.app;
   return app ? variants(resolved(app, schema!)).filter((one) => one.kind !== "command") : [];
 }
 
-/** The transport to propose for an application. */
+/** The default transport of an application. */
 function carrier(app: Schema): Table {
   const kind = app.transports?.[0] ?? "tcp";
   return kind === "tcp" ? { kind, congestion: "cubic" } : { kind };
 }
 
-/** A flow whose application was replaced gets another transport if applications of the two kinds are carried differently. */
+/** Adapts the transport of a flow after a change of its application. The transport stays if the new
+ * application supports it and both applications have the same default transport. */
 function carried(before: unknown, next: unknown, schema: Schema | undefined): unknown {
   if (!isTable(before) || !isTable(next) || !isTable(next.app) || !isTable(before.app)) return next;
   const kind = String(next.app.kind);
@@ -72,7 +74,8 @@ export function Connections({
     .map((one) => one.id);
   const name = chosen.startsWith("flow.") ? chosen.slice(5) : String(flows[0]?.name ?? "");
   const [from = "", to = ""] = flows[0] ? [String(flows[0].from), String(flows[0].to)] : nodes;
-  // A group is one flow with a count: its members start by a process, and are one row of results.
+  // A group is one flow with a count. Its members start by a random process and share a row of
+  // results.
   const [app, setApp] = useState("bulk");
   const offered = applications(schema);
   const adapted = useCallback((before: unknown, next: unknown) => carried(before, next, schema), [schema]);
@@ -132,7 +135,7 @@ export function Connections({
             </tbody>
           </table>
         </Wide>
-        {flows.length === 0 && <p className="soft">There are none yet.</p>}
+        {flows.length === 0 && <p className="soft">No connections yet.</p>}
         {edit && nodes.length > 1 && (
           <div className="row">
             <Field label="Application">

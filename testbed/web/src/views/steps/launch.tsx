@@ -30,7 +30,7 @@ export function Launch({
   const [busy, setBusy] = useState(false);
   const [paced, setPaced] = useState(false);
   const [pace, setPace] = useState("1");
-  // A launch whose answer was lost is not done twice.
+  // The identifier prevents a second launch if the response to the first was lost.
   const tried = useRef({ wanted: "", once: "" });
   const once = (wanted: string) => {
     if (tried.current.wanted !== wanted) tried.current = { wanted, once: unique() };
@@ -91,7 +91,7 @@ export function Launch({
           <label className="check">
             <input type="checkbox" checked={paced} onChange={(event) => setPaced(event.target.checked)} />
             <span>
-              slow down, to watch it and change it while it runs
+              slow down, to watch and change the run
               {paced && (
                 <>
                   :{" "}
@@ -101,10 +101,10 @@ export function Launch({
                     min={0.001}
                     step="any"
                     value={pace}
-                    aria-label="Seconds of the scenario per second"
+                    aria-label="Simulated seconds per second"
                     onChange={(event) => setPace(event.target.value)}
                   />{" "}
-                  s of the scenario per second
+                  simulated seconds per second
                 </>
               )}
             </span>
@@ -112,14 +112,12 @@ export function Launch({
         )}
       </div>
       <Notice text={trouble} />
-      {!view.valid && <p>It can be launched when the scenario is valid: what is wrong is listed above.</p>}
+      {!view.valid && <p>To launch this scenario, fix the problems listed above.</p>}
       {instruments.length === 0 && who.level !== "guest" && (
-        <p>It can be launched when an instrument is chosen in step 3, Test.</p>
+        <p>To launch this scenario, choose an instrument in step 3, Test.</p>
       )}
-      {dirty && !mine && <p>Only its owner can apply and launch it: fork it to launch your own copy.</p>}
-      {who.level === "guest" && (
-        <p>Guests look at what is shared. Ask an administrator for an account of the level user to launch.</p>
-      )}
+      {dirty && !mine && <p>Only the owner can apply changes. Fork this configuration to launch a copy.</p>}
+      {who.level === "guest" && <p>Guests cannot launch runs. Ask an administrator for the level "user".</p>}
       {view.valid && (
         <>
           <Notice text={view.cost.refused ?? ""} />
@@ -127,7 +125,7 @@ export function Launch({
             blocked.map((one) => (
               <Notice
                 key={one}
-                text={`${one} is not possible: ${view.impossible[one]}. Choose another instrument in step 3, Test.`}
+                text={`${one} is unavailable: ${view.impossible[one]}. Choose another instrument in step 3, Test.`}
               />
             ))}
           {[...view.warnings, ...view.cautions].map((one) => (
@@ -136,7 +134,7 @@ export function Launch({
           <h2>Preview</h2>
           <p>
             About {rounded(view.cost.events)} events for {duration(view.cost.seconds)} of the scenario
-            {runs > 1 && `, in each of ${runs} runs`}.
+            {runs > 1 && `, in each of the ${runs} runs`}.
           </p>
           {view.predictions.length > 0 && (
             <Wide label="Predictions">

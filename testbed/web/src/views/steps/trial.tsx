@@ -1,4 +1,4 @@
-// Step 3: what the scenario is tested with, and the campaign.
+// Step 3: the instruments of the test, and the campaign.
 
 import { useEffect, useRef, useState } from "react";
 import type { Who } from "../../data/api.gen";
@@ -10,12 +10,12 @@ import { typed } from "../../parts/form";
 import { sentence, useProblem, useProblemsBelow } from "../../parts/problems";
 
 const ABOUT: Record<string, string> = {
-  simulate: "In virtual time, with the models of TCP: fast and exactly repeatable.",
-  kernel: "A real Linux kernel in virtual time: real TCP, no waiting.",
+  simulate: "Models of TCP in virtual time: fast and exactly repeatable.",
+  kernel: "Real Linux kernels in virtual time: real TCP, without real-time waits.",
   emulate: "Real hosts in real time, one run at a time.",
 };
 
-/** The path of a campaign's keys in problems. */
+/** Prefix of the varied keys of a campaign in the paths of problems. */
 const VARY = "campaign.vary.";
 
 export function Trial({
@@ -41,10 +41,10 @@ export function Trial({
   return (
     <div className="columns">
       <section className="left">
-        <h2>How to test</h2>
+        <h2>Test</h2>
         <p>
-          Predictions of the equations are part of every launch. Choose one instrument, or several to see them
-          side by side.
+          Every launch includes predictions by equations. Choose one instrument, or several to compare their
+          results.
         </p>
         <fieldset>
           <legend>Instruments</legend>
@@ -53,7 +53,7 @@ export function Trial({
               <input
                 type="checkbox"
                 checked={instruments.includes(name)}
-                // One that was chosen before can be left out.
+                // An unavailable instrument that was chosen before can be deselected.
                 disabled={name in impossible && !instruments.includes(name)}
                 aria-describedby={name in impossible ? `why-${name}` : undefined}
                 onChange={(event) =>
@@ -67,7 +67,7 @@ export function Trial({
                 {name in impossible && (
                   <span className="why" id={`why-${name}`}>
                     {" "}
-                    Not possible: {impossible[name]}.
+                    Unavailable: {impossible[name]}.
                   </span>
                 )}
               </span>
@@ -85,7 +85,7 @@ export function Trial({
       <section className="right">
         <h2>Campaign</h2>
         <p className="soft">
-          Vary values and repeat with other random numbers: every combination becomes a run.
+          Vary keys, and replicate with other random numbers. Every combination is a separate run.
         </p>
         {Object.keys(vary).length > 0 && (
           <ul>
@@ -142,7 +142,7 @@ export function Trial({
             >
               <Field
                 label="Key to vary"
-                help={first ? `Such as flow.${String(first.name)}.transport.congestion` : undefined}
+                help={first ? `For example flow.${String(first.name)}.transport.congestion` : undefined}
               >
                 {(id, described) => (
                   <input
@@ -153,7 +153,7 @@ export function Trial({
                   />
                 )}
               </Field>
-              <Field label="Values" help="Separated by commas: reno, cubic, hybla">
+              <Field label="Values" help="Separated by commas, for example reno, cubic, hybla">
                 {(id, described) => (
                   <input
                     id={id}
@@ -181,7 +181,8 @@ export function Trial({
   );
 }
 
-/** One value of the scenario, which it gets when the field is left or Enter is pressed. What was typed stays until it has. */
+/** The field of one value of the scenario. Enter, or leaving the field, changes the draft. Input
+ * stays visible until the draft contains it. */
 function Setting({
   label,
   path,
