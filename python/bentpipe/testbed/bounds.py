@@ -1,5 +1,5 @@
-"""Control groups of runs, if the kernel lets this process create them. A group limits the memory
-and the processors of a run and all its child processes, and ends them together.
+"""Control groups of runs, for kernels that let this process create groups. A group limits memory
+and processors of a run with all its child processes, and ends these processes together.
 
 With cgroup v2 the executor's own group must be delegated (systemd: ``Delegate=yes``). The executor
 then moves into a subgroup, because a group with processes cannot pass on controllers. Version 1,
@@ -58,18 +58,18 @@ class Group:
         self._write("pids", "pids.max", MOST_TASKS)
 
     def _write(self, controller: str, name: str, value: int | str) -> None:
-        # Files that this kernel lacks or does not delegate set no limit.
+        # Skips files that this kernel lacks or has not delegated.
         if controller in self.paths:
             with contextlib.suppress(FileNotFoundError):
                 _set(self.paths[controller] / name, value)
 
     def add(self, process: int) -> None:
-        """Adds a process to the group; its future child processes belong to it too."""
+        """Adds a process to the group. Its future child processes join the group too."""
         for path in set(self.paths.values()):
             _set(path / "cgroup.procs", process)
 
     def exceeded(self) -> bool:
-        """Returns true if the kernel has killed a process of the group for its memory."""
+        """Returns true if the kernel has killed a process of the group at the memory limit."""
         name = "memory.events" if self.parent.unified else "memory.oom_control"
         with contextlib.suppress(OSError):
             rows = (line.split() for line in (self.paths["memory"] / name).read_text().splitlines())
@@ -117,7 +117,7 @@ def parent() -> Parent | None:
 
 
 def _controllers(group: Path) -> set[str]:
-    """Returns the controllers that a group of version 2 may pass on."""
+    """Returns the controllers that a group of version 2 may enable in its subgroups."""
     return set((group / "cgroup.controllers").read_text().split())
 
 

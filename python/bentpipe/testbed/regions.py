@@ -1,6 +1,6 @@
-"""Regions: parts of a run in which a site has one serving satellite, a multilink uses one link, or
-a changed key has one value. They come from the scenario's changes, manual changes, and the traces
-`handover` and `selection`.
+"""Regions: time ranges of a run in which a site has one serving satellite, a multilink uses one
+link, or a changed key has one value. They are derived from the changes of the scenario, manual
+changes, and the traces `handover` and `selection`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ Start = tuple[float, str, str, str]
 
 @dataclass(frozen=True)
 class Region:
-    """A part of a run from ``start`` to ``end`` (seconds of the run; None for an open end) in which
-    ``label`` applies to the entity ``of``. ``kind`` is "change", "handover" or "selection"."""
+    """The time from ``start`` to ``end`` (seconds of the run; None for an open end) in which
+    ``label`` describes the state of the entity ``of``. ``kind`` is "change", "handover" or
+    "selection"."""
 
     kind: str
     of: str
@@ -110,7 +111,7 @@ def _satellites(scenario: str, network: str) -> list[str]:
 
 
 def _joined(starts: list[Start]) -> list[Region]:
-    """Returns the regions: each ends where the next one of its entity starts."""
+    """Returns the regions. Each region ends at the start of the next region of its entity."""
     found: list[Region] = []
     last: dict[tuple[str, str], int] = {}
     for time, kind, of, label in sorted(starts)[:MOST]:

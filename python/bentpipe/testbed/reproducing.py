@@ -1,8 +1,8 @@
 """Studies in the test bed: reproductions of published experiments, with verdicts, figures and notes
 as the report of a run.
 
-Studies are part of the repository, so a test bed installed without it has none. A launch contains
-only the name of the study and of the test.
+Studies are part of the repository, so a test bed that was installed without the repository has
+none. A launch contains only the names of the study and of the test.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def _plain(markdown: str) -> str:
 
 
 def order(study: str, test: str | None) -> str:
-    """Returns the order for a run of a study, which takes the place of a scenario. Raises
-    :class:`Refused`."""
+    """Returns the TOML text that names a study and a test. The run stores it in place of a
+    scenario. Raises :class:`Refused`."""
     known = available()
     if study not in known:
         raise Refused(404, "there is no such study")
@@ -82,14 +82,14 @@ def order(study: str, test: str | None) -> str:
 
 
 def check(text: str) -> None:
-    """Checks an order from the database. Raises :class:`Refused`."""
+    """Checks the text of :func:`order` from the database. Raises :class:`Refused`."""
     given = tomllib.loads(text)
     order(given["study"], given.get("test"))
 
 
 def perform(text: str, folder: Path) -> None:
-    """Executes an order: writes runs, figures, ``verdicts.json`` and ``report.html`` into a
-    folder."""
+    """Runs the study that the text of :func:`order` names. Writes runs, figures, ``verdicts.json``
+    and ``report.html`` into a folder."""
     given: dict[str, Any] = tomllib.loads(text)
     found = studies.find(given["study"])
     done = studies.run(found, given.get("test"), folder, json=True)
@@ -100,7 +100,7 @@ def perform(text: str, folder: Path) -> None:
 
 
 def report(study: str, test: str | None, done: Reproduction) -> str:
-    """Returns the report as a page: verdicts, tables, figures, notes."""
+    """Returns the report as an HTML page with verdicts, tables, figures and notes."""
     title = escape(f"Study {study}" + ("" if test is None else f", {test}"))
     parts = [
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{title}</title>",
@@ -127,7 +127,7 @@ def report(study: str, test: str | None, done: Reproduction) -> str:
 
 
 def number(value: float | None) -> str:
-    """Returns a number in the format of the report."""
+    """Formats a number for the report; a dash for None."""
     return "–" if value is None else f"{value:.4g}"
 
 

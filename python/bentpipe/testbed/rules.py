@@ -1,7 +1,8 @@
 """Rules for scenarios from the web, by the level of their owner: allowed contents, and the allowed
 cost of a run. All such rules are in this module.
 
-The web process checks before it stores a run, and the run's process again before it begins.
+The web process checks a scenario before it stores the run. The run's process checks it again before
+the start.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ NAME: Final = "scenario"
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a level. ``events`` is compared with the prediction. The other limits also end
-    a run that exceeds them: ``seconds`` of real time, ``bytes`` of its folder, ``memory`` of its
-    process."""
+    """The limits of a level. ``events`` limits the predicted number of events of a run. A run is
+    ended if it exceeds ``seconds`` of real time, the size ``bytes`` of its folder, or the
+    ``memory`` of its process, in bytes."""
 
     instruments: tuple[str, ...]
     events: float
@@ -66,7 +67,8 @@ OF_LEVEL: Final = {
     ),
 }
 
-#: Keys that name a file, at any depth: a table with such a key is replaced by the file's contents.
+#: Key that names a file, at any depth. The loader replaces a table with this key by the contents of
+#: the file.
 FILE: Final = "file"
 #: The application that starts a program of the machine, and its keys.
 PROGRAM: Final = "command"
@@ -80,9 +82,9 @@ LONGEST_S: Final = 30 * 86_400.0
 
 
 def check_text(text: str, level: str) -> dict[str, Any]:
-    """Returns the tables of a scenario's text, before the engine reads it. Raises :class:`Refused`
-    for contents that are not allowed from the web. The engine reports TOML errors with their
-    position, so in that case the result is empty."""
+    """Checks a scenario's text before the engine reads it, and returns its tables. Raises
+    :class:`Refused` for contents that are not allowed from the web. The result is empty if the text
+    is not TOML, because the engine reports such errors with their position."""
     limits = OF_LEVEL[level]
     if len(text.encode("utf-8", "surrogatepass")) > limits.text:
         raise Refused(413, f"the scenario is longer than {limits.text} bytes")
@@ -187,7 +189,7 @@ def check_cost(wanted: Cost, instrument: str, level: str, pace: float | None = N
     """Checks the cost of a run against the limits of a level. Raises :class:`Refused`."""
     limits = OF_LEVEL[level]
     if instrument not in limits.instruments:
-        raise Refused(403, f"your level may not {instrument}")
+        raise Refused(403, f"your level does not allow the instrument {instrument}")
     if wanted.events > limits.events:
         raise Refused(
             422,
@@ -204,7 +206,7 @@ def check_cost(wanted: Cost, instrument: str, level: str, pace: float | None = N
         )
 
 
-#: Pattern of key paths that may change during a run. The engine decides on single keys.
+#: Pattern of key paths that may change during a run. The engine checks the individual keys.
 CHANGED: Final = re.compile(r"(link|network)(\.[\w -]{1,64}){2,12}")
 
 

@@ -30,7 +30,7 @@ from . import live
 if TYPE_CHECKING:
     from bentpipe.scenario.scenarios import Scenario
 
-#: Function that sends a line to the executor.
+#: A function that sends a line to the executor.
 Say = Callable[[str], None]
 
 #: prctl(2): the signal that a process receives when its parent ends.
@@ -44,7 +44,7 @@ def main() -> None:
         sys.exit(1)
     given: dict[str, Any] = json.loads(sys.stdin.readline())
     limit(given)
-    # The executor reads this pipe, so nothing else may write to it.
+    # Standard output is redirected, because only messages to the executor may enter the pipe.
     told = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     try:
@@ -52,8 +52,8 @@ def main() -> None:
         print("done", file=told)
     except MemoryError:
         bound = given["memory"]
-        more = "memory than there is" if bound is None else f"than {bound // 1_000_000} MB of memory"
-        print(f"failed it needed more {more}", file=told)
+        more = "memory than available" if bound is None else f"than {bound // 1_000_000} MB of memory"
+        print(f"failed the run needed more {more}", file=told)
     except (ValueError, OSError) as error:
         print("failed " + " ".join(str(error).split()), file=told)
 

@@ -105,7 +105,10 @@ def test_the_process_of_a_run_refuses_what_its_owner_may_not(tmp_path: Path) -> 
     for changed, why in (
         ({"scenario": SMALL.replace("20 s", "31 d")}, "refused: .*30 days"),
         ({"scenario": SMALL.replace("geo", "nowhere")}, "refused: .*nowhere"),
-        ({"level": "guest", "instrument": "emulate"}, "refused: your level may not emulate"),
+        (
+            {"level": "guest", "instrument": "emulate"},
+            "refused: your level does not allow the instrument emulate",
+        ),
         ({"pace": 0.001}, "refused: the run takes 20000 s"),
     ):
         with pytest.raises(ValueError, match=f"(?s)^{why}"):

@@ -77,7 +77,9 @@ def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
         assert client.get("/api/configurations").json() == []
         assert client.get("/api/runs").json() == []
         entries = client.get("/api/queue").json()["entries"]
-        assert [(one["id"], one["owner"], one["name"]) for one in entries] == [("", "", "someone's run")] * 2
+        assert [(one["id"], one["owner"], one["name"]) for one in entries] == [
+            ("", "", "run of another user")
+        ] * 2
     assert tried >= 30
     assert _state(bed) == before
     # Without a log-in, only the log-in routes answer.

@@ -175,7 +175,7 @@ def test_what_does_not_count_is_named(bed: Bed) -> None:
     assert [(one["id"], one["state"], one["reason"]) for one in found["missing"]] == [
         (reno[0]["id"], "cancelled", "cancelled before it started"),
         (reno[1]["id"], "failed", "it needed more memory"),
-        (cubic[0]["id"], "done", "it was changed by hand while it ran"),
+        (cubic[0]["id"], "done", "changed manually during the run"),
     ]
     assert found["missing"][0]["label"] == "reno 100 ms, replication 0"
     by_point = {tuple(row["labels"]): row for row in found["points"]}

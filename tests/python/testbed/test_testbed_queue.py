@@ -109,7 +109,7 @@ def test_24_cancelling_before_and_while_it_runs(bed: Bed) -> None:
     assert ada.delete(f"/api/runs/{running['id']}").status_code == 409
     ada.post(f"/api/runs/{running['id']}/cancel")
     ended = until(lambda: (one := ada.get(f"/api/runs/{running['id']}").json())["ended"] and one)
-    assert (ended["state"], ended["reason"]) == ("cancelled", "cancelled while it was running")
+    assert (ended["state"], ended["reason"]) == ("cancelled", "cancelled while the run was in progress")
 
 
 def test_25_users_take_turns(bed: Bed) -> None:

@@ -214,7 +214,7 @@ def test_18_runs_that_would_cost_too_much_are_refused_with_the_reason(
 
 
 @pytest.mark.parametrize(
-    "limit, word", [({"seconds": 0.01}, "longer than"), ({"bytes": 2_000}, "File too large|MB that")]
+    "limit, word", [({"seconds": 0.01}, "longer than"), ({"bytes": 2_000}, "File too large|MB, the limit")]
 )
 def test_18_a_run_that_exceeds_a_limit_ends_with_the_reason(
     bed: Bed, monkeypatch: pytest.MonkeyPatch, limit: dict[str, Any], word: str
@@ -286,7 +286,9 @@ def test_every_preset_and_template_has_a_picture(bed: Bed) -> None:
 def test_configurations_are_forked_reset_and_shared(bed: Bed) -> None:
     ada, bob = bed.join("ada"), bed.join("bob")
     mine = saved(ada)
-    assert said(ada.post("/api/configurations", json={"name": "mine", "text": SMALL})).startswith("there is")
+    assert said(ada.post("/api/configurations", json={"name": "mine", "text": SMALL})).startswith(
+        'a configuration "mine" already exists'
+    )
     changed = ada.put(
         f"/api/configurations/{mine['id']}", json={"version": 1, "text": SMALL + "# more\n"}
     ).json()

@@ -249,7 +249,7 @@ def test_18_a_run_that_needs_more_memory_ends_with_the_reason(
     until(lambda: {one["state"] for one in ada.get("/api/runs").json()} <= {"failed", "done"})
     after, greedy = ada.get("/api/runs").json()
     assert (after["state"], greedy["state"]) == ("done", "failed"), (after, greedy)
-    told = "it needed more than 400 MB of memory" if grouped else "probably out of memory"
+    told = "the run needed more than 400 MB of memory" if grouped else "probably out of memory"
     assert told in greedy["reason"]
 
 

@@ -1,5 +1,5 @@
-"""The stream of events: one reader of the table serves every browser tab with the events that its
-user may see."""
+"""The stream of events. One reader of the table of events serves all browser tabs, each with the
+events that its user may see."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from bentpipe.testbed.tables import Event, Session
 #: Seconds between polls of the table, and between keep-alive messages.
 LOOK_S: Final = 0.25
 ALIVE_S: Final = 15.0
-#: Maximum number of events queued for a slow browser; beyond it, the browser must reload
-#: everything.
+#: Maximum number of events queued for a slow browser. Beyond it, the browser must reload its data.
 MOST_WAITING: Final = 500
 #: Maximum number of parts of a run's rows queued for a slow browser.
 MOST_PARTS: Final = 4
@@ -35,7 +34,7 @@ MOST: Final = 1000
 
 @dataclass(frozen=True)
 class Told:
-    """An event, detached from its table. Rows of a run in progress have no number."""
+    """The text of an event. Live rows of a run have no ``id``."""
 
     id: int | None
     owner: int
@@ -44,7 +43,7 @@ class Told:
 
 @dataclass
 class Watched:
-    """The run whose rows a tab shows, and the position reached in its rows."""
+    """The run whose live rows a tab shows, and the offset up to which they were sent."""
 
     run: str
     file: Path
@@ -62,7 +61,7 @@ class Broadcast:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Context manager that reads events while it is active."""
+        """Reads and distributes events while the context is active."""
         with contextlib.suppress(SQLAlchemyError):
             self.last = await asyncio.to_thread(self._newest)
         task = asyncio.create_task(self._loop())
@@ -97,8 +96,8 @@ class Broadcast:
             await self._rows()
 
     async def _rows(self) -> None:
-        """Passes rows of runs in progress to the tabs that watch them. Slow readers get them later,
-        from the file."""
+        """Sends live rows to the tabs that watch a run. A slow reader receives them later, because
+        they stay in the file."""
         if not self.watched:
             return
         places = {(one.file, one.offset) for one in self.watched.values()}
@@ -114,14 +113,14 @@ class Broadcast:
             return rows.scalar(select(func.max(Event.id))) or 0
 
     def _since(self, last: int, sessions: set[str]) -> tuple[list[Told], set[str]]:
-        """Returns the events after ``last``, and the log-ins that have ended."""
+        """Returns the events after ``last``, and the sessions that have ended."""
         with self.store.reading() as rows:
             found = rows.scalars(select(Event).where(Event.id > last).order_by(Event.id).limit(2000)).all()
             alive = set(rows.scalars(select(Session.id).where(Session.id.in_(sessions))))
             return [_told(one) for one in found], sessions - alive
 
     def _missed(self, who: Caller, last: int) -> tuple[list[Told], bool]:
-        """Returns the events after ``last`` that a user may see, and true if some have been
+        """Returns the events after ``last`` that a user may see, and true if some were already
         removed."""
         with self.store.reading() as rows:
             oldest = rows.scalar(select(func.min(Event.id))) or 0
@@ -133,9 +132,10 @@ class Broadcast:
     async def follow(
         self, who: Caller, last: int | None, watched: Watched | None = None
     ) -> AsyncGenerator[str, None]:
-        """Yields the text of a stream, with all rows of the run ``watched``."""
+        """Yields the text of a stream: events, and all live rows of the run ``watched``."""
         if len(self.followers) >= MOST or list(self.followers.values()).count(who) >= MOST_OF_USER:
-            # The stream has begun, so the refusal is an event; the browser then waits.
+            # The status was already sent, so the refusal is an event. The browser retries after 30
+            # s.
             yield "retry: 30000\nevent: busy\ndata: {}\n\n"
             return
         waiting: asyncio.Queue[Told | None] = asyncio.Queue(MOST_WAITING + 1)

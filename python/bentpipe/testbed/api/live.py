@@ -31,8 +31,8 @@ MOST_CHANGES = 1000
 
 
 class Wanted(Strict):
-    """A change of a run in progress: a key path of the scenario and its new value, as in an
-    override."""
+    """A change of a run in progress: a key path of the scenario, and its new value as in an
+    override of the command line."""
 
     key: Annotated[str, Field(min_length=1, max_length=200)]
     value: Annotated[str, Field(min_length=1, max_length=500)]
@@ -52,8 +52,8 @@ class Changed(BaseModel):
 
 
 class Region(BaseModel):
-    """A part of a run with one serving satellite of a site, one link of a multilink, or one value
-    of a changed key. Times are seconds of the run; an open end is null."""
+    """A time range of a run with one serving satellite of a site, one link of a multilink, or one
+    value of a changed key. Times are seconds of the run; an open end is null."""
 
     kind: str
     of: str
@@ -72,8 +72,8 @@ async def events(
 ) -> StreamingResponse:
     """Streams the caller's runs: server-sent events ``run`` with
     ``{"run", "state", "progress", "reason"}``, and events ``rows`` with rows of the traces of the
-    given run. One stream per browser tab. After a broken connection, Last-Event-ID continues the
-    stream, and the rows restart from the beginning."""
+    given run. A browser tab needs only one stream. After a broken connection, Last-Event-ID
+    continues the events, and the rows restart from the beginning."""
     broadcast: Broadcast = request.app.state.broadcast
     watched = None
     if run:
@@ -89,7 +89,7 @@ async def events(
 @router.post("/runs/{run}/changes", status_code=201)
 def change(run: str, given: Wanted, who: AUser, store: Database) -> Changed:
     """Changes a key of a run in progress. The reference marks the keys of links and networks that
-    can change. The run answers within a second."""
+    can be changed during a run. The run answers within a second."""
     check_change(given.key, given.value)
     with store.writing() as rows:
         row = owned(rows, run, who)
@@ -102,7 +102,7 @@ def change(run: str, given: Wanted, who: AUser, store: Database) -> Changed:
             )
         if row.instrument in ("kernel", "study"):
             raise Refused(
-                409, "runs with real kernels in virtual time and studies cannot be changed while they run"
+                409, "studies, and runs with real kernels in virtual time, cannot be changed during the run"
             )
         count = rows.scalar(select(func.count()).where(Change.run_number == row.number)) or 0
         if count >= MOST_CHANGES:
@@ -125,8 +125,8 @@ def changes(run: str, who: Anyone, store: Database) -> list[Changed]:
 
 @router.post("/runs/{run}/configuration", status_code=201)
 def repeat(run: str, given: Fork, who: AUser, store: Database) -> Full:
-    """Saves the scenario of a run as a new configuration, with its manual changes, so that it
-    repeats the run."""
+    """Saves the scenario of a run, with its manual changes, as a new configuration. A launch of the
+    configuration repeats the run."""
     with store.writing() as rows:
         row = seen(rows, run, who)
         if row.instrument == "study":

@@ -22,8 +22,8 @@ router = APIRouter(tags=["studies"])
 
 
 class StudyTest(BaseModel):
-    """A test of a study, with its description in the README, if any; ``impossible`` is the reason
-    if it cannot run here."""
+    """A test of a study, with its description from the README (may be empty). ``impossible`` is the
+    reason if the test cannot run on this test bed."""
 
     name: str
     about: str
@@ -31,8 +31,8 @@ class StudyTest(BaseModel):
 
 
 class Study(BaseModel):
-    """A study with its title, description and tests; ``impossible`` is the reason if not all tests
-    can run here."""
+    """A study with its title, description and tests. ``impossible`` is the reason if some of the
+    tests cannot run on this test bed."""
 
     name: str
     title: str
@@ -42,7 +42,7 @@ class Study(BaseModel):
 
 
 class Reproduce(Strict):
-    """One test of a study, or all tests. ``once`` has the same meaning as in other launches."""
+    """One test of a study; null for all tests. ``once`` identifies the launch, as in ``Launch``."""
 
     test: Annotated[str, Field(max_length=64)] | None = None
     once: Annotated[str, Field(max_length=50)] | None = None
@@ -78,11 +78,11 @@ def listed(_: Anyone, settings: Given) -> list[Study]:
 
 @router.post("/studies/{study}/runs", status_code=201)
 def reproduce(study: str, given: Reproduce, who: AUser, store: Database, settings: Given) -> Entry:
-    """Queues a study as one run, whose report has the verdicts and the figures."""
+    """Queues a study as one run. The report of the run contains verdicts and figures."""
     if before := again(store, settings, given.once, who):
         return before[0]
     if not OF_LEVEL[who.level].instruments:
-        raise Refused(403, "your level may not launch")
+        raise Refused(403, "your level does not allow launches")
     order = reproducing.order(study, given.test)
     reproducing.check_kernel(study, given.test, instruments.of_machine(settings))
     with store.writing() as rows:

@@ -1,4 +1,4 @@
-"""Log-in, log-out, passwords, tokens, and acceptance of invitations."""
+"""Sessions, passwords, tokens, and acceptance of invitations."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from .security import is_encrypted
 
 router = APIRouter(tags=["session"])
 
-#: A hash takes a third of a second of a core, so hashes are computed one at a time, with a short
-#: queue.
+#: A hash takes a third of a second on a core. One thread computes all hashes, with a short queue.
 _hashing: Final = ThreadPoolExecutor(1, "passwords")
 MOST_WAITING: Final = 20
 _waiting = 0
@@ -34,7 +33,7 @@ Password = Annotated[str, Field(max_length=256)]
 
 
 class Strict(BaseModel):
-    """A body that refuses unknown keys."""
+    """The body of a request, without unknown keys."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -60,14 +59,14 @@ class NewPassword(Strict):
 
 
 class NewToken(Strict):
-    """The name of a new token for the command line."""
+    """The name of a new token, and its permission."""
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
     scope: Literal["read", "write"] = "write"
 
 
 class Who(BaseModel):
-    """The caller and the limits of the level."""
+    """The caller, and the limits of the caller's level."""
 
     id: int
     name: str
@@ -76,7 +75,7 @@ class Who(BaseModel):
 
 
 class Token(BaseModel):
-    """A token; its secret is shown once."""
+    """A token. Only the response to its creation contains the secret."""
 
     id: str
     name: str
@@ -87,10 +86,10 @@ class Token(BaseModel):
 
 
 async def hashing(work: Any, *given: Any) -> Any:
-    """Waits for its turn and returns ``work(*given)``, which computes a hash."""
+    """Runs ``work(*given)``, which computes a hash, in the thread for hashes."""
     global _waiting
     if _waiting >= MOST_WAITING:
-        raise Refused(503, "too many log-ins at once; try again in a few seconds")
+        raise Refused(503, "too many simultaneous log-ins; try again in a few seconds")
     _waiting += 1
     try:
         return await asyncio.get_running_loop().run_in_executor(_hashing, work, *given)
@@ -105,7 +104,7 @@ def describe(who: Caller) -> Who:
 
 
 def give(response: Response, secret: str, settings: Settings) -> None:
-    """Sets the log-in's cookie; an empty secret removes it."""
+    """Sets the cookie of a session. An empty secret removes the cookie."""
     response.set_cookie(
         cookie_of(settings),
         secret,
@@ -121,13 +120,13 @@ def require_encryption(request: Request, settings: Settings) -> None:
     """Refuses a password over plain HTTP from another machine."""
     if not is_encrypted(request.scope, settings):
         raise Refused(
-            403, "log-ins need https; put a proxy with a certificate in front, or start with --insecure"
+            403, "log-ins need https; use a proxy with a certificate, or start the test bed with --insecure"
         )
 
 
 @router.post("/session")
 async def log_in(given: LogIn, request: Request, response: Response, store: Database, settings: Given) -> Who:
-    """Logs in: the answer sets a cookie."""
+    """Logs in. The response sets the cookie of the session."""
     require_encryption(request, settings)
     address = request.client.host if request.client else ""
     secret, who = await hashing(accounts.log_in, store, given.name, given.password, address)
@@ -139,7 +138,7 @@ async def log_in(given: LogIn, request: Request, response: Response, store: Data
 async def accept(
     given: Acceptance, request: Request, response: Response, store: Database, settings: Given
 ) -> Who:
-    """Creates the account of an invitation and logs in."""
+    """Creates the account of an invitation, and logs in."""
     require_encryption(request, settings)
     secret = await hashing(accounts.accept, store, given.invitation, given.name, given.password)
     with store.writing() as rows:
@@ -156,7 +155,7 @@ async def who_am_i(who: Anyone) -> Who:
 
 @router.delete("/session", status_code=204)
 def log_out(who: Anyone, response: Response, store: Database, settings: Given) -> None:
-    """Ends the log-in of the request."""
+    """Ends the session of the request."""
     with store.writing() as rows:
         rows.execute(delete(Session).where(Session.id == who.session))
         accounts.note(rows, who, "log out")
@@ -165,7 +164,7 @@ def log_out(who: Anyone, response: Response, store: Database, settings: Given) -
 
 @router.put("/session/password", status_code=204)
 async def change_password(given: NewPassword, who: Anyone, store: Database) -> None:
-    """Changes the password and ends all other log-ins and all tokens."""
+    """Changes the password, and ends all other sessions and all tokens."""
 
     def change() -> None:
         with store.reading() as rows:
@@ -192,7 +191,7 @@ def tokens(who: Anyone, store: Database) -> list[Token]:
 
 @router.post("/tokens", status_code=201)
 def new_token(given: NewToken, who: Anyone, store: Database) -> Token:
-    """Creates a token for the command line. Only this answer contains its secret."""
+    """Creates a token for programs. Only this response contains the secret."""
     if who.kind != "browser":
         raise Refused(403, "a token cannot create tokens; log in")
     with store.writing() as rows:
@@ -205,7 +204,7 @@ def new_token(given: NewToken, who: Anyone, store: Database) -> Token:
             )
             >= 50
         ):
-            raise Refused(409, "you have 50 tokens; remove one first")
+            raise Refused(409, "you have 50 tokens, the maximum; remove one first")
         secret = accounts.open_session(rows, user, "token", accounts.TOKEN_S, given.name, given.scope)
         accounts.note(rows, who, "create token", given.name)
         found = rows.get_one(Session, accounts.digest(secret))
@@ -221,7 +220,7 @@ def new_token(given: NewToken, who: Anyone, store: Database) -> Token:
 
 @router.delete("/tokens/{token}", status_code=204)
 def remove_token(token: str, who: Anyone, store: Database) -> None:
-    """Removes a token, which ends its access at once."""
+    """Removes a token. The token becomes invalid at once."""
     with store.writing() as rows:
         found = rows.scalar(
             select(Session).where(Session.id == token, Session.user_id == who.id, Session.kind == "token")
