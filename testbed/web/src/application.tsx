@@ -3,8 +3,8 @@
 import { useEffect, useState } from "react";
 import { api, Refusal } from "./data/api";
 import type { Who } from "./data/api.gen";
-import { useLost, useReturns } from "./data/connection";
-import { renewed, useEnded } from "./data/session";
+import { useDisconnected, useReconnections } from "./data/connection";
+import { resumeRequests, useSessionExpired } from "./data/session";
 import { link, usePlace } from "./data/state";
 import { Notice, Title } from "./parts/basics";
 import { mayOpen, VIEWS, viewAt } from "./views";
@@ -14,8 +14,8 @@ export function Application() {
   const [who, setWho] = useState<Who | null | undefined>();
   const [trouble, setTrouble] = useState("");
   const place = usePlace();
-  const expired = useEnded();
-  const returns = useReturns();
+  const expired = useSessionExpired();
+  const reconnections = useReconnections();
   const unknown = who === undefined || who === null;
   // biome-ignore lint/correctness/useExhaustiveDependencies: only at start and after reconnection
   useEffect(() => {
@@ -31,13 +31,13 @@ export function Application() {
         setTrouble(error instanceof Refusal && ![0, 401].includes(error.status) ? error.message : "");
       },
     );
-  }, [returns]);
+  }, [reconnections]);
   const entered = (next: Who) => {
     // Waiting requests belong to the previous user; another user must not send them.
     if (who && who.name !== next.name) location.reload();
     else {
       setWho(next);
-      renewed();
+      resumeRequests();
     }
   };
   const [first = "", second] = place.path;
@@ -84,24 +84,26 @@ export function Application() {
 /** A status line about the connection to the test bed. Always rendered, so that screen readers
  * announce changes. */
 function Connection() {
-  const lost = useLost();
-  const returns = useReturns();
-  const [back, setBack] = useState(false);
+  const disconnected = useDisconnected();
+  const reconnections = useReconnections();
+  const [restored, setRestored] = useState(false);
   useEffect(() => {
-    if (returns === 0) return;
-    setBack(true);
-    const timer = setTimeout(() => setBack(false), 8000);
+    if (reconnections === 0) return;
+    setRestored(true);
+    const timer = setTimeout(() => setRestored(false), 8000);
     return () => clearTimeout(timer);
-  }, [returns]);
+  }, [reconnections]);
   return (
     <div role="status" className="said">
-      {lost && (
+      {disconnected && (
         <p className="notice error banner">
           The test bed does not respond. Check your network connection. Your input is kept, and this page
           reconnects automatically.
         </p>
       )}
-      {!lost && back && <p className="notice good banner">The connection to the test bed is restored.</p>}
+      {!disconnected && restored && (
+        <p className="notice good banner">The connection to the test bed is restored.</p>
+      )}
     </div>
   );
 }

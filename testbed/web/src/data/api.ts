@@ -1,7 +1,7 @@
 // Requests to the REST interface, which /api/openapi.json describes.
 
-import { isAway, missed, returned } from "./connection";
-import { ended } from "./session";
+import { connected, isGatewayError, markDisconnected } from "./connection";
+import { loggedIn } from "./session";
 
 /** An unsuccessful response: its HTTP status (0 if there was no response), and a message for the
  * user. */
@@ -14,7 +14,7 @@ export class Refusal extends Error {
   }
 }
 
-const AWAY =
+const NO_RESPONSE =
   "The test bed does not respond, so the change was not made. Your input is kept: try again when the connection is restored.";
 
 async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
@@ -28,17 +28,17 @@ async function request<T>(method: string, path: string, body?: unknown): Promise
     });
     text = answer.status === 204 ? "" : await answer.text();
   } catch {
-    missed();
-    throw new Refusal(0, AWAY);
+    markDisconnected();
+    throw new Refusal(0, NO_RESPONSE);
   }
   if (answer.status === 204) return undefined as T;
-  let told: { detail?: string };
+  let parsed: { detail?: string };
   try {
-    told = JSON.parse(text) as { detail?: string };
+    parsed = JSON.parse(text) as { detail?: string };
   } catch {
-    if (isAway(answer.status)) {
-      missed();
-      throw new Refusal(0, AWAY);
+    if (isGatewayError(answer.status)) {
+      markDisconnected();
+      throw new Refusal(0, NO_RESPONSE);
     }
     throw new Refusal(
       answer.status,
@@ -47,16 +47,16 @@ async function request<T>(method: string, path: string, body?: unknown): Promise
   }
   if (!answer.ok) {
     if (answer.status === 401 && path !== "/session") {
-      await ended();
+      await loggedIn();
       return request<T>(method, path, body);
     }
     throw new Refusal(
       answer.status,
-      told.detail ??
+      parsed.detail ??
         `Internal error of the test bed (status ${answer.status}). Try again. If the error persists, contact your administrator.`,
     );
   }
-  return told as T;
+  return parsed as T;
 }
 
 /** Sends a request that changes nothing on the test bed. After a lost connection, the request is
@@ -67,7 +67,7 @@ async function computed<T>(path: string, body: unknown): Promise<T> {
       return await request<T>("POST", path, body);
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== 0) throw error;
-      await returned();
+      await connected();
     }
   }
 }

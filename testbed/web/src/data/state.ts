@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "./api";
-import { doubted, returned, useReturns } from "./connection";
+import { checkConnection, connected, useReconnections } from "./connection";
 
 /** The address of a view: the parts of the path after #, and the parameters after ?. The address
  * contains the whole state of the view, so a link opens an identical view. */
@@ -20,17 +20,17 @@ function parsed(): Place {
 }
 
 let place = parsed();
-const listening = new Set<() => void>();
+const listeners = new Set<() => void>();
 window.addEventListener("hashchange", () => {
   place = parsed();
-  for (const call of listening) call();
+  for (const call of listeners) call();
 });
 
 export function usePlace(): Place {
   return useSyncExternalStore(
     (call) => {
-      listening.add(call);
-      return () => listening.delete(call);
+      listeners.add(call);
+      return () => listeners.delete(call);
     },
     () => place,
   );
@@ -48,7 +48,7 @@ export function go(path: string[], values: Record<string, string | undefined> = 
   if (replace) {
     history.replaceState(null, "", to);
     place = parsed();
-    for (const call of listening) call();
+    for (const call of listeners) call();
   } else {
     location.hash = to;
   }
@@ -81,8 +81,8 @@ export function message(error: unknown): string {
 export function useLoaded<T>(path: string): { value: T | undefined; error: string; again: () => void } {
   const [found, setFound] = useState<{ path: string; value?: T; error: string }>({ path: "", error: "" });
   const [count, setCount] = useState(0);
-  const returns = useReturns();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: count and returns repeat the request
+  const reconnections = useReconnections();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: they repeat the request
   useEffect(() => {
     if (!path) return;
     let current = true;
@@ -93,7 +93,7 @@ export function useLoaded<T>(path: string): { value: T | undefined; error: strin
     return () => {
       current = false;
     };
-  }, [path, count, returns]);
+  }, [path, count, reconnections]);
   const again = useCallback(() => setCount((before) => before + 1), []);
   return {
     value: found.path === path ? found.value : undefined,
@@ -121,30 +121,30 @@ export interface Part {
 }
 type OnRows = (parts: Part[], begins: boolean) => void;
 
-const watching = new Set<(event: RunEvent | null) => void>();
-let rowsOf: { run: string; call: OnRows } | null = null;
+const eventListeners = new Set<(event: RunEvent | null) => void>();
+let rowsListener: { run: string; call: OnRows } | null = null;
 let source: EventSource | null = null;
 
 /** Opens or closes the only stream of the tab, after a change of its subscribers. */
-function reopen(): void {
+function updateStream(): void {
   source?.close();
   source = null;
-  if (watching.size === 0 && rowsOf === null) return;
-  const made = new EventSource(rowsOf ? `/api/events?run=${rowsOf.run}` : "/api/events");
-  source = made;
+  if (eventListeners.size === 0 && rowsListener === null) return;
+  const stream = new EventSource(rowsListener ? `/api/events?run=${rowsListener.run}` : "/api/events");
+  source = stream;
   // Browsers reconnect automatically, except after an error status: from a proxy, or for an expired
   // session.
   source.addEventListener("error", () => {
-    if (source !== made) return;
-    void doubted();
-    if (made.readyState === EventSource.CLOSED) void reconnect(made);
+    if (source !== stream) return;
+    void checkConnection();
+    if (stream.readyState === EventSource.CLOSED) void reconnect(stream);
   });
   source.addEventListener("run", (event) => {
     const data = JSON.parse((event as MessageEvent<string>).data) as RunEvent;
-    for (const each of watching) each(data);
+    for (const each of eventListeners) each(data);
   });
   source.addEventListener("reload", () => {
-    for (const each of watching) each(null);
+    for (const each of eventListeners) each(null);
   });
   source.addEventListener("rows", (event) => {
     const data = JSON.parse((event as MessageEvent<string>).data) as {
@@ -152,18 +152,18 @@ function reopen(): void {
       begins: boolean;
       parts: Part[];
     };
-    if (rowsOf?.run === data.run) rowsOf.call(data.parts, data.begins);
+    if (rowsListener?.run === data.run) rowsListener.call(data.parts, data.begins);
   });
 }
 
 async function reconnect(closed: EventSource): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 2000));
-  await returned();
+  await connected();
   // Without a session, this request waits until the user has logged in.
   await api.get("/queue").catch(() => undefined);
   if (source !== closed) return;
-  reopen();
-  for (const each of watching) each(null);
+  updateStream();
+  for (const each of eventListeners) each(null);
 }
 
 /** Calls back for every event of the user's runs, and with null if events may have been lost. All
@@ -172,12 +172,12 @@ export function useEvents(call: (event: RunEvent | null) => void): void {
   const latest = useRef(call);
   latest.current = call;
   useEffect(() => {
-    const told = (event: RunEvent | null) => latest.current(event);
-    watching.add(told);
-    if (source === null) reopen();
+    const listener = (event: RunEvent | null) => latest.current(event);
+    eventListeners.add(listener);
+    if (source === null) updateStream();
     return () => {
-      watching.delete(told);
-      if (watching.size === 0) reopen();
+      eventListeners.delete(listener);
+      if (eventListeners.size === 0) updateStream();
     };
   }, []);
 }
@@ -189,12 +189,12 @@ export function useRows(run: string, call: OnRows): void {
   latest.current = call;
   useEffect(() => {
     const own = { run, call: (parts: Part[], begins: boolean) => latest.current(parts, begins) };
-    rowsOf = own;
-    reopen();
+    rowsListener = own;
+    updateStream();
     return () => {
-      if (rowsOf === own) {
-        rowsOf = null;
-        reopen();
+      if (rowsListener === own) {
+        rowsListener = null;
+        updateStream();
       }
     };
   }, [run]);

@@ -3,7 +3,7 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../data/api";
 import type { Region, Results, Series } from "../data/api.gen";
-import { useReturns } from "../data/connection";
+import { useReconnections } from "../data/connection";
 import { csv, save } from "../data/format";
 import { message } from "../data/state";
 import { Notice } from "./basics";
@@ -49,9 +49,9 @@ export function Quantity({
   const [trouble, setTrouble] = useState("");
   const key = runs.map((one) => `${one.id} ${one.name}`).join(",");
   const within = part ? `?from=${part[0]}&to=${part[1]}` : "";
-  const returns = useReturns();
+  const reconnections = useReconnections();
   // `runs` is a new list at each rendering.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: key contains runs; returns reloads
+  // biome-ignore lint/correctness/useExhaustiveDependencies: key contains runs
   useEffect(() => {
     let current = true;
     setTrouble("");
@@ -73,7 +73,7 @@ export function Quantity({
       current = false;
       clearTimeout(timer);
     };
-  }, [key, quantity, within, returns]);
+  }, [key, quantity, within, reconnections]);
   return (
     <section>
       <div className="heading">

@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useState } from "react";
 import { api } from "../data/api";
 import type { Entry } from "../data/api.gen";
-import { useReturns } from "../data/connection";
+import { useReconnections } from "../data/connection";
 import { duration, when } from "../data/format";
 import { FINAL, go, link, message, useEvents, useValue } from "../data/state";
 import { Field, Notice, Progress, Wide } from "./basics";
@@ -41,12 +41,12 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
       ),
     [query],
   );
-  const returns = useReturns();
-  // biome-ignore lint/correctness/useExhaustiveDependencies(returns): returns repeats the request
+  const reconnections = useReconnections();
+  // biome-ignore lint/correctness/useExhaustiveDependencies(reconnections): reloads the list
   useEffect(() => {
     const timer = setTimeout(() => void fetchRows(), search ? 200 : 0);
     return () => clearTimeout(timer);
-  }, [fetchRows, search, returns]);
+  }, [fetchRows, search, reconnections]);
   useEvents((event) => {
     if (event === null || !rows?.some((one) => one.id === event.run)) {
       void fetchRows();
