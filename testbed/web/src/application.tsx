@@ -8,11 +8,11 @@ import { resumeRequests, useSessionExpired } from "./data/session";
 import { link, usePlace } from "./data/state";
 import { Notice, Title } from "./parts/basics";
 import { mayOpen, VIEWS, viewAt } from "./views";
-import { Join, LogIn, LogInAgain } from "./views/entrance";
+import { Join, LogIn, LogInAgain } from "./views/login";
 
 export function Application() {
   const [who, setWho] = useState<Who | null | undefined>();
-  const [trouble, setTrouble] = useState("");
+  const [failure, setFailure] = useState("");
   const place = usePlace();
   const expired = useSessionExpired();
   const reconnections = useReconnections();
@@ -22,13 +22,13 @@ export function Application() {
     if (!unknown) return;
     api.get<Who>("/session").then(
       (found) => {
-        setTrouble("");
+        setFailure("");
         setWho(found);
       },
       (error: unknown) => {
         setWho(null);
         // Connection reports a lost connection, and LogIn replaces a missing session.
-        setTrouble(error instanceof Refusal && ![0, 401].includes(error.status) ? error.message : "");
+        setFailure(error instanceof Refusal && ![0, 401].includes(error.status) ? error.message : "");
       },
     );
   }, [reconnections]);
@@ -46,7 +46,7 @@ export function Application() {
     return (
       <main className="narrow">
         <Connection />
-        <Notice text={trouble} />
+        <Notice text={failure} />
         {first === "join" ? <Join invitation={second ?? ""} done={setWho} /> : <LogIn done={entered} />}
       </main>
     );
@@ -75,7 +75,7 @@ export function Application() {
       <Connection />
       {expired && <LogInAgain who={who} done={entered} />}
       <main id="main" tabIndex={-1}>
-        <Opened who={who} left={() => setWho(null)} />
+        <CurrentView who={who} left={() => setWho(null)} />
       </main>
     </>
   );
@@ -113,19 +113,19 @@ function skip(event: { preventDefault: () => void }) {
   document.getElementById("main")?.focus();
 }
 
-function Opened({ who, left }: { who: Who; left: () => void }) {
+function CurrentView({ who, left }: { who: Who; left: () => void }) {
   const found = viewAt(usePlace().path);
-  if (!found) return <Refused title="Page not found" />;
+  if (!found) return <RefusedView title="Page not found" />;
   const { view, id } = found;
   if (!mayOpen(who, view)) {
     return (
-      <Refused title={view.label ?? view.path} reason={`This page requires the level "${view.level}".`} />
+      <RefusedView title={view.label ?? view.path} reason={`This page requires the level "${view.level}".`} />
     );
   }
   return <view.component key={id} who={who} id={id} left={left} />;
 }
 
-function Refused({ title, reason = "" }: { title: string; reason?: string }) {
+function RefusedView({ title, reason = "" }: { title: string; reason?: string }) {
   return (
     <>
       <Title>{title}</Title>

@@ -3,7 +3,7 @@
 
 import type { ComponentType } from "react";
 import type { Who } from "./data/api.gen";
-import { type Level, reaches } from "./data/levels";
+import { isAtLeast, type Level } from "./data/levels";
 import { AccountView } from "./views/account";
 import { Comparison } from "./views/comparison";
 import { Configurations } from "./views/configurations";
@@ -56,5 +56,5 @@ export function viewAt(address: string[]): { view: View; id: string } | null {
 
 /** Returns true if the user's level is high enough for a view. */
 export function mayOpen(who: Who, { level }: View): boolean {
-  return !level || reaches(who.level, level);
+  return !level || isAtLeast(who.level, level);
 }

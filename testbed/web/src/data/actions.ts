@@ -5,27 +5,27 @@ import { message } from "./state";
 
 /** Requests that change data on the test bed.
  *
- * `act` waits for a request. After success, it sets `told` to a message and calls `again`, which
- * reloads the data of the view. After a refusal, it sets `trouble` to the reason. Each request
- * first clears both messages.
+ * `perform` waits for a request. After success, it sets `success` to a message and calls `reload`,
+ * which reloads the data of the view. After a refusal, it sets `failure` to the reason. Each
+ * request first clears both messages.
  */
-export function useActions(again: () => void): {
-  trouble: string;
-  told: string;
-  act: (work: Promise<unknown>, said?: string) => Promise<void>;
+export function useActions(reload: () => void): {
+  failure: string;
+  success: string;
+  perform: (work: Promise<unknown>, confirmation?: string) => Promise<void>;
 } {
-  const [trouble, setTrouble] = useState("");
-  const [told, setTold] = useState("");
-  const act = (work: Promise<unknown>, said = "") => {
-    setTrouble("");
-    setTold("");
+  const [failure, setFailure] = useState("");
+  const [success, setSuccess] = useState("");
+  const perform = (work: Promise<unknown>, confirmation = "") => {
+    setFailure("");
+    setSuccess("");
     return work.then(
       () => {
-        setTold(said);
-        again();
+        setSuccess(confirmation);
+        reload();
       },
-      (refused: unknown) => setTrouble(message(refused)),
+      (refused: unknown) => setFailure(message(refused)),
     );
   };
-  return { trouble, told, act };
+  return { failure, success, perform };
 }

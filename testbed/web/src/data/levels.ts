@@ -7,7 +7,7 @@ export type Level = Account["level"];
 /** In ascending order. Each level includes the permissions of all lower levels. */
 export const LEVELS: Level[] = ["guest", "user", "administrator"];
 
-/** Returns true if a level is at least `least`. */
-export function reaches(level: Level, least: Level): boolean {
-  return LEVELS.indexOf(level) >= LEVELS.indexOf(least);
+/** Returns true if a level is at least `required`. */
+export function isAtLeast(level: Level, required: Level): boolean {
+  return LEVELS.indexOf(level) >= LEVELS.indexOf(required);
 }

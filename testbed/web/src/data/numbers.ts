@@ -27,14 +27,14 @@ function exponential(value: number, gap: number): string {
 
 /** Positions of the ticks of a logarithmic axis: 1, 2 and 5 times each power of ten, or only the
  * powers if the axis spans more than three decades. */
-export function decades(least: number, most: number): number[] {
-  const [first, last] = [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most))];
+export function decades(min: number, max: number): number[] {
+  const [first, last] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
   const steps = last - first <= 3 ? [1, 2, 5] : [1];
   const found: number[] = [];
   for (let power = first; power <= last; power++) {
     for (const step of steps) found.push(Number(`${step}e${power}`));
   }
-  return found.filter((one) => one >= least * (1 - 1e-9) && one <= most * (1 + 1e-9));
+  return found.filter((one) => one >= min * (1 - 1e-9) && one <= max * (1 + 1e-9));
 }
 
 /** Returns true if numbers suit a logarithmic axis: all are positive and they span two decades or

@@ -81,16 +81,16 @@ export function choices(schema: Schema): { value: string; about: string }[] {
 }
 
 /** The initial value of a key: its default, or else a minimal valid value. */
-export function beginning(given: Schema, root: Schema, depth = 0): unknown {
+export function initialValue(given: Schema, root: Schema, depth = 0): unknown {
   const schema = resolved(given, root);
   if (schema.default !== undefined && schema.default !== null) return schema.default;
   if (schema.const !== undefined) return schema.const;
   const kinds = variants(schema);
-  if (kinds[0]) return depth > 5 ? kinds[0].kind : beginning(kinds[0].schema, root, depth + 1);
+  if (kinds[0]) return depth > 5 ? kinds[0].kind : initialValue(kinds[0].schema, root, depth + 1);
   const listed = choices(schema);
   if (listed[0]) return listed[0].value;
   if (schema.oneOf?.[0] ?? schema.anyOf?.[0])
-    return beginning((schema.oneOf ?? schema.anyOf)![0]!, root, depth + 1);
+    return initialValue((schema.oneOf ?? schema.anyOf)![0]!, root, depth + 1);
   switch (schema.type) {
     case "boolean":
       return false;
@@ -106,7 +106,7 @@ export function beginning(given: Schema, root: Schema, depth = 0): unknown {
   const made: Table = isTable(example) ? { ...example } : {};
   for (const key of schema.required ?? []) {
     const inner = schema.properties?.[key];
-    if (inner && !(key in made)) made[key] = beginning(inner, root, depth + 1);
+    if (inner && !(key in made)) made[key] = initialValue(inner, root, depth + 1);
   }
   return made;
 }

@@ -78,7 +78,7 @@ export function message(error: unknown): string {
 
 /** The response to a GET request, and a function that repeats the request. An empty path sends no
  * request. */
-export function useLoaded<T>(path: string): { value: T | undefined; error: string; again: () => void } {
+export function useLoaded<T>(path: string): { value: T | undefined; error: string; reload: () => void } {
   const [found, setFound] = useState<{ path: string; value?: T; error: string }>({ path: "", error: "" });
   const [count, setCount] = useState(0);
   const reconnections = useReconnections();
@@ -94,11 +94,11 @@ export function useLoaded<T>(path: string): { value: T | undefined; error: strin
       current = false;
     };
   }, [path, count, reconnections]);
-  const again = useCallback(() => setCount((before) => before + 1), []);
+  const reload = useCallback(() => setCount((before) => before + 1), []);
   return {
     value: found.path === path ? found.value : undefined,
     error: found.path === path ? found.error : "",
-    again,
+    reload,
   };
 }
 

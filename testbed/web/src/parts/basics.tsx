@@ -1,7 +1,7 @@
 // Small components shared by several views.
 
 import { type ReactNode, useEffect, useId, useRef } from "react";
-import { Wrong } from "./problems";
+import { FieldError } from "./problems";
 
 export function Notice({
   text,
@@ -37,7 +37,7 @@ export function Field({
     <div className="field">
       <label htmlFor={id}>{label}</label>
       {children(id, [problem && `${id}-wrong`, help && `${id}-help`].filter(Boolean).join(" ") || undefined)}
-      <Wrong id={`${id}-wrong`} text={problem} />
+      <FieldError id={`${id}-wrong`} text={problem} />
       {help && (
         <p className="help" id={`${id}-help`}>
           {help}
@@ -48,7 +48,7 @@ export function Field({
 }
 
 /** A scrollable region for content that may be wider than the window, such as a table. */
-export function Wide({ label, children }: { label: string; children: ReactNode }) {
+export function ScrollRegion({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls focusable elements only
     <section className="wide" aria-label={label} tabIndex={0}>

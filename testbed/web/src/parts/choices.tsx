@@ -1,6 +1,6 @@
 // A multiple choice among names, as check boxes in a collapsible list.
 
-/** Check boxes for `names`, of which at least `least` and at most `most` can be chosen. `choose`
+/** Check boxes for `names`, of which at least `min` and at most `max` can be chosen. `choose`
  * gets the new choice. */
 export function Choices({
   title,
@@ -8,16 +8,16 @@ export function Choices({
   names,
   chosen,
   choose,
-  least = 0,
-  most = Infinity,
+  min = 0,
+  max = Infinity,
 }: {
   title: string;
   legend: string;
   names: string[];
   chosen: string[];
   choose: (chosen: string[]) => void;
-  least?: number;
-  most?: number;
+  min?: number;
+  max?: number;
 }) {
   return (
     <details>
@@ -31,7 +31,7 @@ export function Choices({
               <input
                 type="checkbox"
                 checked={checked}
-                disabled={checked ? chosen.length <= least : chosen.length >= most}
+                disabled={checked ? chosen.length <= min : chosen.length >= max}
                 onChange={() => choose(checked ? chosen.filter((other) => other !== one) : [...chosen, one])}
               />
               {one}

@@ -7,7 +7,7 @@ import type { Changed, Scenario } from "../data/api.gen";
 import { inUnit, quantity, type Units, unitsOf } from "../data/quantities";
 import { isTable, resolved, type Schema, type Table, variants } from "../data/schema";
 import { message, useLoaded } from "../data/state";
-import { Field, Notice, Wide } from "./basics";
+import { Field, Notice, ScrollRegion } from "./basics";
 
 interface Slider {
   key: string;
@@ -15,8 +15,8 @@ interface Slider {
   value: number;
   unit: string;
   units: Units;
-  least: number;
-  most: number;
+  min: number;
+  max: number;
   logarithmic: boolean;
   about: string;
 }
@@ -68,21 +68,21 @@ function sliderOf(
     schema.maximum <= 1 &&
     (schema.minimum ?? 0) === 0
   ) {
-    return { key, value, unit: "", units: {}, least: 0, most: schema.maximum, logarithmic: false };
+    return { key, value, unit: "", units: {}, min: 0, max: schema.maximum, logarithmic: false };
   }
   const { number, unit } =
     typeof value === "number"
       ? { number: value, unit: "" }
       : (quantity(value, units) ?? { number: 0, unit: "" });
   if (number <= 0) return null;
-  const least = Math.max(number / 10, schema?.minimum ?? 0);
+  const min = Math.max(number / 10, schema?.minimum ?? 0);
   return {
     key,
     value: number,
     unit,
     units,
-    least,
-    most: Math.min(number * 10, schema?.maximum ?? Infinity),
+    min,
+    max: Math.min(number * 10, schema?.maximum ?? Infinity),
     logarithmic: true,
   };
 }
@@ -113,30 +113,30 @@ export function Controls({
   useEffect(() => {
     if (count > 0) recorded();
   }, [count, recorded]);
-  const again = made.again;
+  const reload = made.reload;
   useEffect(() => {
     if (!unanswered) return;
-    const timer = setInterval(again, 500);
+    const timer = setInterval(reload, 500);
     return () => clearInterval(timer);
-  }, [unanswered, again]);
+  }, [unanswered, reload]);
   const [key, setKey] = useState("");
   const [value, setValue] = useState("");
-  const { asked, trouble, change } = useChanges(run.id, setChanges);
+  const { pending, failure, change } = useChanges(run.id, setChanges);
   /** The last change of each key, which has the current value. */
   const set = new Map(changes.flatMap((one) => (one.done !== null ? [[one.key, one]] : [])));
   return (
     <>
       <h2>Change settings during the run</h2>
-      <Notice text={trouble} />
+      <Notice text={failure} />
       {all.length === 0 && (
         <p className="soft">This scenario has no settings that can be changed during a run.</p>
       )}
       {all.map((one) => (
-        <Slide
+        <SliderField
           key={one.key}
           of={one}
           set={set.get(one.key)}
-          asked={asked.includes(one.key)}
+          pending={pending.includes(one.key)}
           change={change}
         />
       ))}
@@ -180,66 +180,66 @@ export function Controls({
           </button>
         </form>
       </details>
-      <MadeList changes={changes} />
+      <ManualChanges changes={changes} />
     </>
   );
 }
 
 /** Interval at which the run's answer is polled, in milliseconds. */
-const LOOK_MS = 200;
+const POLL_MS = 200;
 /** Longest wait for the run's answer to one change, in milliseconds. */
-const MOST_MS = 5000;
+const ANSWER_TIMEOUT_MS = 5000;
 
 /** Sends changes to a run one at a time, each after the answer to the previous one. If a key
- * changes several times in between, only its latest value is sent. `asked` lists the keys whose
+ * changes several times in between, only its latest value is sent. `pending` lists the keys whose
  * change has no answer yet. */
 function useChanges(
   run: string,
-  seen: (changes: Changed[]) => void,
-): { asked: string[]; trouble: string; change: (key: string, value: string) => void } {
-  const wanted = useRef(new Map<string, string>());
+  onChanges: (changes: Changed[]) => void,
+): { pending: string[]; failure: string; change: (key: string, value: string) => void } {
+  const queued = useRef(new Map<string, string>());
   const busy = useRef(false);
-  const here = useRef(true);
-  const [asked, setAsked] = useState<string[]>([]);
-  const [trouble, setTrouble] = useState("");
+  const mounted = useRef(true);
+  const [pending, setPending] = useState<string[]>([]);
+  const [failure, setFailure] = useState("");
   useEffect(() => {
-    here.current = true;
+    mounted.current = true;
     return () => {
-      here.current = false;
+      mounted.current = false;
     };
   }, []);
   const answered = async (made: Changed) => {
-    const until = Date.now() + MOST_MS;
-    while (here.current && Date.now() < until) {
+    const until = Date.now() + ANSWER_TIMEOUT_MS;
+    while (mounted.current && Date.now() < until) {
       const all = await api.get<Changed[]>(`/runs/${run}/changes`);
-      seen(all);
+      onChanges(all);
       const found = all.find((one) => one.id === made.id);
       if (!found || found.done !== null || found.refused !== null) return;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   };
   const send = async () => {
     if (busy.current) return;
     busy.current = true;
-    for (let next = first(wanted.current); next && here.current; next = first(wanted.current)) {
+    for (let next = first(queued.current); next && mounted.current; next = first(queued.current)) {
       const [key, value] = next;
-      wanted.current.delete(key);
+      queued.current.delete(key);
       try {
         await answered(await api.post<Changed>(`/runs/${run}/changes`, { key, value }));
       } catch (error) {
-        setTrouble(message(error));
+        setFailure(message(error));
       }
-      setAsked([...wanted.current.keys()]);
+      setPending([...queued.current.keys()]);
     }
     busy.current = false;
   };
   const change = (key: string, value: string) => {
-    setTrouble("");
-    wanted.current.set(key, value);
-    setAsked((before) => [...new Set([...before, key])]);
+    setFailure("");
+    queued.current.set(key, value);
+    setPending((before) => [...new Set([...before, key])]);
     void send();
   };
-  return { asked, trouble, change };
+  return { pending, failure, change };
 }
 
 function first(of: Map<string, string>): [string, string] | undefined {
@@ -248,15 +248,15 @@ function first(of: Map<string, string>): [string, string] | undefined {
 
 const STEPS = 200;
 
-function Slide({
+function SliderField({
   of,
   set,
-  asked,
+  pending,
   change,
 }: {
   of: Slider;
   set: Changed | undefined;
-  asked: boolean;
+  pending: boolean;
   change: (key: string, value: string) => void;
 }) {
   // The position of the slider while the user moves it (otherwise null). At other times, the slider
@@ -266,12 +266,10 @@ function Slide({
   const value = moved ?? current;
   const scale = (number: number) =>
     of.logarithmic
-      ? Math.log(number / of.least) / Math.log(of.most / of.least)
-      : (number - of.least) / (of.most - of.least);
+      ? Math.log(number / of.min) / Math.log(of.max / of.min)
+      : (number - of.min) / (of.max - of.min);
   const back = (place: number) => {
-    const number = of.logarithmic
-      ? of.least * (of.most / of.least) ** place
-      : of.least + place * (of.most - of.least);
+    const number = of.logarithmic ? of.min * (of.max / of.min) ** place : of.min + place * (of.max - of.min);
     const rounded = Number(number.toPrecision(3));
     return Number.isInteger(of.value) && of.unit === "" && of.logarithmic
       ? Math.max(1, Math.round(rounded))
@@ -286,14 +284,14 @@ function Slide({
   };
   // After the answer to the last change, show the value of the run, even if the run refused the
   // change.
-  const before = useRef(asked);
+  const before = useRef(pending);
   useEffect(() => {
-    if (before.current && !asked && text === sent.current) {
+    if (before.current && !pending && text === sent.current) {
       sent.current = "";
       setMoved(null);
     }
-    before.current = asked;
-  }, [asked, text]);
+    before.current = pending;
+  }, [pending, text]);
   return (
     <Field label={of.key}>
       {(id) => (
@@ -314,7 +312,7 @@ function Slide({
           <output htmlFor={id}>
             {text}
             <span className="soft">
-              {asked ? " pending" : moved !== null ? "" : set ? ` set at ${set.done!.toFixed(1)} s` : ""}
+              {pending ? " pending" : moved !== null ? "" : set ? ` set at ${set.done!.toFixed(1)} s` : ""}
             </span>
           </output>
         </span>
@@ -332,10 +330,10 @@ function valueIn(text: string, { unit, units }: Slider): number | null {
 }
 
 /** A table of the manual changes of a run, each with its time or the reason of its refusal. */
-export function MadeList({ changes }: { changes: Changed[] }) {
+export function ManualChanges({ changes }: { changes: Changed[] }) {
   if (changes.length === 0) return null;
   return (
-    <Wide label="Manual changes">
+    <ScrollRegion label="Manual changes">
       <table>
         <caption>Manual changes</caption>
         <thead>
@@ -360,6 +358,6 @@ export function MadeList({ changes }: { changes: Changed[] }) {
           ))}
         </tbody>
       </table>
-    </Wide>
+    </ScrollRegion>
   );
 }

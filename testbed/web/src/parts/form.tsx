@@ -2,10 +2,10 @@
 // default and description.
 
 import { memo, useId, useState } from "react";
-import { beginning, choices, isTable, resolved, type Schema, type Table, variants } from "../data/schema";
-import { useProblem, Wrong } from "./problems";
+import { choices, initialValue, isTable, resolved, type Schema, type Table, variants } from "../data/schema";
+import { FieldError, useProblem } from "./problems";
 
-interface Given {
+interface FieldProperties {
   /** Path of the key, as in messages about problems. */
   at: string;
   schema: Schema;
@@ -16,7 +16,7 @@ interface Given {
 }
 
 /** Tables with more keys than this have a search field. */
-const MANY = 12;
+const SEARCH_MIN_KEYS = 12;
 
 /** A form for the keys of a table, except the keys in `fixed`. */
 export function TableForm({
@@ -27,10 +27,10 @@ export function TableForm({
   change,
   disabled,
   fixed = [],
-}: Given & { fixed?: string[] }) {
+}: FieldProperties & { fixed?: string[] }) {
   const table = isTable(value) ? value : {};
   const id = useId();
-  const [sought, setSought] = useState("");
+  const [search, setSearch] = useState("");
   const required = schema.required ?? [];
   const keys = Object.entries(schema.properties ?? {}).filter(
     ([key]) => key !== "kind" && !fixed.includes(key),
@@ -39,18 +39,18 @@ export function TableForm({
     const { [key]: _, ...rest } = table;
     change(inner === undefined ? rest : { ...table, [key]: inner });
   };
-  const shown = keys.filter(([key, inner]) => mentions(key, inner, root, sought));
+  const shown = keys.filter(([key, inner]) => matches(key, inner, root, search));
   return (
     <div className="keys">
-      {keys.length > MANY && (
+      {keys.length > SEARCH_MIN_KEYS && (
         <div className="field">
           <label htmlFor={id}>Search {keys.length} keys</label>
           <input
             id={id}
             type="search"
-            value={sought}
+            value={search}
             placeholder="word in a name or description"
-            onChange={(event) => setSought(event.target.value)}
+            onChange={(event) => setSearch(event.target.value)}
           />
           {shown.length === 0 && <p className="help">No matching key.</p>}
         </div>
@@ -73,13 +73,13 @@ export function TableForm({
 }
 
 /** Returns true if the name or the description of a key contains the search text. */
-function mentions(name: string, schema: Schema, root: Schema, sought: string): boolean {
+function matches(name: string, schema: Schema, root: Schema, search: string): boolean {
   const text = [
     name,
     name.replaceAll("_", " "),
     schema.description ?? resolved(schema, root).description ?? "",
   ].join(" ");
-  return text.toLowerCase().includes(sought.trim().toLowerCase());
+  return text.toLowerCase().includes(search.trim().toLowerCase());
 }
 
 const Key = memo(
@@ -92,7 +92,7 @@ const Key = memo(
     required,
     change,
     disabled,
-  }: Given & { name: string; required: boolean }) {
+  }: FieldProperties & { name: string; required: boolean }) {
     const id = useId();
     const schema = resolved(given, root);
     const simple = isSimple(schema);
@@ -108,7 +108,7 @@ const Key = memo(
             {label}
             {required && <span className="soft"> (required)</span>}
           </label>
-          <Simple
+          <SimpleField
             id={id}
             described={described}
             invalid={problem !== ""}
@@ -118,8 +118,8 @@ const Key = memo(
             disabled={disabled}
             required={required}
           />
-          <Wrong id={`${id}-wrong`} text={problem} />
-          {about && <About id={`${id}-help`} text={about} />}
+          <FieldError id={`${id}-wrong`} text={problem} />
+          {about && <Description id={`${id}-help`} text={about} />}
         </div>
       );
     }
@@ -127,21 +127,21 @@ const Key = memo(
     return (
       <fieldset className="inner" aria-describedby={described}>
         <legend>{label}</legend>
-        <Wrong id={`${id}-wrong`} text={problem} />
-        {about && <About id={`${id}-help`} text={about} />}
+        <FieldError id={`${id}-wrong`} text={problem} />
+        {about && <Description id={`${id}-help`} text={about} />}
         {!required && (
           <label className="check">
             <input
               type="checkbox"
               checked={isSet}
               disabled={disabled}
-              onChange={(event) => change(event.target.checked ? beginning(given, root) : undefined)}
+              onChange={(event) => change(event.target.checked ? initialValue(given, root) : undefined)}
             />
             set
           </label>
         )}
         {isSet && (
-          <Value at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />
+          <ValueField at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />
         )}
       </fieldset>
     );
@@ -154,16 +154,16 @@ const Key = memo(
     before.change === after.change,
 );
 
-function About({ id, text }: { id: string; text: string }) {
+function Description({ id, text }: { id: string; text: string }) {
   return (
     <p className="help" id={id}>
-      {flowing(text)}
+      {unwrapped(text)}
     </p>
   );
 }
 
 /** Removes the line breaks of the source, except between paragraphs, and the marks of code. */
-function flowing(text: string): string {
+function unwrapped(text: string): string {
   return text.replace(/([^\n])\n(?!\n|```)/g, "$1 ").replaceAll("`", "");
 }
 
@@ -184,7 +184,7 @@ function isSimple(schema: Schema): boolean {
   );
 }
 
-function Simple({
+function SimpleField({
   id,
   described,
   invalid = false,
@@ -193,7 +193,12 @@ function Simple({
   change,
   disabled,
   required,
-}: Omit<Given, "root" | "at"> & { id: string; described?: string; invalid?: boolean; required: boolean }) {
+}: Omit<FieldProperties, "root" | "at"> & {
+  id: string;
+  described?: string;
+  invalid?: boolean;
+  required: boolean;
+}) {
   const common = { id, "aria-describedby": described, "aria-invalid": invalid || undefined, disabled };
   const listed = choices(schema);
   if (schema.type === "boolean" && listed.length === 0) {
@@ -248,21 +253,21 @@ function Simple({
       placeholder={[required ? "" : "not set", schema.examples?.[0] && `such as ${schema.examples[0]}`]
         .filter(Boolean)
         .join(", ")}
-      onChange={(event) => change(typed(event.target.value, numeric))}
+      onChange={(event) => change(parsedInput(event.target.value, numeric))}
     />
   );
 }
 
 /** Parses the input for a key: a number if the key is numeric, otherwise the text. The check of the
  * scenario reports texts that are not valid. */
-export function typed(text: string, numeric: boolean): unknown {
+export function parsedInput(text: string, numeric: boolean): unknown {
   if (text === "") return undefined;
   return numeric && text.trim() !== "" && Number.isFinite(Number(text)) && !/\.0*$/.test(text)
     ? Number(text)
     : text;
 }
 
-function Value({ at, schema: given, root, value, change, disabled }: Given) {
+function ValueField({ at, schema: given, root, value, change, disabled }: FieldProperties) {
   const id = useId();
   const schema = resolved(given, root);
   const kinds = variants(schema);
@@ -279,14 +284,14 @@ function Value({ at, schema: given, root, value, change, disabled }: Given) {
             disabled={disabled}
             onChange={(event) => {
               const next = kinds.find((one) => one.kind === event.target.value);
-              if (next) change(moved(value, next.schema, root));
+              if (next) change(converted(value, next.schema, root));
             }}
           >
             {kinds.map((one) => (
               <option key={one.kind}>{one.kind}</option>
             ))}
           </select>
-          {chosen?.schema.description && <p className="help">{flowing(chosen.schema.description)}</p>}
+          {chosen?.schema.description && <p className="help">{unwrapped(chosen.schema.description)}</p>}
         </div>
         {chosen && (
           <TableForm
@@ -307,12 +312,14 @@ function Value({ at, schema: given, root, value, change, disabled }: Given) {
         <label htmlFor={id} className="hidden">
           value
         </label>
-        <Simple id={id} schema={schema} value={value} change={change} disabled={disabled} required />
+        <SimpleField id={id} schema={schema} value={value} change={change} disabled={disabled} required />
       </>
     );
   }
   if (schema.type === "array") {
-    return <List at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />;
+    return (
+      <ListField at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />
+    );
   }
   if (schema.properties) {
     return (
@@ -324,17 +331,19 @@ function Value({ at, schema: given, root, value, change, disabled }: Given) {
     .map((one) => resolved(one, root))
     .find((one) => (isTable(value) ? one.type === "object" || one.properties : one.type !== "object"));
   if (part && part !== schema)
-    return <Value at={at} schema={part} root={root} value={value} change={change} disabled={disabled} />;
+    return <ValueField at={at} schema={part} root={root} value={value} change={change} disabled={disabled} />;
   if (isTable(value) && isTable(schema.additionalProperties)) {
-    return <Named at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />;
+    return (
+      <TablesField at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />
+    );
   }
   return <p className="help">{JSON.stringify(value)} – edit this value in the TOML text.</p>;
 }
 
 /** Initial value of another variant, with the values of the required keys that both variants have.
  */
-function moved(value: unknown, schema: Schema, root: Schema): Table {
-  const made = beginning(schema, root) as Table;
+function converted(value: unknown, schema: Schema, root: Schema): Table {
+  const made = initialValue(schema, root) as Table;
   if (!isTable(value)) return made;
   for (const key of Object.keys(schema.properties ?? {})) {
     if (key !== "kind" && key in value && (schema.required ?? []).includes(key)) made[key] = value[key];
@@ -342,7 +351,7 @@ function moved(value: unknown, schema: Schema, root: Schema): Table {
   return made;
 }
 
-function List({ at, schema, root, value, change, disabled }: Given) {
+function ListField({ at, schema, root, value, change, disabled }: FieldProperties) {
   const items = Array.isArray(value) ? (value as unknown[]) : [];
   const of = schema.items ?? {};
   return (
@@ -351,7 +360,7 @@ function List({ at, schema, root, value, change, disabled }: Given) {
         // biome-ignore lint/suspicious/noArrayIndexKey: items have no names
         <div className="item" key={place}>
           <div className="grow">
-            <Value
+            <ValueField
               at={`${at}.${place}`}
               schema={of}
               root={root}
@@ -370,21 +379,21 @@ function List({ at, schema, root, value, change, disabled }: Given) {
           </button>
         </div>
       ))}
-      <button type="button" disabled={disabled} onClick={() => change([...items, beginning(of, root)])}>
+      <button type="button" disabled={disabled} onClick={() => change([...items, initialValue(of, root)])}>
         Add
       </button>
     </div>
   );
 }
 
-function Named({ at, schema, root, value, change, disabled }: Given) {
+function TablesField({ at, schema, root, value, change, disabled }: FieldProperties) {
   const table = value as Table;
   return (
     <>
       {Object.entries(table).map(([name, inner]) => (
         <fieldset className="inner" key={name}>
           <legend>{name}</legend>
-          <Value
+          <ValueField
             at={`${at}.${name}`}
             schema={schema.additionalProperties as Schema}
             root={root}

@@ -6,12 +6,12 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Means, Varied } from "../data/api.gen";
 import { decades, spansDecades, tickTexts } from "../data/numbers";
-import { FidelityMark, worst } from "./marks";
+import { FidelityMark, lowestFidelity } from "./marks";
 import { COLOURS } from "./plot";
 
 /** Horizontal offset between the marks of two lines at the same value, in pixels, so that their
  * intervals do not overlap. */
-const APART = 7;
+const LINE_OFFSET_PX = 7;
 
 interface Line {
   label: string;
@@ -34,7 +34,7 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
   useEffect(() => {
     const inside = element.current;
     if (!inside || !axis || !drawable) return;
-    const made = drawn(inside, axis, lines, unit === "1" ? title : `${title} (${unit})`);
+    const made = createPlot(inside, axis, lines, unit === "1" ? title : `${title} (${unit})`);
     const resize = new ResizeObserver(() => made.setSize({ width: inside.clientWidth, height: 300 }));
     resize.observe(inside);
     return () => {
@@ -46,7 +46,7 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
   return (
     <section>
       <h2>
-        {title} by {axis.name} <FidelityMark of={worst(means.points.map((one) => one.fidelity))} />
+        {title} by {axis.name} <FidelityMark of={lowestFidelity(means.points.map((one) => one.fidelity))} />
       </h2>
       {lines.length === 0 && <p className="soft">No run has a value for {title}.</p>}
       {lines.length > COLOURS.length && (
@@ -98,7 +98,7 @@ function sorted(line: Line): Line {
   return { label: line.label, at: by(line.at), mean: by(line.mean), half: by(line.half) };
 }
 
-function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string): uPlot {
+function createPlot(element: HTMLElement, axis: Varied, lines: Line[], title: string): uPlot {
   const ink = getComputedStyle(element).color;
   const style = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8886" } };
   const ends = lines.flatMap((line) =>
@@ -116,11 +116,11 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
     : [low < 0 ? low - room : 0, high + room];
   const first = axis.ticks[0] ?? 0;
   const final = axis.ticks.at(-1) ?? 0;
-  const beside = axis.numbers ? 0.06 * (final - first || Math.abs(first) || 1) : 0.5;
+  const offset = axis.numbers ? 0.06 * (final - first || Math.abs(first) || 1) : 0.5;
   const reach = (final / first) ** 0.06;
   const domain: uPlot.Range.MinMax = logarithmic.x
     ? [first / reach, final * reach]
-    : [first - beside, final + beside];
+    : [first - offset, final + offset];
   const longest = Math.max(...axis.labels.map((one) => one.length));
   /** True if the names of values do not fit next to each other, so that they are rotated. */
   const crowded = (plot: uPlot) => !axis.numbers && 7 * longest > (plot.width - 80) / axis.labels.length;
@@ -189,7 +189,13 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
         draw: [
           (plot) => {
             for (const [number, line] of lines.entries()) {
-              mark(plot, line, COLOURS[number]!, (number - (lines.length - 1) / 2) * APART, axis.numbers);
+              drawLine(
+                plot,
+                line,
+                COLOURS[number]!,
+                (number - (lines.length - 1) / 2) * LINE_OFFSET_PX,
+                axis.numbers,
+              );
             }
           },
         ],
@@ -207,12 +213,12 @@ function multiples(least: number, most: number, step: number): number[] {
   );
 }
 
-/** Draws the means of a line with their intervals, offset horizontally by `beside` pixels. `joined`
+/** Draws the means of a line with their intervals, offset horizontally by `offset` pixels. `joined`
  * connects the means, for axes of numbers. */
-function mark(plot: uPlot, line: Line, colour: string, beside: number, joined: boolean): void {
+function drawLine(plot: uPlot, line: Line, colour: string, offset: number, joined: boolean): void {
   const { ctx } = plot;
   const ratio = devicePixelRatio;
-  const x = (at: number) => plot.valToPos(at, "x", true) + beside * ratio;
+  const x = (at: number) => plot.valToPos(at, "x", true) + offset * ratio;
   // On a logarithmic axis, intervals that reach below zero end at the edge.
   const y = (value: number) => plot.valToPos(Math.max(value, plot.scales.y!.min ?? value), "y", true);
   ctx.save();

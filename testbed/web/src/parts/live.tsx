@@ -13,7 +13,7 @@ import { Satellites } from "./satellites";
 /** The tables of traces with their columns after the time. */
 type Tables = Record<string, { entity: string; columns: { name: string; unit: string }[] }>;
 
-interface Shown {
+interface LivePlot {
   title: string;
   trace: string;
   column: string;
@@ -22,7 +22,7 @@ interface Shown {
   rate?: boolean;
 }
 
-const SHOWN: Shown[] = [
+const LIVE_PLOTS: LivePlot[] = [
   { title: "goodput", trace: "delivery", column: "delivered", unit: "kbit/s", rate: true },
   { title: "received", trace: "datagram", column: "received", unit: "kbit/s", rate: true },
   { title: "RTT", trace: "tcp", column: "rtt", unit: "s" },
@@ -36,9 +36,9 @@ const SHOWN: Shown[] = [
   { title: "path delay", trace: "path", column: "delay", unit: "s" },
 ];
 /** Largest number of lines in a live plot. */
-const MOST_LINES = 8;
+const MAX_LINES = 8;
 /** Interval between redraws of the plots, in milliseconds. */
-const DRAW_MS = 400;
+const DRAW_INTERVAL_MS = 400;
 
 type Rows = Record<string, Record<string, (number | null)[][]>>;
 
@@ -75,12 +75,12 @@ export function Live({ run }: { run: Scenario }) {
     waiting.current ??= setTimeout(() => {
       waiting.current = undefined;
       setCount((before) => before + 1);
-    }, DRAW_MS);
+    }, DRAW_INTERVAL_MS);
   });
   useEffect(() => () => clearTimeout(waiting.current), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies(count): count changes with the rows
   const plots = useMemo(
-    () => (tables ? SHOWN.flatMap((shown) => plotted(shown, rows.current, tables) ?? []) : []),
+    () => (tables ? LIVE_PLOTS.flatMap((shown) => plotData(shown, rows.current, tables) ?? []) : []),
     [count, tables],
   );
   const started = run.state === "running" || run.state === "leased";
@@ -129,15 +129,15 @@ function seconds(duration: unknown, schema: Schema): number | undefined {
   return quantity(duration, unitsOf(schema.properties?.duration ?? {}, schema))?.value;
 }
 
-function plotted(
-  shown: Shown,
+function plotData(
+  shown: LivePlot,
   rows: Rows,
   tables: Tables,
 ): { title: string; series: { name: string; of: Series }[] } | null {
   const entities = Object.entries(rows[shown.trace] ?? {});
   const column = 1 + (tables[shown.trace]?.columns.findIndex((one) => one.name === shown.column) ?? -1);
   if (entities.length === 0 || column < 1) return null;
-  const lines = entities.slice(0, MOST_LINES).map(([name, some]) => {
+  const lines = entities.slice(0, MAX_LINES).map(([name, some]) => {
     const time = some.map((row) => row[0] as number);
     const value = some.map((row) => row[column] ?? null);
     return shown.rate ? { name, ...rates(time, value) } : { name, time, value };

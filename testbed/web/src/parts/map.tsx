@@ -25,7 +25,7 @@ const projection = geoNaturalEarth1().fitExtent(
 );
 const path = geoPath(projection);
 /** Largest number of satellites with which links between them are drawn. */
-const MOST_LINKS = 400;
+const MAX_SATELLITES_WITH_LINKS = 400;
 const EARTH_M = 6371008.8;
 const STEPS = 120;
 
@@ -34,7 +34,7 @@ const STEPS = 120;
 export function ConstellationMap({ text, time }: { text: string; time?: number }) {
   const id = useId();
   const [data, setData] = useState<MapData>();
-  const [trouble, setTrouble] = useState("");
+  const [failure, setFailure] = useState("");
   const [chosen, setChosen] = useState(0);
   const [network, setNetwork] = useState<string>();
   const [playing, setPlaying] = useState(false);
@@ -53,10 +53,10 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
         while (done !== wanted.current) {
           done = wanted.current;
           setData(await api.post<MapData>("/drafts/map", JSON.parse(done)));
-          setTrouble("");
+          setFailure("");
         }
       } catch (error) {
-        setTrouble(message(error));
+        setFailure(message(error));
       } finally {
         busy.current = false;
       }
@@ -74,8 +74,8 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
   }, [playing, duration]);
   return (
     <section aria-label="Map">
-      <Notice text={trouble} kind="plain" />
-      {data && <Drawn data={data} />}
+      <Notice text={failure} kind="plain" />
+      {data && <MapImage data={data} />}
       {data && time === undefined && (
         <div className="row">
           <button type="button" onClick={() => setPlaying(!playing)}>
@@ -127,7 +127,7 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
   );
 }
 
-function Drawn({ data }: { data: MapData }) {
+function MapImage({ data }: { data: MapData }) {
   const ground = useMemo(
     () => ({
       land: path(LAND) ?? "",
@@ -136,7 +136,7 @@ function Drawn({ data }: { data: MapData }) {
     }),
     [],
   );
-  const few = data.satellites.length <= MOST_LINKS;
+  const few = data.satellites.length <= MAX_SATELLITES_WITH_LINKS;
   const place = (one: { longitude: number; latitude: number }): [number, number] => [
     one.longitude,
     one.latitude,
@@ -164,7 +164,9 @@ function Drawn({ data }: { data: MapData }) {
             <g key={`${site.name} ${number}`}>
               <path
                 className="footprint"
-                d={path(geoCircle().center(place(of)).radius(reach(of.altitude, site.mask))()) ?? ""}
+                d={
+                  path(geoCircle().center(place(of)).radius(footprintRadius(of.altitude, site.mask))()) ?? ""
+                }
               />
               <path className="serving" d={line(place(site), place(of))} />
             </g>
@@ -210,7 +212,7 @@ function Drawn({ data }: { data: MapData }) {
 
 /** Radius of a satellite's footprint: the central angle, in degrees, between the subsatellite point
  * and the points that see the satellite at the given elevation. */
-function reach(altitude: number, elevation: number): number {
+function footprintRadius(altitude: number, elevation: number): number {
   const mask = (elevation * Math.PI) / 180;
   return ((Math.acos((EARTH_M / (EARTH_M + altitude)) * Math.cos(mask)) - mask) * 180) / Math.PI;
 }

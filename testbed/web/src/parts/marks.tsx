@@ -10,7 +10,7 @@ export interface Marked {
 }
 
 /** Largest width of a tooltip, in pixels. */
-const WIDTH = 320;
+const MAX_WIDTH = 320;
 
 /** A short label with a tooltip, which appears while the label has the pointer or the focus. Escape
  * hides the tooltip. */
@@ -20,7 +20,7 @@ function Mark({ kind, label, reason }: { kind: string; label: string; reason: st
   const [at, setAt] = useState<{ left: number; top: number } | null>(null);
   const show = (element: Element) => {
     const place = element.getBoundingClientRect();
-    setAt({ left: Math.max(8, Math.min(place.left, window.innerWidth - WIDTH - 8)), top: place.bottom });
+    setAt({ left: Math.max(8, Math.min(place.left, window.innerWidth - MAX_WIDTH - 8)), top: place.bottom });
   };
   return (
     <span
@@ -44,14 +44,16 @@ function Mark({ kind, label, reason }: { kind: string; label: string; reason: st
   );
 }
 
-const ABOUT: Record<Fidelity["verdict"], string> = {
+const VERDICT_TEXTS: Record<Fidelity["verdict"], string> = {
   valid: "The emulation followed the scenario within its tolerances.",
   degraded: "The emulation exceeded a tolerance: interpret its numbers with caution.",
   void: "The emulation was too inaccurate: do not use its numbers.",
 };
 
 export function FidelityMark({ of }: { of: Fidelity | null }) {
-  return of && <Mark kind={of.verdict} label={of.verdict} reason={`${ABOUT[of.verdict]} ${of.text}.`} />;
+  return (
+    of && <Mark kind={of.verdict} label={of.verdict} reason={`${VERDICT_TEXTS[of.verdict]} ${of.text}.`} />
+  );
 }
 
 export function Marks({ run }: { run: Marked }) {
@@ -82,7 +84,7 @@ export function markText(run: Marked): string {
 const GRADES: Fidelity["verdict"][] = ["valid", "degraded", "void"];
 
 /** The lowest of several fidelities; null if there is none. */
-export function worst(of: (Fidelity | null)[]): Fidelity | null {
+export function lowestFidelity(of: (Fidelity | null)[]): Fidelity | null {
   return of.reduce(
     (before, one) =>
       one && (!before || GRADES.indexOf(one.verdict) > GRADES.indexOf(before.verdict)) ? one : before,

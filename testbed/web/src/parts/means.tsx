@@ -4,16 +4,16 @@ import { useEffect, useRef, useState } from "react";
 import type { Means, Point } from "../data/api.gen";
 import { csv, save } from "../data/format";
 import { FINAL, link, useEvents, useLoaded, useValue } from "../data/state";
-import { Field, Notice, Wide } from "./basics";
+import { Field, Notice, ScrollRegion } from "./basics";
 import { Choices } from "./choices";
 import { Intervals } from "./intervals";
 import { FidelityMark } from "./marks";
 
 /** Largest number of metrics shown at a time, the limit of the REST interface. */
-const MOST_METRICS = 12;
+const MAX_METRICS = 12;
 /** Delay between the end of a run and the next request for means, in milliseconds. Other runs may
  * end within it. */
-const WAIT = 2000;
+const RELOAD_DELAY_MS = 2000;
 
 export function MeansOfLaunch({ batch }: { batch: string }) {
   const [metric, show] = useValue("metric");
@@ -26,7 +26,7 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
       .map((one) => ["metric", one]),
     ...(of ? [["of", of]] : []),
   ] as [string, string][]);
-  const { value, error, again } = useLoaded<Means>(`/batches/${batch}/means?${query.toString()}`);
+  const { value, error, reload } = useLoaded<Means>(`/batches/${batch}/means?${query.toString()}`);
   const [last, setLast] = useState<Means>();
   useEffect(() => {
     if (value) setLast(value);
@@ -36,8 +36,8 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
     if (due.current !== undefined || (event !== null && !FINAL.includes(event.state))) return;
     due.current = setTimeout(() => {
       due.current = undefined;
-      again();
-    }, WAIT);
+      reload();
+    }, RELOAD_DELAY_MS);
   });
   useEffect(() => () => clearTimeout(due.current), []);
   // The previous means stay visible until the next ones arrive.
@@ -50,7 +50,7 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
     <>
       <Notice text={error} />
       <p role="status">{summary(found)}</p>
-      <Missing of={found} />
+      <MissingRuns of={found} />
       {found.available.length > 0 && (
         <>
           <Choices
@@ -59,11 +59,11 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
             names={found.available}
             chosen={wanted}
             choose={(next) => show(next.join(","))}
-            least={1}
-            most={MOST_METRICS}
+            min={1}
+            max={MAX_METRICS}
           />
           <div className="row">
-            <Only of={of} choose={setOf} />
+            <EntityFilter of={of} choose={setOf} />
             {found.keys.length > 1 && across !== null && (
               <Field label="Horizontal axis">
                 {(id) => (
@@ -78,7 +78,7 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
               </Field>
             )}
           </div>
-          <Table of={found} />
+          <MeansTable of={found} />
           {across !== null &&
             shown.map((one) => <Intervals key={one} means={found} metric={one} across={across} />)}
         </>
@@ -108,7 +108,7 @@ function summary(found: Means): string {
 }
 
 /** The list of runs that are not included in the means. */
-function Missing({ of }: { of: Means }) {
+function MissingRuns({ of }: { of: Means }) {
   const count = of.runs - of.complete;
   if (count === 0) return null;
   const more = count - of.missing.length;
@@ -134,7 +134,7 @@ function Missing({ of }: { of: Means }) {
 }
 
 /** The choice of the flow, terminal, link or group whose means are shown. */
-function Only({ of, choose }: { of: string; choose: (of: string) => void }) {
+function EntityFilter({ of, choose }: { of: string; choose: (of: string) => void }) {
   const [typed, setTyped] = useState(of);
   useEffect(() => setTyped(of), [of]);
   return (
@@ -167,17 +167,17 @@ function Only({ of, choose }: { of: string; choose: (of: string) => void }) {
 
 /** Returns true if rows need the name of their flow, terminal or link: there are several, or no key
  * is varied. */
-function named(of: Means): boolean {
+function hasEntities(of: Means): boolean {
   return of.keys.length === 0 || new Set(of.points.map((one) => one.of)).size > 1;
 }
 
 /** Returns true if some runs were emulations, which have a fidelity. */
-function judged(of: Means): boolean {
+function hasFidelity(of: Means): boolean {
   return of.points.some((one) => one.fidelity);
 }
 
-function Table({ of }: { of: Means }) {
-  const entities = named(of);
+function MeansTable({ of }: { of: Means }) {
+  const entities = hasEntities(of);
   const title = (metric: string, unit: string) =>
     metric.replaceAll("_", " ") + (unit === "1" ? "" : ` (${unit})`);
   // Cells are empty where a metric does not apply: a link has no goodput, a flow no utilisation.
@@ -192,7 +192,7 @@ function Table({ of }: { of: Means }) {
     );
   return (
     <>
-      <Wide label="Means">
+      <ScrollRegion label="Means">
         <table className="means">
           <caption>Mean ± half-width of the confidence interval</caption>
           <thead>
@@ -203,7 +203,7 @@ function Table({ of }: { of: Means }) {
                 </th>
               ))}
               {entities && <th>of</th>}
-              {judged(of) && <th>fidelity</th>}
+              {hasFidelity(of) && <th>fidelity</th>}
               {of.metrics.flatMap((one) => [
                 <th key={one.metric}>{title(one.metric, one.shown_unit)}</th>,
                 <th key={`${one.metric} runs`}>runs</th>,
@@ -219,7 +219,7 @@ function Table({ of }: { of: Means }) {
                   </th>
                 ))}
                 {entities && <th scope="row">{point.of}</th>}
-                {judged(of) && (
+                {hasFidelity(of) && (
                   <td>
                     <FidelityMark of={point.fidelity} />
                   </td>
@@ -229,19 +229,19 @@ function Table({ of }: { of: Means }) {
                   const known = one !== null || measured.has(`${place} ${point.of}`);
                   return [
                     <td key={key}>{one?.text ?? (known ? "–" : "")}</td>,
-                    <td key={`${key} runs`}>{known && runs(point, place)}</td>,
+                    <td key={`${key} runs`}>{known && runCount(point, place)}</td>,
                   ];
                 })}
               </tr>
             ))}
           </tbody>
         </table>
-      </Wide>
+      </ScrollRegion>
       <p className="row">
-        <button type="button" onClick={() => save("means.csv", data(of))}>
+        <button type="button" onClick={() => save("means.csv", csvText(of))}>
           CSV
         </button>
-        <button type="button" onClick={() => save("means.tex", remarks(of) + of.latex)}>
+        <button type="button" onClick={() => save("means.tex", fidelityComments(of) + of.latex)}>
           LaTeX
         </button>
       </p>
@@ -250,7 +250,7 @@ function Table({ of }: { of: Means }) {
 }
 
 /** LaTeX comments with the fidelity of each point whose verdict is not "valid". */
-function remarks(of: Means): string {
+function fidelityComments(of: Means): string {
   const doubtful = of.points.filter((one) => one.fidelity && one.fidelity.verdict !== "valid");
   return doubtful
     .map((one) => `% ${[...one.labels, one.of].join(", ")}: ${one.fidelity!.verdict}\n`)
@@ -258,13 +258,13 @@ function remarks(of: Means): string {
 }
 
 /** The number of runs in a mean, with the total if some runs are missing. */
-function runs(point: Point, place: number): string {
+function runCount(point: Point, place: number): string {
   const count = point.means[place]?.count ?? 0;
   return count < point.runs ? `${count} of ${point.runs}` : String(count);
 }
 
 /** The table as CSV, with all digits, in the same units. */
-function data(of: Means): string {
+function csvText(of: Means): string {
   const columns = of.metrics.flatMap(({ metric, shown_unit: unit }) => {
     const shown = unit === "1" ? "" : ` (${unit})`;
     return [`${metric}${shown}`, `${metric} half width${shown}`, `${metric} runs`];
@@ -272,7 +272,7 @@ function data(of: Means): string {
   const lines = of.points.map((point) => [
     ...point.labels,
     point.of,
-    ...(judged(of) ? [point.fidelity?.verdict ?? ""] : []),
+    ...(hasFidelity(of) ? [point.fidelity?.verdict ?? ""] : []),
     ...point.means.flatMap((one, place) => {
       const { size } = of.metrics[place]!;
       return [
@@ -283,7 +283,7 @@ function data(of: Means): string {
     }),
   ]);
   return csv([
-    [...of.keys.map((one) => one.name), "of", ...(judged(of) ? ["fidelity"] : []), ...columns],
+    [...of.keys.map((one) => one.name), "of", ...(hasFidelity(of) ? ["fidelity"] : []), ...columns],
     ...lines,
   ]);
 }

@@ -41,7 +41,7 @@ export function Panel({
   data,
   edit,
   stale,
-  adapted = unchanged,
+  adapt = unchanged,
 }: {
   path: string[];
   schema: Schema;
@@ -49,7 +49,7 @@ export function Panel({
   edit?: Edit;
   stale: boolean;
   /** Adapts other keys of the entity to a change. */
-  adapted?: (before: unknown, next: unknown) => unknown;
+  adapt?: (before: unknown, next: unknown) => unknown;
 }) {
   const found = entity(path, schema, data);
   const known = JSON.stringify(found?.value);
@@ -85,13 +85,13 @@ export function Panel({
   }, [edit]);
   const change = useCallback(
     (given: unknown) => {
-      const next = adapted(before, given);
+      const next = adapt(before, given);
       typed.current = { value: next };
       setValue(next);
       clearTimeout(timer.current);
       timer.current = setTimeout(send, 400);
     },
-    [before, send, adapted],
+    [before, send, adapt],
   );
   // Sends pending input when another panel opens before typing has paused.
   useEffect(() => () => void (timer.current !== undefined && send()), [send]);

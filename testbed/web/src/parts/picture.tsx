@@ -37,7 +37,7 @@ const SYMBOLS: Record<string, string> = { host: "●", router: "◆", proxy: "�
 const TYPES = { part: Part };
 const FIT = { maxZoom: 1.2 };
 
-interface Calls {
+interface Handlers {
   choose: (path: string[]) => void;
   move?: (positions: Positions) => void;
   connect?: (from: string, to: string) => void;
@@ -49,35 +49,35 @@ export function Picture({
   data,
   positions,
   chosen,
-  ...calls
-}: { data: PictureData; positions: Positions; chosen: string } & Calls) {
-  const latest = useRef<Calls>(calls);
-  latest.current = calls;
+  ...handlers
+}: { data: PictureData; positions: Positions; chosen: string } & Handlers) {
+  const latest = useRef<Handlers>(handlers);
+  latest.current = handlers;
   return (
-    <Drawn
+    <Graph
       data={data}
       positions={positions}
       chosen={chosen}
-      calls={latest}
-      editable={calls.move !== undefined}
+      handlers={latest}
+      editable={handlers.move !== undefined}
     />
   );
 }
 
-const Drawn = memo(function Drawn({
+const Graph = memo(function Graph({
   data,
   positions,
   chosen,
-  calls,
+  handlers,
   editable,
 }: {
   data: PictureData;
   positions: Positions;
   chosen: string;
-  calls: RefObject<Calls>;
+  handlers: RefObject<Handlers>;
   editable: boolean;
 }) {
-  const places = useMemo(() => laid(data, positions), [data, positions]);
+  const places = useMemo(() => layout(data, positions), [data, positions]);
   const paths = useMemo(
     () => new Map([...data.nodes, ...data.edges].map((one) => [one.id, one.path])),
     [data],
@@ -121,7 +121,7 @@ const Drawn = memo(function Drawn({
         // Edges are drawn from left to right, regardless of their direction.
         source: places[one.from]![0] <= places[one.to]![0] ? one.from : one.to,
         target: places[one.from]![0] <= places[one.to]![0] ? one.to : one.from,
-        label: data.edges.length > MOST_LABELS ? undefined : one.label,
+        label: data.edges.length > MAX_LABELS ? undefined : one.label,
         selected: one.path.join(".") === chosen,
         focusable: false,
       })),
@@ -135,17 +135,17 @@ const Drawn = memo(function Drawn({
         nodeTypes={TYPES}
         onNodesChange={nodesChanged}
         onEdgesChange={edgesChanged}
-        onNodeClick={(_, node) => calls.current.choose(paths.get(node.id) ?? [])}
-        onEdgeClick={(_, edge) => calls.current.choose(paths.get(edge.id) ?? [])}
+        onNodeClick={(_, node) => handlers.current.choose(paths.get(node.id) ?? [])}
+        onEdgeClick={(_, edge) => handlers.current.choose(paths.get(edge.id) ?? [])}
         onNodeDragStop={(_, __, dragged) =>
-          calls.current.move?.({
+          handlers.current.move?.({
             ...positions,
             ...Object.fromEntries(
               dragged.map((one) => [one.id, [Math.round(one.position.x), Math.round(one.position.y)]]),
             ),
           })
         }
-        onConnect={(made: Connection) => calls.current.connect?.(made.source, made.target)}
+        onConnect={(made: Connection) => handlers.current.connect?.(made.source, made.target)}
         nodesDraggable={editable}
         nodesConnectable={editable}
         edgesFocusable={false}
@@ -166,11 +166,11 @@ const Drawn = memo(function Drawn({
 });
 
 /** Largest number of edges with labels; more labels would overlap. */
-const MOST_LABELS = 60;
+const MAX_LABELS = 60;
 
 /** The positions of nodes: as moved by the user, otherwise in columns by the distance from the
  * first node. */
-function laid(data: PictureData, positions: Positions): Positions {
+function layout(data: PictureData, positions: Positions): Positions {
   const next = new Map<string, string[]>();
   for (const { from, to } of data.edges) {
     next.set(from, [...(next.get(from) ?? []), to]);

@@ -21,7 +21,7 @@ export const COLOURS = [
   "#9f1239",
 ];
 /** Largest number of regions in a plot; more would look like stripes. */
-const MOST_REGIONS = 60;
+const MAX_REGIONS = 60;
 
 type Line = { label: string; data: [number[], (number | null)[]] };
 
@@ -112,10 +112,10 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
               of.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
             },
           ],
-          drawClear: [(of) => shade(of, drawn.current.regions, ink)],
+          drawClear: [(of) => drawRegions(of, drawn.current.regions, ink)],
         },
       },
-      joined(latest.current),
+      alignedData(latest.current),
       element,
     );
     plot.current = made;
@@ -129,7 +129,7 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
   }, [labels, title, unit]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the plot reads from references
   useEffect(() => {
-    plot.current?.setData(joined(latest.current));
+    plot.current?.setData(alignedData(latest.current));
   }, [series, regions, end, part?.join()]);
   const thinned = series.some((one) => one.of.thinned);
   return (
@@ -145,18 +145,16 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
   );
 }
 
-function joined(lines: Line[]): uPlot.AlignedData {
+function alignedData(lines: Line[]): uPlot.AlignedData {
   return lines.length === 0 ? [[]] : uPlot.join(lines.map((line) => line.data as uPlot.AlignedData));
 }
 
 /** Draws regions as bands behind the lines. Each entity has a row of labels, which stand at the
  * starts of its regions. */
-function shade(plot: uPlot, all: Region[], ink: string): void {
+function drawRegions(plot: uPlot, all: Region[], ink: string): void {
   const { ctx, bbox } = plot;
   const [least, most] = [plot.scales.x!.min ?? 0, plot.scales.x!.max ?? 0];
-  const regions = all
-    .filter((one) => one.start <= most && (one.end ?? Infinity) > least)
-    .slice(-MOST_REGIONS);
+  const regions = all.filter((one) => one.start <= most && (one.end ?? Infinity) > least).slice(-MAX_REGIONS);
   const rows = [...new Set(regions.map((one) => `${one.kind} ${one.of}`))];
   const ratio = devicePixelRatio;
   ctx.save();

@@ -10,7 +10,7 @@ export const ProblemsOf = Problems.Provider;
 /** The message about the value of a key; empty if there is no problem. */
 export function useProblem(path: string): string {
   const found = useContext(Problems).find((one) => one.path === path);
-  return found ? sentence(found) : "";
+  return found ? problemText(found) : "";
 }
 
 /** The problems of keys below a path. */
@@ -19,7 +19,7 @@ export function useProblemsBelow(path: string): Problem[] {
 }
 
 /** A problem as text: the value, the message, and the allowed values. */
-export function sentence(one: Problem): string {
+export function problemText(one: Problem): string {
   const value = one.value === null ? "" : `${one.value} `;
   const nearest = one.nearest ? ` – did you mean ${one.nearest}?` : "";
   const allowed = one.allowed.length > 0 ? ` Allowed: ${one.allowed.join(", ")}` : "";
@@ -27,7 +27,7 @@ export function sentence(one: Problem): string {
 }
 
 /** The error message of a field. The field refers to it by `aria-describedby`. */
-export function Wrong({ id, text }: { id: string; text: string }) {
+export function FieldError({ id, text }: { id: string; text: string }) {
   if (!text) return null;
   return (
     <p className="wrong" id={id}>

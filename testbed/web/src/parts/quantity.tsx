@@ -8,11 +8,11 @@ import { csv, save } from "../data/format";
 import { message } from "../data/state";
 import { Notice } from "./basics";
 import { Plot } from "./plot";
-import { useTime } from "./time";
+import { useTimeRange } from "./time";
 
 /** The default quantities: those of figure 17 in the paper of studies/satnex, and the round-trip
  * time. */
-const FIRST = ["tcp.sent", "tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
+const DEFAULT_QUANTITIES = ["tcp.sent", "tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
 
 /** The recorded quantities of a run, as "trace.column". */
 export function quantitiesOf(results: Results | null | undefined): string[] {
@@ -23,13 +23,13 @@ export function quantitiesOf(results: Results | null | undefined): string[] {
 
 /** The quantities that are plotted by default: those of TCP, or for runs without TCP the first
  * recorded quantities. */
-export function firstOf(known: string[]): string[] {
-  const first = FIRST.filter((one) => known.includes(one));
-  return first.length > 0 ? first : known.slice(0, FIRST.length);
+export function defaultQuantities(known: string[]): string[] {
+  const first = DEFAULT_QUANTITIES.filter((one) => known.includes(one));
+  return first.length > 0 ? first : known.slice(0, DEFAULT_QUANTITIES.length);
 }
 
 /** Delay after a change of the time range before data is loaded, in milliseconds. */
-const SETTLE = 150;
+const DEBOUNCE_MS = 150;
 
 /** A plot of one quantity of several runs. Each time range is loaded with its own level of detail.
  */
@@ -44,9 +44,9 @@ export function Quantity({
   regions?: Region[];
   marks?: ReactNode;
 }) {
-  const [part, choose] = useTime();
+  const [part, choose] = useTimeRange();
   const [series, setSeries] = useState<{ name: string; of: Series }[]>([]);
-  const [trouble, setTrouble] = useState("");
+  const [failure, setFailure] = useState("");
   const key = runs.map((one) => `${one.id} ${one.name}`).join(",");
   const within = part ? `?from=${part[0]}&to=${part[1]}` : "";
   const reconnections = useReconnections();
@@ -54,7 +54,7 @@ export function Quantity({
   // biome-ignore lint/correctness/useExhaustiveDependencies: key contains runs
   useEffect(() => {
     let current = true;
-    setTrouble("");
+    setFailure("");
     // The previous lines stay visible until the new data arrives.
     const timer = setTimeout(
       () =>
@@ -65,9 +65,9 @@ export function Quantity({
           })),
         ).then(
           (found) => current && setSeries(found),
-          (error: unknown) => current && setTrouble(message(error)),
+          (error: unknown) => current && setFailure(message(error)),
         ),
-      within ? SETTLE : 0,
+      within ? DEBOUNCE_MS : 0,
     );
     return () => {
       current = false;
@@ -87,14 +87,14 @@ export function Quantity({
         {series.length > 0 && (
           <button
             type="button"
-            onClick={() => save(`${quantity}.csv`, data(series))}
+            onClick={() => save(`${quantity}.csv`, csvText(series))}
             aria-label={`Data of ${quantity} as CSV`}
           >
             CSV
           </button>
         )}
       </div>
-      <Notice text={trouble} kind="plain" />
+      <Notice text={failure} kind="plain" />
       {series.length > 0 && (
         <Plot series={series} title={quantity} regions={regions} part={part} choose={choose} />
       )}
@@ -103,7 +103,7 @@ export function Quantity({
 }
 
 /** The points of a plot as CSV, one per line. */
-function data(series: { name: string; of: Series }[]): string {
+function csvText(series: { name: string; of: Series }[]): string {
   const rows = series.flatMap(({ name, of }) =>
     of.lines.flatMap((line) =>
       line.time.map((time, place) => [name, line.name, time, line.value[place] ?? ""]),

@@ -6,7 +6,7 @@ import type { Entry } from "../data/api.gen";
 import { useReconnections } from "../data/connection";
 import { duration, when } from "../data/format";
 import { FINAL, go, link, message, useEvents, useValue } from "../data/state";
-import { Field, Notice, Progress, Wide } from "./basics";
+import { Field, Notice, Progress, ScrollRegion } from "./basics";
 import { Marks } from "./marks";
 
 const STATES = ["queued", "running", ...FINAL];
@@ -21,7 +21,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
   const chosen = picked.split(",").filter(Boolean);
   const [rows, setRows] = useState<Entry[] | null>(null);
   const [more, setMore] = useState(false);
-  const [trouble, setTrouble] = useState("");
+  const [failure, setFailure] = useState("");
   const query = new URLSearchParams({
     limit: "50",
     ...(search && { search }),
@@ -33,11 +33,11 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
     () =>
       api.get<Entry[]>(`/runs?${query}`).then(
         (found) => {
-          setTrouble("");
+          setFailure("");
           setRows(found);
           setMore(found.length === 50);
         },
-        (error: unknown) => setTrouble(message(error)),
+        (error: unknown) => setFailure(message(error)),
       ),
     [query],
   );
@@ -64,21 +64,21 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
     if (!last || !rows) return;
     try {
       const found = await api.get<Entry[]>(`/runs?${query}&before=${last.number}`);
-      setTrouble("");
+      setFailure("");
       setRows([...rows, ...found]);
       setMore(found.length === 50);
     } catch (error) {
-      setTrouble(message(error));
+      setFailure(message(error));
     }
   };
-  const act = (work: Promise<unknown>) =>
+  const perform = (work: Promise<unknown>) =>
     work.then(
       () => void fetchRows(),
-      (error: unknown) => setTrouble(message(error)),
+      (error: unknown) => setFailure(message(error)),
     );
   return (
     <>
-      <Notice text={trouble} />
+      <Notice text={failure} />
       <div className="row">
         <Field label="Search">
           {(id) => (
@@ -111,7 +111,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
             : `${rows.length}${more ? " or more" : ""} ${rows.length === 1 ? "run" : "runs"}`)}
       </p>
       {rows && rows.length > 0 && (
-        <Wide label="Runs">
+        <ScrollRegion label="Runs">
           <table>
             <thead>
               <tr>
@@ -165,7 +165,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                     {one.mine && !FINAL.includes(one.state) && (
                       <button
                         type="button"
-                        onClick={() => void act(api.post(`/runs/${one.id}/cancel`))}
+                        onClick={() => void perform(api.post(`/runs/${one.id}/cancel`))}
                         aria-label={`Cancel run ${one.number}`}
                       >
                         Cancel
@@ -176,7 +176,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                         type="button"
                         onClick={() =>
                           confirm(`Remove run ${one.number} and its results?`) &&
-                          void act(api.remove(`/runs/${one.id}`))
+                          void perform(api.remove(`/runs/${one.id}`))
                         }
                         aria-label={`Remove run ${one.number}`}
                       >
@@ -188,7 +188,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
               ))}
             </tbody>
           </table>
-        </Wide>
+        </ScrollRegion>
       )}
       {more && (
         <button type="button" onClick={() => void next()}>

@@ -7,7 +7,7 @@ import { Field } from "./basics";
 
 /** The time range in the address, in seconds of the scenario (undefined: all), and a function that
  * sets it. */
-export function useTime(): [[number, number] | undefined, (part: [number, number] | undefined) => void] {
+export function useTimeRange(): [[number, number] | undefined, (part: [number, number] | undefined) => void] {
   const [time, set] = useValue("time");
   const [from, to] = time.split("-").map(Number);
   const part: [number, number] | undefined =
@@ -15,8 +15,8 @@ export function useTime(): [[number, number] | undefined, (part: [number, number
   return [part, (next) => set(next ? next.map((one) => Math.max(0, one).toPrecision(6)).join("-") : "")];
 }
 
-export function TimeShown() {
-  const [part, choose] = useTime();
+export function TimeRangeForm() {
+  const [part, choose] = useTimeRange();
   const [from, setFrom] = useState("");
   const [to, setTo] = useState("");
   const [wrong, setWrong] = useState("");

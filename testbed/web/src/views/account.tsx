@@ -6,7 +6,7 @@ import { api } from "../data/api";
 import type { AuditLine, Token, Who } from "../data/api.gen";
 import { when } from "../data/format";
 import { message, useLoaded } from "../data/state";
-import { Field, Notice, Title, Wide } from "../parts/basics";
+import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 import { Secret } from "../parts/secret";
 
 export function AccountView({ who, left }: { who: Who; left: () => void }) {
@@ -32,19 +32,22 @@ export function AccountView({ who, left }: { who: Who; left: () => void }) {
 function Password() {
   const [old, setOld] = useState("");
   const [fresh, setFresh] = useState("");
-  const [told, setTold] = useState<{ text: string; kind: "good" | "error" }>({ text: "", kind: "good" });
+  const [outcome, setOutcome] = useState<{ text: string; kind: "good" | "error" }>({
+    text: "",
+    kind: "good",
+  });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     api.put("/session/password", { old, new: fresh }).then(
       () => {
-        setTold({
+        setOutcome({
           text: "Password changed. All your other sessions and tokens are now invalid.",
           kind: "good",
         });
         setOld("");
         setFresh("");
       },
-      (error: unknown) => setTold({ text: message(error), kind: "error" }),
+      (error: unknown) => setOutcome({ text: message(error), kind: "error" }),
     );
   };
   return (
@@ -79,21 +82,21 @@ function Password() {
           )}
         </Field>
         <button type="submit">Change the password</button>
-        <Notice text={told.text} kind={told.kind} />
+        <Notice text={outcome.text} kind={outcome.kind} />
       </form>
     </section>
   );
 }
 
 function Tokens() {
-  const { value, again } = useLoaded<Token[]>("/tokens");
+  const { value, reload } = useLoaded<Token[]>("/tokens");
   const [name, setName] = useState("");
   const [scope, setScope] = useState("write");
   const [made, setMade] = useState<Token | null>(null);
-  const { trouble, act } = useActions(again);
+  const { failure, perform } = useActions(reload);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void act(
+    void perform(
       api.post<Token>("/tokens", { name, scope }).then((token) => {
         setMade(token);
         setName("");
@@ -115,7 +118,7 @@ function Tokens() {
             </span>{" "}
             <button
               type="button"
-              onClick={() => void act(api.remove(`/tokens/${one.id}`))}
+              onClick={() => void perform(api.remove(`/tokens/${one.id}`))}
               aria-label={`Remove token ${one.name}`}
             >
               Remove
@@ -150,7 +153,7 @@ function Tokens() {
         </Field>
         <button type="submit">Create</button>
       </form>
-      <Notice text={trouble} />
+      <Notice text={failure} />
     </section>
   );
 }
@@ -160,7 +163,7 @@ function Audit() {
   return (
     <section>
       <h2>Audit log</h2>
-      <Wide label="Audit log">
+      <ScrollRegion label="Audit log">
         <table>
           <thead>
             <tr>
@@ -181,7 +184,7 @@ function Audit() {
             ))}
           </tbody>
         </table>
-      </Wide>
+      </ScrollRegion>
     </section>
   );
 }

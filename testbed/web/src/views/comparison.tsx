@@ -4,10 +4,10 @@ import { type ReactNode, useState } from "react";
 import type { Compared, Entry, Results } from "../data/api.gen";
 import { csv, rounded, save } from "../data/format";
 import { go, useLoaded, usePlace, useValue } from "../data/state";
-import { Field, Notice, Title, Wide } from "../parts/basics";
+import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 import { Marks, markText } from "../parts/marks";
-import { firstOf, Quantity, quantitiesOf } from "../parts/quantity";
-import { TimeShown } from "../parts/time";
+import { defaultQuantities, Quantity, quantitiesOf } from "../parts/quantity";
+import { TimeRangeForm } from "../parts/time";
 
 interface Difference {
   key: string;
@@ -45,7 +45,7 @@ export function Comparison() {
   const { value, error } = useLoaded<Compared>(runs.length > 0 ? `/comparison?${query.toString()}` : "");
   const [added, setAdded] = useState("");
   const known = quantitiesOf(useLoaded<Results>(value ? `/runs/${value.baseline}/results` : "").value);
-  const first = firstOf(known);
+  const first = defaultQuantities(known);
   const quantity = chosen || (first.includes("tcp.cwnd") ? "tcp.cwnd" : (first[0] ?? ""));
   const to = (next: string[], from = baseline) =>
     go(["compare"], { run: next.join(","), baseline: from, show: chosen }, true);
@@ -170,7 +170,7 @@ export function Comparison() {
               </select>
             )}
           </Field>
-          <TimeShown />
+          <TimeRangeForm />
           <Quantity runs={plotted} quantity={quantity} />
         </>
       )}
@@ -188,7 +188,7 @@ function marksOf(value: Compared, run: string): [ReactNode, ReactNode] {
 }
 
 /** Smallest relative difference in the table; smaller differences would be displayed as 0.0 %. */
-const LEAST = 0.0005;
+const MIN_RELATIVE_DIFFERENCE = 0.0005;
 
 function Differences({
   name,
@@ -204,11 +204,13 @@ function Differences({
   missing: string[];
 }) {
   const differing = flows.filter((one) => one.a !== one.b);
-  const visible = differing.filter((one) => one.relative === null || Math.abs(one.relative) >= LEAST);
+  const visible = differing.filter(
+    (one) => one.relative === null || Math.abs(one.relative) >= MIN_RELATIVE_DIFFERENCE,
+  );
   const small = differing.length - visible.length;
   return (
     <div className="beside">
-      <Wide label={`Scenario of ${name}`}>
+      <ScrollRegion label={`Scenario of ${name}`}>
         <table>
           <caption>Differences in the scenario</caption>
           <thead>
@@ -232,8 +234,8 @@ function Differences({
           </tbody>
         </table>
         {scenario.length === 0 && <p className="soft">None.</p>}
-      </Wide>
-      <Wide label={`Results of ${name}`}>
+      </ScrollRegion>
+      <ScrollRegion label={`Results of ${name}`}>
         <table>
           <caption>Differences in the results</caption>
           <thead>
@@ -271,7 +273,7 @@ function Differences({
           </p>
         )}
         {missing.length > 0 && <p>Only in one of the two runs: {missing.join(", ")}</p>}
-      </Wide>
+      </ScrollRegion>
     </div>
   );
 }

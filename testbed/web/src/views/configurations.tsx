@@ -6,21 +6,21 @@ import { api } from "../data/api";
 import type { Brief, Draft, Full, Template, Who } from "../data/api.gen";
 import { when } from "../data/format";
 import { go, link, message, useLoaded } from "../data/state";
-import { Field, Notice, Title, Wide } from "../parts/basics";
+import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 
 export function Configurations({ who }: { who: Who }) {
-  const { value, error, again } = useLoaded<Brief[]>("/configurations");
-  const { trouble, told, act } = useActions(again);
+  const { value, error, reload } = useLoaded<Brief[]>("/configurations");
+  const { failure, success, perform } = useActions(reload);
   const guest = who.level === "guest";
   return (
     <>
       <Title>Configurations</Title>
-      <Notice text={error || trouble} />
-      <Notice text={told} kind="good" />
-      {!guest && <Start names={(value ?? []).map((one) => one.name)} />}
+      <Notice text={error || failure} />
+      <Notice text={success} kind="good" />
+      {!guest && <NewConfiguration names={(value ?? []).map((one) => one.name)} />}
       {value?.length === 0 && <p className="soft">No configurations yet.</p>}
       {value && value.length > 0 && (
-        <Wide label="Configurations">
+        <ScrollRegion label="Configurations">
           <table>
             <thead>
               <tr>
@@ -44,7 +44,11 @@ export function Configurations({ who }: { who: Who }) {
                   <td>{when(one.changed)}</td>
                   <td className="actions">
                     {!guest && (
-                      <button type="button" onClick={() => act(fork(one))} aria-label={`Fork ${one.name}`}>
+                      <button
+                        type="button"
+                        onClick={() => perform(fork(one))}
+                        aria-label={`Fork ${one.name}`}
+                      >
                         Fork
                       </button>
                     )}
@@ -53,7 +57,7 @@ export function Configurations({ who }: { who: Who }) {
                         <button
                           type="button"
                           onClick={() =>
-                            act(
+                            perform(
                               api.put(`/configurations/${one.id}`, {
                                 version: one.version,
                                 shared: !one.shared,
@@ -71,7 +75,7 @@ export function Configurations({ who }: { who: Who }) {
                           type="button"
                           onClick={() =>
                             confirm(`Remove "${one.name}"? Its runs are kept.`) &&
-                            act(api.remove(`/configurations/${one.id}`), `${one.name} was removed.`)
+                            perform(api.remove(`/configurations/${one.id}`), `${one.name} was removed.`)
                           }
                           aria-label={`Remove ${one.name}`}
                         >
@@ -84,7 +88,7 @@ export function Configurations({ who }: { who: Who }) {
               ))}
             </tbody>
           </table>
-        </Wide>
+        </ScrollRegion>
       )}
     </>
   );
@@ -97,10 +101,10 @@ async function fork(one: Brief): Promise<void> {
   go(["configuration", made.id]);
 }
 
-function Start({ names }: { names: string[] }) {
+function NewConfiguration({ names }: { names: string[] }) {
   const { value } = useLoaded<Template[]>("/templates");
   const [template, setTemplate] = useState("");
-  const [trouble, setTrouble] = useState("");
+  const [failure, setFailure] = useState("");
   const [busy, setBusy] = useState(false);
   const chosen = useMemo(() => value?.find((one) => one.name === template) ?? value?.[0], [value, template]);
   const free = (wanted: string) => {
@@ -110,12 +114,12 @@ function Start({ names }: { names: string[] }) {
   };
   const create = async (wanted: string, text: () => Promise<string>) => {
     setBusy(true);
-    setTrouble("");
+    setFailure("");
     try {
       const made = await api.post<Full>("/configurations", { name: free(wanted), text: await text() });
       go(["configuration", made.id]);
     } catch (error) {
-      setTrouble(message(error));
+      setFailure(message(error));
       setBusy(false);
     }
   };
@@ -176,7 +180,7 @@ function Start({ names }: { names: string[] }) {
           />
         </label>
       </div>
-      <Notice text={trouble} />
+      <Notice text={failure} />
     </section>
   );
 }

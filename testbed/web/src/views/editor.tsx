@@ -9,12 +9,12 @@ import type { Positions, View } from "../data/draft";
 import type { Change } from "../data/schema";
 import { go, link, message, useLoaded, usePlace } from "../data/state";
 import { Notice, Title } from "../parts/basics";
-import { ProblemsOf, sentence } from "../parts/problems";
+import { ProblemsOf, problemText } from "../parts/problems";
 import { RunList } from "../parts/run_list";
 import { Connections } from "./steps/connections";
 import { Launch } from "./steps/launch";
 import { System } from "./steps/system";
-import { Trial } from "./steps/trial";
+import { TestStep } from "./steps/test";
 
 const STEPS = [
   ["system", "System"],
@@ -45,18 +45,18 @@ export function Editor({ id, who }: { id: string; who: Who }) {
 
 /** The stored draft of a configuration. A draft survives a reload of the page until the tab closes.
  */
-function kept(id: string): string | null {
+function storedDraft(id: string): string | null {
   return sessionStorage.getItem(`draft ${id}`);
 }
 
 function Loaded({ first, who }: { first: Full; who: Who }) {
   const [applied, setApplied] = useState(first);
-  const [text, setText] = useState(() => (first.mine ? (kept(first.id) ?? first.text) : first.text));
+  const [text, setText] = useState(() => (first.mine ? (storedDraft(first.id) ?? first.text) : first.text));
   const [view, setView] = useState<View | null>(null);
   const [good, setGood] = useState<View | null>(null);
-  const [trouble, setTrouble] = useState("");
-  const [unread, setUnread] = useState("");
-  const [told, setTold] = useState("");
+  const [failure, setFailure] = useState("");
+  const [analysisFailure, setAnalysisFailure] = useState("");
+  const [success, setSuccess] = useState("");
   const { path, values } = usePlace();
   const step = path[2] ?? "system";
   const dirty = text !== applied.text;
@@ -76,11 +76,11 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
         api.computed<View>("/drafts/view", { text }).then(
           (found) => {
             if (latest.current !== text) return;
-            setUnread("");
+            setAnalysisFailure("");
             setView(found);
             if (found.valid) setGood(found);
           },
-          (error: unknown) => latest.current === text && setUnread(message(error)),
+          (error: unknown) => latest.current === text && setAnalysisFailure(message(error)),
         );
       },
       view === null ? 0 : 250,
@@ -105,11 +105,11 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
             // Stored here as well, in case the user has left this view.
             sessionStorage.setItem(`draft ${first.id}`, next.text);
             setText(next.text);
-            setTrouble("");
+            setFailure("");
             return true;
           }
         } catch (error) {
-          setTrouble(message(error));
+          setFailure(message(error));
           return false;
         }
       };
@@ -120,28 +120,28 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
     [first.id],
   );
 
-  const store = async (change: object, said: string) => {
+  const store = async (change: object, confirmation: string) => {
     try {
       setApplied(
         await api.put<Full>(`/configurations/${applied.id}`, { version: applied.version, ...change }),
       );
-      setTrouble("");
-      setTold(said);
+      setFailure("");
+      setSuccess(confirmation);
       return true;
     } catch (error) {
-      setTrouble(message(error));
-      if (error instanceof Refusal && error.status === 409) await elsewhere(message(error));
+      setFailure(message(error));
+      if (error instanceof Refusal && error.status === 409) await resolveConflict(message(error));
       return false;
     }
   };
   /** Handles a version conflict, after another window has applied another text. Both texts are
    * kept, and the user chooses one. */
-  const elsewhere = async (said: string) => {
+  const resolveConflict = async (reason: string) => {
     const now = await api.get<Full>(`/configurations/${applied.id}`).catch(() => null);
     if (now === null || now.version === applied.version) return;
     setApplied(now);
-    setTrouble(
-      `${said.replace("; load it again", "")}. Nothing was overwritten, and your changes are kept: Apply replaces the other version with yours, Discard changes loads the other version.`,
+    setFailure(
+      `${reason.replace("; load it again", "")}. Nothing was overwritten, and your changes are kept: Apply replaces the other version with yours, Discard changes loads the other version.`,
     );
   };
   const apply = async () => {
@@ -155,7 +155,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
       setApplied(made);
       setText(made.text);
     } catch (error) {
-      setTrouble(message(error));
+      setFailure(message(error));
     }
   };
 
@@ -202,8 +202,8 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
           ))}
         </ol>
       </nav>
-      <Notice text={trouble || unread} />
-      {!dirty && <Notice text={told} kind="good" />}
+      <Notice text={failure || analysisFailure} />
+      {!dirty && <Notice text={success} kind="good" />}
       <Problems view={view} id={applied.id} />
       <ProblemsOf value={view && !view.valid ? view.problems : NONE}>
         {step === "system" && (
@@ -228,7 +228,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
           />
         )}
         {step === "test" && (
-          <Trial
+          <TestStep
             view={good}
             impossible={view?.impossible ?? {}}
             edit={mine ? edit : undefined}
@@ -271,7 +271,7 @@ function Problems({ view, id }: { view: View | null; id: string }) {
             )}
             {one.path && <KeyLink path={one.path} id={id} />}
             {(one.path || one.line !== null) && ": "}
-            {sentence(one)}
+            {problemText(one)}
           </li>
         ))}
       </ul>

@@ -7,19 +7,19 @@ import type { Account, Invitation } from "../data/api.gen";
 import { when } from "../data/format";
 import { LEVELS } from "../data/levels";
 import { useLoaded } from "../data/state";
-import { Field, Notice, Title, Wide } from "../parts/basics";
+import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 import { Secret } from "../parts/secret";
 
 export function People() {
-  const { value, error, again } = useLoaded<Account[]>("/accounts");
+  const { value, error, reload } = useLoaded<Account[]>("/accounts");
   const [level, setLevel] = useState("user");
   const [invitation, setInvitation] = useState<Invitation | null>(null);
-  const { trouble, told, act } = useActions(again);
+  const { failure, success, perform } = useActions(reload);
   return (
     <>
       <Title>People</Title>
-      <Notice text={error || trouble} />
-      <Notice text={told} kind="good" />
+      <Notice text={error || failure} />
+      <Notice text={success} kind="good" />
       <section className="panel" aria-labelledby="invite">
         <h2 id="invite">Invite someone</h2>
         <div className="row">
@@ -43,7 +43,7 @@ export function People() {
           <button
             type="button"
             className="primary"
-            onClick={() => void act(api.post<Invitation>("/invitations", { level }).then(setInvitation))}
+            onClick={() => void perform(api.post<Invitation>("/invitations", { level }).then(setInvitation))}
           >
             Create an invitation
           </button>
@@ -58,7 +58,7 @@ export function People() {
           </div>
         )}
       </section>
-      <Wide label="Accounts">
+      <ScrollRegion label="Accounts">
         <table>
           <thead>
             <tr>
@@ -79,7 +79,7 @@ export function People() {
                     key={one.level}
                     of={one}
                     set={(next) =>
-                      void act(
+                      void perform(
                         api.patch(`/accounts/${one.id}`, { level: next }),
                         `${one.name} now has the level ${next}.`,
                       )
@@ -93,7 +93,7 @@ export function People() {
                     aria-label={`Remove ${one.name}`}
                     onClick={() =>
                       confirm(`Remove ${one.name} with all of their configurations and runs?`) &&
-                      void act(api.remove(`/accounts/${one.id}`), `${one.name} was removed.`)
+                      void perform(api.remove(`/accounts/${one.id}`), `${one.name} was removed.`)
                     }
                   >
                     Remove
@@ -103,7 +103,7 @@ export function People() {
             ))}
           </tbody>
         </table>
-      </Wide>
+      </ScrollRegion>
     </>
   );
 }

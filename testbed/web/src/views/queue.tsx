@@ -3,16 +3,16 @@
 import { useEffect } from "react";
 import type { Queue } from "../data/api.gen";
 import { link, useEvents, useLoaded } from "../data/state";
-import { Notice, Title, Wide } from "../parts/basics";
+import { Notice, ScrollRegion, Title } from "../parts/basics";
 import { State } from "../parts/run_list";
 
 export function QueueView() {
-  const { value, error, again } = useLoaded<Queue>("/queue");
-  useEvents(() => again());
+  const { value, error, reload } = useLoaded<Queue>("/queue");
+  useEvents(() => reload());
   useEffect(() => {
-    const timer = setInterval(again, 5000);
+    const timer = setInterval(reload, 5000);
     return () => clearInterval(timer);
-  }, [again]);
+  }, [reload]);
   return (
     <>
       <Title>Queue</Title>
@@ -27,7 +27,7 @@ export function QueueView() {
               : "Emulation in real time is disabled."}
           </p>
           {value.entries.length > 0 && (
-            <Wide label="Runs in the queue">
+            <ScrollRegion label="Runs in the queue">
               <table>
                 <thead>
                   <tr>
@@ -58,7 +58,7 @@ export function QueueView() {
                   ))}
                 </tbody>
               </table>
-            </Wide>
+            </ScrollRegion>
           )}
         </>
       )}

@@ -3,7 +3,7 @@
 import { useRef, useState } from "react";
 import { api } from "../data/api";
 import type { Entry, Study, Who } from "../data/api.gen";
-import { unique } from "../data/once";
+import { requestId } from "../data/request_id";
 import { go, message, useLoaded } from "../data/state";
 import { Field, Notice, Title } from "../parts/basics";
 
@@ -21,17 +21,17 @@ export function Studies({ who }: { who: Who }) {
         <p>No studies: they are part of the repository, and this test bed was installed without it.</p>
       )}
       {value?.map((one) => (
-        <OneStudy key={one.name} study={one} who={who} />
+        <StudyPanel key={one.name} study={one} who={who} />
       ))}
     </>
   );
 }
 
-function OneStudy({ study, who }: { study: Study; who: Who }) {
+function StudyPanel({ study, who }: { study: Study; who: Who }) {
   const [test, setTest] = useState(study.tests[0]?.name ?? "");
-  const [trouble, setTrouble] = useState("");
+  const [failure, setFailure] = useState("");
   // The identifier prevents a second launch if the response to the first was lost.
-  const once = useRef(unique());
+  const once = useRef(requestId());
   const launch = async () => {
     try {
       const made = await api.post<Entry>(`/studies/${study.name}/runs`, {
@@ -40,7 +40,7 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
       });
       go(["runs", made.id]);
     } catch (error) {
-      setTrouble(message(error));
+      setFailure(message(error));
     }
   };
   const reason = test ? study.tests.find((one) => one.name === test)?.impossible : study.impossible;
@@ -48,7 +48,7 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
     <section className="panel" aria-label={study.title}>
       <h2>{study.title}</h2>
       <p className="soft">{study.about}</p>
-      <Notice text={trouble} />
+      <Notice text={failure} />
       <div className="row">
         <Field label={`Test of ${study.name}`}>
           {(id) => (
@@ -57,7 +57,7 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
               value={test}
               onChange={(event) => {
                 setTest(event.target.value);
-                once.current = unique();
+                once.current = requestId();
               }}
             >
               {study.tests.map((one) => (

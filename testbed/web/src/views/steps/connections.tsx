@@ -3,8 +3,8 @@
 import { useCallback, useState } from "react";
 import { type Edit, unused, type View } from "../../data/draft";
 import {
-  beginning,
   type Change,
+  initialValue,
   isTable,
   resolved,
   type Schema,
@@ -12,17 +12,17 @@ import {
   variants,
 } from "../../data/schema";
 import { useLoaded } from "../../data/state";
-import { Field, Wide } from "../../parts/basics";
+import { Field, ScrollRegion } from "../../parts/basics";
 import { Panel } from "../../parts/panel";
 
 /** The number of flows that a table of the scenario describes; empty for a single flow. */
-function members(flow: Table): string {
+function flowCount(flow: Table): string {
   if (typeof flow.count === "number") return `${flow.count} flows`;
   return [flow.from, flow.to].some((end) => String(end).includes("*")) ? "one flow per node" : "";
 }
 
 /** The start process of the flows of a group. */
-function started(starts: unknown): string {
+function startProcess(starts: unknown): string {
   if (!isTable(starts)) return String(starts);
   return `${String(starts.kind)}, ${String(starts.mean ?? starts.over ?? "")}`;
 }
@@ -36,14 +36,14 @@ function applications(schema: Schema | undefined): { kind: string; schema: Schem
 }
 
 /** The default transport of an application. */
-function carrier(app: Schema): Table {
+function defaultTransport(app: Schema): Table {
   const kind = app.transports?.[0] ?? "tcp";
   return kind === "tcp" ? { kind, congestion: "cubic" } : { kind };
 }
 
 /** Adapts the transport of a flow after a change of its application. The transport stays if the new
  * application supports it and both applications have the same default transport. */
-function carried(before: unknown, next: unknown, schema: Schema | undefined): unknown {
+function adaptTransport(before: unknown, next: unknown, schema: Schema | undefined): unknown {
   if (!isTable(before) || !isTable(next) || !isTable(next.app) || !isTable(before.app)) return next;
   const kind = String(next.app.kind);
   const former = String(before.app.kind);
@@ -51,8 +51,9 @@ function carried(before: unknown, next: unknown, schema: Schema | undefined): un
   const [app, old] = [kind, former].map(
     (name) => applications(schema).find((one) => one.kind === name)?.schema ?? {},
   ) as [Schema, Schema];
-  const proposed = carrier(app);
-  const stays = proposed.kind === carrier(old).kind && app.transports?.includes(String(next.transport.kind));
+  const proposed = defaultTransport(app);
+  const stays =
+    proposed.kind === defaultTransport(old).kind && app.transports?.includes(String(next.transport.kind));
   return stays ? next : { ...next, transport: proposed };
 }
 
@@ -78,7 +79,10 @@ export function Connections({
   // results.
   const [app, setApp] = useState("bulk");
   const offered = applications(schema);
-  const adapted = useCallback((before: unknown, next: unknown) => carried(before, next, schema), [schema]);
+  const adapt = useCallback(
+    (before: unknown, next: unknown) => adaptTransport(before, next, schema),
+    [schema],
+  );
   const add = (group: boolean) => {
     const path = [
       "flow",
@@ -88,7 +92,7 @@ export function Connections({
       ),
     ];
     const of = offered.find((one) => one.kind === app)!.schema;
-    const value: Table = { from, to, app: beginning(of, schema!), transport: carrier(of) };
+    const value: Table = { from, to, app: initialValue(of, schema!), transport: defaultTransport(of) };
     if (group) Object.assign(value, { count: 5, starts: { kind: "poisson", mean: "1 s" } });
     const made: Change[] = [{ path, value }];
     void edit?.(made).then((done) => done && choose(path));
@@ -96,7 +100,7 @@ export function Connections({
   return (
     <div className="columns">
       <section className="left" aria-label="Connections">
-        <Wide label="Flows">
+        <ScrollRegion label="Flows">
           <table>
             <thead>
               <tr>
@@ -119,7 +123,7 @@ export function Connections({
                     >
                       {String(one.name)}
                     </button>
-                    {members(one) && <span className="badge">{members(one)}</span>}
+                    {flowCount(one) && <span className="badge">{flowCount(one)}</span>}
                   </th>
                   <td>
                     {String(one.from)} → {String(one.to)}
@@ -129,12 +133,12 @@ export function Connections({
                     {String((one.transport as Table).kind)}{" "}
                     {String((one.transport as Table).congestion ?? "")}
                   </td>
-                  <td>{one.starts ? started(one.starts) : String(one.start)}</td>
+                  <td>{one.starts ? startProcess(one.starts) : String(one.start)}</td>
                 </tr>
               ))}
             </tbody>
           </table>
-        </Wide>
+        </ScrollRegion>
         {flows.length === 0 && <p className="soft">No connections yet.</p>}
         {edit && nodes.length > 1 && (
           <div className="row">
@@ -181,7 +185,7 @@ export function Connections({
               data={view.resolved}
               edit={edit}
               stale={false}
-              adapted={adapted}
+              adapt={adapt}
             />
           </>
         )}

@@ -6,9 +6,9 @@ import type { Entry, Full, Who } from "../../data/api.gen";
 import type { View } from "../../data/draft";
 import { duration, rounded, scaled } from "../../data/format";
 import { useInstruments } from "../../data/instruments";
-import { unique } from "../../data/once";
+import { requestId } from "../../data/request_id";
 import { go, message } from "../../data/state";
-import { Notice, Wide } from "../../parts/basics";
+import { Notice, ScrollRegion } from "../../parts/basics";
 
 export function Launch({
   view,
@@ -26,22 +26,22 @@ export function Launch({
   who: Who;
 }) {
   const [instruments] = useInstruments(applied.id, who);
-  const [trouble, setTrouble] = useState("");
+  const [failure, setFailure] = useState("");
   const [busy, setBusy] = useState(false);
   const [paced, setPaced] = useState(false);
   const [pace, setPace] = useState("1");
   // The identifier prevents a second launch if the response to the first was lost.
-  const tried = useRef({ wanted: "", once: "" });
+  const lastLaunch = useRef({ wanted: "", once: "" });
   const once = (wanted: string) => {
-    if (tried.current.wanted !== wanted) tried.current = { wanted, once: unique() };
-    return tried.current.once;
+    if (lastLaunch.current.wanted !== wanted) lastLaunch.current = { wanted, once: requestId() };
+    return lastLaunch.current.once;
   };
   const campaign = Boolean(view?.campaign);
   const blocked = instruments.filter((one) => view && one in view.impossible);
   const runs = (view?.runs ?? 1) * instruments.length;
   const launch = async () => {
     setBusy(true);
-    setTrouble("");
+    setFailure("");
     try {
       if (dirty && !(await apply())) return;
       const wanted = {
@@ -57,7 +57,7 @@ export function Launch({
       if (made.length === 1) go(["runs", made[0]!.id]);
       else go(["runs"], { batch: made[0]!.batch ?? "" });
     } catch (error) {
-      setTrouble(error instanceof Refusal ? error.message : message(error));
+      setFailure(error instanceof Refusal ? error.message : message(error));
     } finally {
       setBusy(false);
     }
@@ -111,7 +111,7 @@ export function Launch({
           </label>
         )}
       </div>
-      <Notice text={trouble} />
+      <Notice text={failure} />
       {!view.valid && <p>To launch this scenario, fix the problems listed above.</p>}
       {instruments.length === 0 && who.level !== "guest" && (
         <p>To launch this scenario, choose an instrument in step 3, Test.</p>
@@ -137,7 +137,7 @@ export function Launch({
             {runs > 1 && `, in each of the ${runs} runs`}.
           </p>
           {view.predictions.length > 0 && (
-            <Wide label="Predictions">
+            <ScrollRegion label="Predictions">
               <table>
                 <caption>Predicted by the equations</caption>
                 <thead>
@@ -161,11 +161,11 @@ export function Launch({
                   ))}
                 </tbody>
               </table>
-            </Wide>
+            </ScrollRegion>
           )}
-          <Wide label="Summary of the scenario">
+          <ScrollRegion label="Summary of the scenario">
             <pre>{view.summary.join("\n")}</pre>
-          </Wide>
+          </ScrollRegion>
         </>
       )}
     </section>

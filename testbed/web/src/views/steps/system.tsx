@@ -80,7 +80,9 @@ export function System({
           connect={edit && ((from, to) => nodes.includes(from) && nodes.includes(to) && addLink(from, to))}
         />
         {view && !stale && <Satellites data={view.resolved} text={text} />}
-        {edit && <Draw nodes={nodes} addNode={(name) => setPending([...pending, name])} addLink={addLink} />}
+        {edit && (
+          <DrawForm nodes={nodes} addNode={(name) => setPending([...pending, name])} addLink={addLink} />
+        )}
         <details className="panel" open={data.nodes.length > 0 && data.nodes.length <= 40}>
           <summary>All parts</summary>
           <ul className="parts">
@@ -122,7 +124,7 @@ export function System({
           )}
         </div>
         {path.length === 0 && <TomlText text={text} setText={setText} />}
-        {path[0] === "node" && <OfNode node={path[1] ?? ""} view={view} choose={open} />}
+        {path[0] === "node" && <NodeParts node={path[1] ?? ""} view={view} choose={open} />}
         {path.length > 0 && path[0] !== "node" && schema && view && (
           <Panel
             key={path.join(".")}
@@ -160,7 +162,7 @@ function TomlText({ text, setText }: { text: string; setText?: (text: string) =>
   );
 }
 
-function Draw({
+function DrawForm({
   nodes,
   addNode,
   addLink,
@@ -255,7 +257,7 @@ function Choice({
   );
 }
 
-function OfNode({
+function NodeParts({
   node,
   view,
   choose,

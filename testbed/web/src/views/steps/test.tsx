@@ -6,19 +6,19 @@ import type { Edit, View } from "../../data/draft";
 import { useInstruments } from "../../data/instruments";
 import type { Table } from "../../data/schema";
 import { Field } from "../../parts/basics";
-import { typed } from "../../parts/form";
-import { sentence, useProblem, useProblemsBelow } from "../../parts/problems";
+import { parsedInput } from "../../parts/form";
+import { problemText, useProblem, useProblemsBelow } from "../../parts/problems";
 
-const ABOUT: Record<string, string> = {
+const DESCRIPTIONS: Record<string, string> = {
   simulate: "Models of TCP in virtual time: fast and exactly repeatable.",
   kernel: "Real Linux kernels in virtual time: real TCP, without real-time waits.",
   emulate: "Real hosts in real time, one run at a time.",
 };
 
 /** Prefix of the varied keys of a campaign in the paths of problems. */
-const VARY = "campaign.vary.";
+const VARY_PREFIX = "campaign.vary.";
 
-export function Trial({
+export function TestStep({
   view,
   impossible,
   edit,
@@ -33,7 +33,7 @@ export function Trial({
 }) {
   const [instruments, setInstruments] = useInstruments(id, who);
   const campaign = view?.campaign ?? null;
-  const wrong = useProblemsBelow(VARY);
+  const wrong = useProblemsBelow(VARY_PREFIX);
   const [key, setKey] = useState("");
   const [values, setValues] = useState("");
   const vary = (campaign?.vary ?? {}) as Table;
@@ -48,7 +48,7 @@ export function Trial({
         </p>
         <fieldset>
           <legend>Instruments</legend>
-          {Object.entries(ABOUT).map(([name, about]) => (
+          {Object.entries(DESCRIPTIONS).map(([name, about]) => (
             <label key={name} className="check">
               <input
                 type="checkbox"
@@ -109,14 +109,17 @@ export function Trial({
           <ul>
             {wrong.map((one) => (
               <li key={one.path + one.value}>
-                <code>{one.path.slice(VARY.length)}</code>: <span className="wrong">{sentence(one)}</span>{" "}
+                <code>{one.path.slice(VARY_PREFIX.length)}</code>:{" "}
+                <span className="wrong">{problemText(one)}</span>{" "}
                 {edit && (
                   <button
                     type="button"
                     onClick={() =>
-                      void edit([{ path: ["campaign", "vary", one.path.slice(VARY.length)], value: null }])
+                      void edit([
+                        { path: ["campaign", "vary", one.path.slice(VARY_PREFIX.length)], value: null },
+                      ])
                     }
-                    aria-label={`Stop varying ${one.path.slice(VARY.length)}`}
+                    aria-label={`Stop varying ${one.path.slice(VARY_PREFIX.length)}`}
                   >
                     Remove
                   </button>
@@ -207,7 +210,7 @@ function Setting({
     if (value === null || value === sent.current || !edit) return;
     const before = sent.current;
     sent.current = value;
-    void edit([{ path, value: typed(value.trim(), number) ?? null }]).then((made) => {
+    void edit([{ path, value: parsedInput(value.trim(), number) ?? null }]).then((made) => {
       if (!made) sent.current = before;
     });
   };
