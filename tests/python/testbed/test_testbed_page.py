@@ -635,7 +635,7 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     page.goto(f"{bed.url}/#/configuration/{made['id']}/launch")
     page.reload()
     page.get_by_label("slow down").check()
-    page.get_by_label("Simulated seconds per second").fill("0.5")
+    page.get_by_label("Pace").fill("0.5")
     page.get_by_role("button", name="Launch").click()
     for quantity in ("goodput", "RTT", "congestion window", "queue"):
         canvas = page.get_by_role("img", name=f"{quantity} over time").locator("canvas")

@@ -101,7 +101,7 @@ export function Launch({
                     min={0.001}
                     step="any"
                     value={pace}
-                    aria-label="Simulated seconds per second"
+                    aria-label="Pace (simulated seconds per second)"
                     onChange={(event) => setPace(event.target.value)}
                   />{" "}
                   simulated seconds per second
