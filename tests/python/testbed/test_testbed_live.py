@@ -1,5 +1,5 @@
-"""Runs in progress in the test bed: rows of their traces, manual changes, regions. Numbers in names
-are those of the abuse cases in docs/notes/abuse-cases.md."""
+"""Runs in progress in the test bed: rows of their traces, manual changes, regions. Numbers in
+the names of tests refer to the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_run_is_watched_changed_and_repeated(bed: Bed) -> None:
     bed.execute()
     file = live.beside(bed.settings.folder(1, run["id"]))
     until(lambda: any("tcp" in part["rows"] for part in live.everything(file)))
-    # 1: for other accounts neither the run's rows nor its changes exist.
+    # 1: other accounts get neither the rows nor the changes of the run.
     assert bob.get("/api/events", params={"run": run["id"]}).status_code == 404
     assert bob.get(f"{at}/regions").status_code == bob.post(f"{at}/changes", json=change).status_code == 404
     assert ada.post(f"{at}/changes", json=change).status_code == 201
@@ -57,7 +57,7 @@ def test_a_run_is_watched_changed_and_repeated(bed: Bed) -> None:
     assert "ended" in said(ada.post(f"{at}/changes", json=change))
     assert ada.get(f"{at}/regions").json() == shown
     assert not file.exists()
-    # The same again, from a configuration that contains the change.
+    # The run is repeated from a configuration that contains the change.
     saved = ada.post(f"{at}/configuration", json={"name": "again"}).json()
     (again,) = launched(ada, text=None, configuration=saved["id"])
     until(lambda: ada.get(f"/api/runs/{again['id']}").json()["state"] == "done")
@@ -111,7 +111,7 @@ def test_21_what_gets_past_the_page_is_refused_by_the_engine(tmp_path: Path) -> 
 
 
 def test_rows_reach_who_watches_from_the_beginning_and_nobody_else(bed: Bed, tmp_path: Path) -> None:
-    """A slow reader gets the rows late and complete, and no memory is used for them."""
+    """A slow reader receives all rows late, and the server does not keep them in memory."""
     ada = bed.join("ada")
     launched(ada)
     with bed.store.reading() as rows:

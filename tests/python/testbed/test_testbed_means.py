@@ -1,5 +1,4 @@
-"""Means over the runs of one launch: equal to those of the command line, with the names of omitted
-runs."""
+"""Means over the runs of one launch equal those of the command line. Omitted runs are listed."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from typer.testing import CliRunner
 
 __all__ = ["_cheap_passwords", "bed"]
 
-#: Two congestion controls at two delays, three times each.
+#: Two congestion controls at two delays, with three replications each.
 CAMPAIGN = SCENARIO.replace("replications = 6", "replications = 3").replace('"50 ms", ', "")
 #: The same at one delay.
 ONE_DELAY = CAMPAIGN.replace('["100 ms", "200 ms"]', '["100 ms"]')
@@ -186,8 +185,7 @@ def test_what_does_not_count_is_named(bed: Bed) -> None:
 
 
 def test_who_may_not_see_the_runs_gets_no_means(bed: Bed) -> None:
-    """The answer is the same as for a run. For runs that are shared one by one, the means cover
-    only those."""
+    """Means are as private as runs. If single runs are shared, the means cover only these runs."""
     ada, eve, guest, root = (
         bed.join("ada"),
         bed.join("eve"),
@@ -227,7 +225,7 @@ def test_instruments_are_points_of_their_own(bed: Bed) -> None:
 
 
 def test_runs_of_an_older_version_say_so(bed: Bed) -> None:
-    """An older version did not record the varied keys."""
+    """Launches of an older version have no recorded varied keys."""
     ada = bed.join("ada")
     runs = launched(ada, text=CAMPAIGN, campaign=True)
     with bed.store.writing() as rows:
@@ -237,8 +235,8 @@ def test_runs_of_an_older_version_say_so(bed: Bed) -> None:
 
 
 def test_fidelity_is_beside_every_number_of_a_run(bed: Bed) -> None:
-    """Fidelity is in lists, in the run and in comparisons; a mean over runs has that of the least
-    accurate one."""
+    """Lists, runs and comparisons show the fidelity. A mean over runs has the fidelity of the least
+    accurate run."""
     ada = bed.join("ada")
     bed.execute()
     text = SMALL.replace("20 s", "1 s") + "\n[campaign]\nreplications = 3\n"
@@ -246,7 +244,7 @@ def test_fidelity_is_beside_every_number_of_a_run(bed: Bed) -> None:
     ended(ada, runs)
     assert all(one["fidelity"] is None for one in ada.get("/api/runs").json())
     assert means(ada, runs[0]["batch"])["points"][0]["fidelity"] is None
-    # As if a real kernel had run them.
+    # Pretends that a real kernel executed the runs.
     lateness = {"count": 9, "p50_s": 0.01, "p99_s": 0.02, "max_s": 0.03}
     expected = dict(zip((one["id"] for one in runs), ("valid", "void", "void"), strict=True))
     with bed.store.writing() as rows:

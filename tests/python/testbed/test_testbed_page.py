@@ -22,7 +22,8 @@ __all__ = ["bed", "browser"]
 
 
 class Watched:
-    """A page on which an error of a script or of the content security policy fails the test."""
+    """A page whose test fails after a script error or a violation of the content security
+    policy."""
 
     def __init__(self, browser: Browser, width: int = 1280) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
@@ -33,7 +34,7 @@ class Watched:
         self.page.on("console", self._said)
 
     def _said(self, message: Any) -> None:
-        # A missing object is shown to the user; the browser also writes a line.
+        # The browser also logs missing objects, which the page reports to the user.
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.wrong.append(message.text)
 
@@ -87,7 +88,7 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     text = page.get_by_label("Scenario", exact=True)
     expect(text).to_have_value(re.compile("probability = 0.2"))
     expect(text).to_have_value(re.compile('typical = "1500 B"'))
-    # Comments keep their places.
+    # Comments keep their positions.
     expect(text).to_have_value(re.compile("# Over wires only, competing at the bottleneck."))
     # An error is shown with line, key and allowed values; the picture stays.
     kept = text.input_value()
@@ -102,7 +103,7 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     # 3. The test.
     click("link", "3 Test")
     expect(page.get_by_label("simulate")).to_be_checked()
-    # An instrument that cannot run here is marked before the launch.
+    # An unavailable instrument is marked before the launch.
     expect(page.get_by_role("checkbox", name="emulate")).to_be_disabled()
     expect(page.get_by_text("emulation in real time is disabled on this test bed")).to_be_visible()
     # 4. Launch, after the preview.
@@ -226,8 +227,7 @@ def test_a_key_is_found_in_a_long_form_by_a_word_of_its_name_or_description(bed:
 
 
 def test_runs_without_tcp_are_plotted_and_compared(bed: Served, ada: Page) -> None:
-    """Plots use the recorded quantities. Earlier, every run was plotted by quantities of TCP, so
-    these had none."""
+    """Runs without TCP are plotted by the quantities that were recorded."""
     page, origin = ada, {"Origin": bed.url}
     text = SMALL.replace('"bulk" ', '{ kind = "cbr", rate = "1 Mbit/s" } ').replace(
         '{ kind = "tcp", congestion = "reno" }', '"udp"'
@@ -246,8 +246,8 @@ def test_runs_without_tcp_are_plotted_and_compared(bed: Served, ada: Page) -> No
 
 
 def test_a_run_states_its_outages_before_its_numbers(bed: Served, ada: Page) -> None:
-    """Flows without results because their path carried nothing; a run without outages does not
-    mention them."""
+    """Flows have no results if their path had no capacity, and the report lists the outages. A run
+    without outages has no such list."""
     page, origin = ada, {"Origin": bed.url}
     windows = 'when = { kind = "windows", windows = [["0 s", "1 h"]] }'
     hidden = f'contacts = {{ {windows}, outages = [{{ start = "2 s", end = "4 s" }}] }}'
@@ -480,7 +480,8 @@ def test_every_view_is_accessible_and_fits(bed: Served, ada: Page, browser: Brow
 
 
 def test_the_picture_fits_a_page_that_becomes_narrower(bed: Served, ada: Page, browser: Browser) -> None:
-    """As when a phone is turned: all nodes stay within the picture."""
+    """All nodes stay within the picture after a change of its size, such as the rotation of a
+    phone."""
     configuration = next(
         one["id"]
         for one in ada.request.get(f"{bed.url}/api/configurations").json()
@@ -531,8 +532,8 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
     page.keyboard.press("Enter")
     to("combobox", "Template")
     chosen = page.get_by_role("combobox", name="Template", exact=True)
-    # After the templates have been loaded. On a busy machine, letters may arrive too far apart for
-    # Chromium to be one word.
+    # Letters are typed after the templates have loaded. On a busy machine, they may arrive so far
+    # apart that Chromium does not treat them as one word.
     chosen.locator("option", has_text="hybla").first.wait_for(state="attached")
     for _ in range(20):
         page.keyboard.type("hybla")
@@ -648,7 +649,7 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     row = page.get_by_role("row").filter(has_text="link.sat.rate")
     expect(row).to_contain_text(re.compile(r"\d+\.\d\d s"))
     serious(page, "live view")
-    # Keys that are pressed fast: one change at a time, in their order, and the last value counts.
+    # Fast key strokes: changes are sent one at a time, in order, and the last value is kept.
     for _ in range(8):
         slider.press("ArrowRight")
     wanted = slider.get_attribute("aria-valuetext")

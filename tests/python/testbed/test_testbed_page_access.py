@@ -68,7 +68,7 @@ def test_a_log_in_that_ends_loses_nothing_that_was_typed(bed: Served, ada: Page)
     expect(dialog.get_by_label("Password")).to_be_focused()
     for _ in range(6):
         page.keyboard.press("Tab")
-        # Chromium moves the focus to its own bar, never to the page below.
+        # Chromium moves the focus to its own toolbar, never to the page behind the dialog.
         assert page.evaluate(
             "document.activeElement === document.body || !!document.activeElement.closest('dialog')"
         )
@@ -93,7 +93,7 @@ def test_a_log_in_that_ends_loses_nothing_that_was_typed(bed: Served, ada: Page)
 
 def test_a_lost_connection_loses_nothing_that_was_typed(bed: Served, ada: Page) -> None:
     """The page reports the lost connection (4.1.3) with a remedy, and sends the typed text when the
-    test bed answers again."""
+    test bed responds again."""
     page = ada
     page.goto(configuration(page, bed, "unplugged", SMALL + LINK) + "/system?of=link.wire")
     field = page.get_by_label("rate (required)")
@@ -113,7 +113,8 @@ def test_a_lost_connection_loses_nothing_that_was_typed(bed: Served, ada: Page) 
 
 
 def test_a_slow_test_bed_loses_nothing_that_was_typed(bed: Served, ada: Page) -> None:
-    """Changes of a form that arrive before the answer to the previous one are made too."""
+    """Changes of a form are not lost if they are made before the response to the previous
+    change."""
     page = ada
     page.goto(configuration(page, bed, "slow", SMALL + LINK) + "/system?of=link.wire")
     field = page.get_by_label("rate (required)")
@@ -123,12 +124,12 @@ def test_a_slow_test_bed_loses_nothing_that_was_typed(bed: Served, ada: Page) ->
     page.route("**/api/drafts/edit", lambda route: held.append(route) if holding else route.continue_())
     with page.expect_request("**/api/drafts/edit"):
         field.fill("6 Mbit/s")
-    # Typed while the first change is in flight, with a pause long enough for it to be sent.
+    # Typed before the response to the first change, and after a pause in which it was sent.
     field.fill("8 Mbit/s")
     page.wait_for_timeout(1000)
     holding = False
     held[0].continue_()
-    # The first answer is in the text.
+    # The text contains the first change.
     expect(page.get_by_text("unapplied changes")).to_be_visible()
     for one in held[1:]:
         one.continue_()
@@ -193,7 +194,7 @@ def test_a_launch_whose_answer_is_lost_is_not_done_twice(bed: Served, ada: Page)
 
 
 def test_a_run_survives_a_restart_of_the_server_on_the_page(tmp_path: Path, browser: Browser) -> None:
-    """The view stays while the server is away, and then reports the fate of the run and a
+    """The view stays while the server is down. Afterwards, it reports the end of the run and the
     remedy."""
     port = free_port()
     with serving(tmp_path / "data", port=port) as bed:

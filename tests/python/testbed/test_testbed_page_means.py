@@ -51,7 +51,7 @@ def cells(page: Page) -> list[list[str]]:
 
 
 def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> None:
-    """From the runs of a launch to their means, which appear as the runs end; by keyboard, as
+    """From the runs of a launch to their means, which are updated as runs end: by keyboard, as
     files, on a phone."""
     page = ada
     runs = started(bed, page, CAMPAIGN)
@@ -65,7 +65,7 @@ def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> No
     expect(page.get_by_role("status").filter(has_text="Means of Loss over 7 of 8 runs")).to_be_visible()
     left = page.get_by_role("listitem").filter(has_text="cubic 200 ms, replication 1")
     expect(left).to_contain_text("cancelled before it started")
-    # The page shows the answer of the interface, in the units of all tables.
+    # The page shows the numbers of the REST interface, in the units of other tables.
     path = f"{bed.url}/api/batches/{runs[0]['batch']}/means"
     answer = page.request.get(path).json()
     assert cells(page) == [
@@ -99,7 +99,7 @@ def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> No
     expect(page.get_by_role("alert")).to_contain_text('did you mean "sat"')
     page.get_by_label("Flow, terminal or link").fill("sat")
     page.keyboard.press("Enter")
-    # The former rows stay until the answer arrives.
+    # The previous rows stay until the response arrives.
     expect(page.get_by_role("row").filter(has_text="sat.return")).to_have_count(0)
     expect(page.get_by_role("alert")).to_have_count(0)
     assert len(cells(page)) == 4

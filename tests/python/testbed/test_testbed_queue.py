@@ -1,5 +1,5 @@
-"""The test bed's queue: campaigns, claims, leases, turns, and cancelling. Numbers in names are
-those of the abuse cases in docs/notes/abuse-cases.md."""
+"""The test bed's queue: campaigns, claims, leases, turns, and cancellation. Numbers in the names of
+tests refer to the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_campaigns_and_several_instruments_are_batches(bed: Bed) -> None:
     assert len(listed) == 4
     big = SMALL + "\n[campaign]\nreplications = 1000\n"
     assert "200 runs" in said(ada.post("/api/runs", json={"text": big, "campaign": True}))
-    # 18: a product that would fill the memory before its size is known.
+    # 18: the list of all combinations would not fit into memory.
     keys = "\n".join(f'vary."flow.up.k{key}" = [{", ".join(map(str, range(1000)))}]' for key in range(4))
     huge = f"{SMALL}\n[campaign]\n{keys}\n"
     assert ada.post("/api/runs", json={"text": huge, "campaign": True}).status_code == 422
@@ -77,8 +77,8 @@ def test_22_many_workers_claim_every_run_once(bed: Bed) -> None:
 
 
 def test_23_leases_that_run_out_are_reclaimed(bed: Bed) -> None:
-    """A run that had not started is queued again, a started run is incomplete; its worker can no
-    longer finish it."""
+    """A run that had not started is queued again. A started run is incomplete, and its worker can
+    no longer finish it."""
     ada = bed.join("ada")
     launched(ada)
     launched(ada)

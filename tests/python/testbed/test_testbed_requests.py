@@ -1,5 +1,5 @@
-"""The test bed's answers to requests of other sites, nonsense, and streams of events. Numbers in
-names are those of the abuse cases in docs/notes/abuse-cases.md."""
+"""The test bed's responses to requests of other sites and to nonsense, and its streams of events.
+Numbers in the names of tests refer to the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def test_28_streams_tell_only_what_one_may_see(bed: Bed) -> None:
 
 
 def test_28_hundreds_of_streams_and_one_that_does_not_read(bed: Bed) -> None:
-    """Each stream gets every event of its user. The backlog of a slow stream is limited, and the
-    stream is asked to load again."""
+    """Each stream receives every event of its user. The backlog of a slow stream is limited; beyond
+    the limit, its browser must reload."""
     import asyncio
 
     from bentpipe.testbed.accounts import Caller
@@ -253,8 +253,8 @@ def test_every_route_survives_nonsense(bed: Bed) -> None:
 
 
 def test_an_answer_is_not_held_back() -> None:
-    """Without TCP_NODELAY the kernel keeps the body of an answer until the head is acknowledged, 40
-    ms later."""
+    """Without TCP_NODELAY, the kernel would delay the body of a response until the header is
+    acknowledged, 40 ms later."""
     here = bind(Address("127.0.0.1", 0))
     options: list[int] = []
 

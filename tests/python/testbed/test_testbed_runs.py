@@ -1,4 +1,4 @@
-"""A run in the test bed from its launch to its results, by the interface and by the command
+"""A run in the test bed from its launch to its results, through the REST interface and the command
 line."""
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def test_a_run_from_its_launch_to_its_results(bed: Bed) -> None:
 
 
 def zoomed_and_labelled(ada: Client, at: str, run: Run) -> None:
-    """Checks units, which tables do not share for columns of the same name, and the detail of a
-    part of the time."""
+    """Checks units, which differ between tables for columns of the same name, and the detail of a
+    time range."""
     units = {name: ada.get(f"{at}/series/{name}").json()["unit"] for name in ("tcp.sent", "tcp.acknowledged")}
     assert units == {"tcp.sent": "bytes", "tcp.acknowledged": "bytes"}
     whole = ada.get(f"{at}/series/link.queue_packets").json()
@@ -76,7 +76,7 @@ def zoomed_and_labelled(ada: Client, at: str, run: Run) -> None:
         assert len(coarse["time"]) <= 2002
         inside = [time for time in fine["time"] if 5 <= time <= 5.5]
         assert len(inside) > 2 * sum(5 <= time <= 5.5 for time in coarse["time"])
-        # One sample on either side, so that the line reaches the edges.
+        # One further sample on either side, so that the line reaches the edges.
         assert len(fine["time"]) == len(inside) + 2 and fine["time"][0] < 5 and fine["time"][-1] > 5.5
         # Thinning keeps the extremes.
         complete = run.trace("link.queue_packets", coarse["name"])["queue_packets"]

@@ -1,5 +1,5 @@
 """Scenarios in the test bed: as attacks, as edited drafts, and as named configurations. Numbers in
-names are those of the abuse cases in docs/notes/abuse-cases.md."""
+the names of tests refer to the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ ATTACKS: dict[str, str] = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_15_16_18_scenarios_as_attacks(bed: Bed, attack: str) -> None:
-    """Attacks are refused when they are written, viewed and launched, with a reason and without a
-    trace of this machine."""
+    """Attacks are refused when saved, viewed and launched, with a reason that reveals nothing of
+    this machine."""
     ada = bed.join("ada")
     scenario = f"{SMALL}\n{ATTACKS[attack]}\n"
     # Processor time, because a request may wait on a busy machine.
@@ -101,7 +101,7 @@ def test_16_the_executor_checks_again(bed: Bed) -> None:
 
 
 def test_a_key_that_a_campaign_varies_has_to_exist(bed: Bed) -> None:
-    """Refused while the draft is typed, at the key of the campaign, and at the launch in words of
+    """Values are refused in the draft, at the key of the campaign, and at the launch, in terms of
     the page."""
     ada = bed.join("ada")
     for line, path, word in (

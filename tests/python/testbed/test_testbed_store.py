@@ -1,5 +1,5 @@
-"""The test bed's database and its package. Numbers in names are those of the abuse cases in
-docs/notes/abuse-cases.md."""
+"""The test bed's database and its package. Numbers in the names of tests refer to the abuse cases
+in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = ["_cheap_passwords", "bed"]
 def test_27_a_database_that_cannot_be_written_is_an_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While another process holds the lock, pages that only read work, and the others report the
-    problem."""
+    """While another process holds the lock, requests that only read succeed, and others report the
+    lock."""
     import sqlite3
 
     from bentpipe.testbed import store

@@ -42,8 +42,8 @@ def test_a_study_is_reproduced(bed: Bed) -> None:
 
 
 def test_studies_that_need_a_kernel_say_so_where_there_is_none(bed: Bed) -> None:
-    """In the list and at the launch, for the tests that need a kernel and for all tests of the
-    study together."""
+    """A missing kernel is reported in the list and at the launch, for tests that need a kernel and
+    for the whole study."""
     ada = bed.join("ada")
     instruments.write(bed.settings, {"kernel": instruments.UNBUILT})
     (satnex,) = (one for one in ada.get("/api/studies").json() if one["name"] == "satnex")

@@ -120,7 +120,7 @@ def test_web_process_and_executor_are_different_users(folder: Path) -> None:
             assert client.get(f"{at}/results").json()["flows"]
             assert client.delete(at).status_code == 204
             assert not written.exists()
-        # No other user reaches the database or wakes the executor.
+        # Other users can neither open the database nor wake the executor.
         look = f"import socket; open({str(data / 'testbed.sqlite')!r})"
         stranger = [
             *reachable(folder),
@@ -234,8 +234,8 @@ transport = "udp"
 def test_18_a_run_that_needs_more_memory_ends_with_the_reason(
     bed: Bed, monkeypatch: pytest.MonkeyPatch, grouped: bool, memory: int, request: pytest.FixtureRequest
 ) -> None:
-    """With a group the kernel kills the run. Without one the address space is limited, of which
-    libraries reserve much. The next run succeeds."""
+    """With a control group, the kernel kills the run. Without one, the limit applies to the address
+    space, of which libraries reserve much. The next run succeeds."""
     if grouped:
         request.getfixturevalue("groups")
     else:
@@ -253,7 +253,7 @@ def test_18_a_run_that_needs_more_memory_ends_with_the_reason(
     assert told in greedy["reason"]
 
 
-#: The files of version 2 for a group that was delegated to the executor.
+#: The files of a version-2 group that was delegated to the executor.
 DELEGATED = {
     "cgroup.controllers": "cpuset cpu io memory pids\n",
     "cgroup.procs": "4711\n",
@@ -262,8 +262,8 @@ DELEGATED = {
 
 
 def test_files_of_version_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The written files and their contents, by the kernel's documentation of cgroup v2, in folders
-    that stand for it: the machines of the tests have version 1."""
+    """Compares the written files with the kernel's documentation of cgroup v2, in ordinary folders,
+    because the machines of the tests have version 1."""
     own = tmp_path / "system.slice/bentpipe.service"
     (own / "executor").mkdir(parents=True)
     for name, text in DELEGATED.items():
