@@ -63,10 +63,11 @@ def check_kernel(study: str, test: str | None, machine: Mapping[str, str]) -> No
 def _plain(markdown: str) -> str:
     r"""Returns a paragraph without Markdown marks.
 
-    >>> _plain("Ada, *On\nengines*, with `--test a`")
-    'Ada, On engines, with --test a'
+    >>> _plain("Ada, *On\nengines*, with `--test a` and [terms](glossary.md)")
+    'Ada, On engines, with --test a and terms'
     """
-    return re.sub(r"[*`]", "", " ".join(markdown.split()))
+    linked = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(markdown.split()))
+    return re.sub(r"[*`]", "", linked)
 
 
 def order(study: str, test: str | None) -> str:
