@@ -3,8 +3,7 @@
 import { useState } from "react";
 import type { Who } from "./api.gen";
 
-/** The instruments chosen for a configuration. The choice is stored per tab and survives a reload.
- */
+/** The instruments chosen for a configuration. The tab keeps the choice across reloads. */
 export function useInstruments(id: string, who: Who): [string[], (next: string[]) => void] {
   const key = `instruments ${id}`;
   const [found, setFound] = useState<string[]>(

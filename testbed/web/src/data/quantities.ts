@@ -2,8 +2,7 @@
 
 import { resolved, type Schema } from "./schema";
 
-/** The units of a kind of quantity: for each base unit, the units and their sizes in the base unit.
- */
+/** The units of a kind of quantity: for each base unit, units with their sizes in the base unit. */
 export type Units = Record<string, Record<string, number>>;
 
 export interface Quantity {

@@ -88,7 +88,7 @@ function sliderOf(
 }
 
 /** The manual changes of a run. An increment of `events` reloads the list of changes. `recorded` is
- * called whenever the number of changes made increases. */
+ * called after each change that the run has made. */
 export function Controls({
   run,
   data,

@@ -340,8 +340,7 @@ function ValueField({ at, schema: given, root, value, change, disabled }: FieldP
   return <p className="help">{JSON.stringify(value)} – edit this value in the TOML text.</p>;
 }
 
-/** Initial value of another variant, with the values of the required keys that both variants have.
- */
+/** Initial value of another variant. Keeps the values of its required keys, if they are set. */
 function converted(value: unknown, schema: Schema, root: Schema): Table {
   const made = initialValue(schema, root) as Table;
   if (!isTable(value)) return made;

@@ -68,8 +68,7 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
   );
 }
 
-/** The lines of a metric, in its display unit. A half-width of NaN stands for a missing interval.
- */
+/** The lines of a metric, in its display unit. A half-width of NaN marks a missing interval. */
 function linesOf(means: Means, metric: number, axis: Varied): Line[] {
   const size = means.metrics[metric]?.size ?? 1;
   const several = new Set(means.points.map((one) => one.of)).size > 1;

@@ -24,7 +24,7 @@ const projection = geoNaturalEarth1().fitExtent(
   { type: "Sphere" },
 );
 const path = geoPath(projection);
-/** Largest number of satellites with which links between them are drawn. */
+/** Links between satellites are drawn up to this number of satellites. */
 const MAX_SATELLITES_WITH_LINKS = 400;
 const EARTH_M = 6371008.8;
 const STEPS = 120;

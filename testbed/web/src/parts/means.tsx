@@ -148,7 +148,7 @@ function EntityFilter({ of, choose }: { of: string; choose: (of: string) => void
     >
       <Field
         label="Flow, terminal or link"
-        help="A name; or a group or a pattern such as st*, for the mean over its members. Empty: all, one by one."
+        help="A name; for a mean over several, a group or a pattern such as st*. Leave empty to list all."
       >
         {(id, described) => (
           <input

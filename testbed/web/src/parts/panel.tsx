@@ -33,8 +33,7 @@ function unchanged(_: unknown, next: unknown): unknown {
   return next;
 }
 
-/** The form of an entity. Input appears at once, and changes the draft's text when typing pauses.
- */
+/** The form of an entity. Input appears at once, and changes the text when typing pauses. */
 export function Panel({
   path,
   schema,

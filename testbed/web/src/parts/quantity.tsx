@@ -31,8 +31,7 @@ export function defaultQuantities(known: string[]): string[] {
 /** Delay after a change of the time range before data is loaded, in milliseconds. */
 const DEBOUNCE_MS = 150;
 
-/** A plot of one quantity of several runs. Each time range is loaded with its own level of detail.
- */
+/** A plot of one quantity of several runs. Each time range is loaded with its own detail. */
 export function Quantity({
   runs,
   quantity,

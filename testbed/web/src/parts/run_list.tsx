@@ -11,8 +11,7 @@ import { Marks } from "./marks";
 
 const STATES = ["queued", "running", ...FINAL];
 
-/** The runs of a configuration (`of`), of a launch (`batch`), or all runs that the user may view.
- */
+/** The runs of a configuration (`of`) or of a launch (`batch`), or all runs visible to the user. */
 export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
   // Filters are stored in the address, so that a link opens the same list.
   const [search, setSearch] = useValue("search");

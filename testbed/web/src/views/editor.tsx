@@ -43,8 +43,7 @@ export function Editor({ id, who }: { id: string; who: Who }) {
   return <p aria-busy="true">Loading…</p>;
 }
 
-/** The stored draft of a configuration. A draft survives a reload of the page until the tab closes.
- */
+/** The stored draft of a configuration. A draft survives a reload, until the tab is closed. */
 function storedDraft(id: string): string | null {
   return sessionStorage.getItem(`draft ${id}`);
 }
@@ -252,7 +251,8 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
 
 const NONE: View["problems"] = [];
 
-/** Key paths below the parts of a scenario that have a panel. The match is the path of the part. */
+/** Matches key paths inside those parts of a scenario that have a panel. The match is the path of
+ * the part. */
 const PANELS = /^(link|multilink|proxy|service|flow|network|edge)\.[^.]+/;
 
 function Problems({ view, id }: { view: View | null; id: string }) {

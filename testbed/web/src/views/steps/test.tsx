@@ -11,7 +11,7 @@ import { problemText, useProblem, useProblemsBelow } from "../../parts/problems"
 
 const DESCRIPTIONS: Record<string, string> = {
   simulate: "Models of TCP in virtual time: fast and exactly repeatable.",
-  kernel: "Real Linux kernels in virtual time: real TCP, without real-time waits.",
+  kernel: "Real Linux kernels with their TCP, in virtual time.",
   emulate: "Real hosts in real time, one run at a time.",
 };
 
@@ -85,7 +85,7 @@ export function TestStep({
       <section className="right">
         <h2>Campaign</h2>
         <p className="soft">
-          Vary keys, and replicate with other random numbers. Every combination is a separate run.
+          Vary keys, and replicate with other random numbers. Each combination and replication is one run.
         </p>
         {Object.keys(vary).length > 0 && (
           <ul>
