@@ -32,10 +32,10 @@ INVITATION_S: Final = 7 * 24 * 3600.0
 #: After so many failed log-ins of an account, or from an address, within ``WINDOW_S`` seconds,
 #: further log-ins are refused.
 WINDOW_S: Final = 900.0
-MOST_OF_ACCOUNT: Final = 10
-MOST_OF_ADDRESS: Final = 50
+MAX_FAILURES_OF_ACCOUNT: Final = 10
+MAX_FAILURES_OF_ADDRESS: Final = 50
 
-#: Smallest and largest length of a password. The maximum bounds the work of hashing.
+#: Smallest and largest length of a password. The maximum bounds the cost of hashing.
 PASSWORD: Final = (10, 256)
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 
@@ -70,7 +70,7 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def hashed(password: str) -> str:
+def password_hash(password: str) -> str:
     """Returns the hash of a new password. Raises :class:`Refused` if the password is too short or
     too long."""
     least, most = PASSWORD
@@ -88,7 +88,7 @@ def matches(password: str, known: str | None) -> bool:
         return False
 
 
-def named(name: str) -> str:
+def valid_name(name: str) -> str:
     """Returns a valid name of an account, or raises :class:`Refused`."""
     if not NAME.fullmatch(name):
         raise Refused(
@@ -102,9 +102,9 @@ def log_in(store: Store, name: str, password: str, address: str) -> tuple[str, C
     """Logs a user in. Returns the secret of the new session, and the caller. ``address`` is empty
     behind a proxy, where all requests have the same address. Raises :class:`Refused`."""
     now = time.time()
-    keys = {f"account:{name[:64]}": MOST_OF_ACCOUNT}
+    keys = {f"account:{name[:64]}": MAX_FAILURES_OF_ACCOUNT}
     if address:
-        keys[f"address:{address[:64]}"] = MOST_OF_ADDRESS
+        keys[f"address:{address[:64]}"] = MAX_FAILURES_OF_ADDRESS
     with store.writing() as rows:
         rows.execute(delete(Attempt).where(Attempt.at < now - WINDOW_S))
         for key, most in keys.items():
@@ -120,7 +120,7 @@ def log_in(store: Store, name: str, password: str, address: str) -> tuple[str, C
     with store.writing() as rows:
         rows.execute(delete(Attempt).where(Attempt.id.in_([one.id for one in counted])))
         secret = open_session(rows, user, "browser", ABSOLUTE_S)
-        note(rows, user, "log in")
+        record_action(rows, user, "log in")
         return secret, caller_of(rows, secret)
 
 
@@ -161,13 +161,13 @@ def caller_of(rows: Transaction, secret: str) -> Caller:
     return Caller(*found[:-1])
 
 
-def is_old(who: Caller) -> bool:
+def is_stale(who: Caller) -> bool:
     """Returns true if the last recorded use of the session is more than a minute ago. Recording
     each use would make every request write."""
     return abs(time.time() - who.used) > 60
 
 
-def used(store: Store, who: Caller) -> None:
+def record_use(store: Store, who: Caller) -> None:
     """Records the current time as the last use of the session."""
     with store.writing() as rows:
         rows.execute(update(Session).where(Session.id == who.session).values(used=time.time()))
@@ -179,18 +179,18 @@ def invite(store: Store, level: str, by: Caller | None = None) -> str:
     with store.writing() as rows:
         rows.execute(delete(Invitation).where(Invitation.expires < time.time()))
         rows.add(Invitation(hash=digest(secret), level=level, expires=time.time() + INVITATION_S))
-        note(rows, by, "invite", level)
+        record_action(rows, by, "invite", level)
     return secret
 
 
 def accept(store: Store, secret: str, name: str, password: str) -> str:
     """Creates the account of an invitation, and returns the secret of its first session. Raises
     :class:`Refused`."""
-    named(name)
+    valid_name(name)
     with store.reading() as rows:
         if rows.get(Invitation, digest(secret)) is None:
             raise Refused(403, "this invitation is not valid or has been used")
-    known = hashed(password)
+    known = password_hash(password)
     with store.writing() as rows:
         invitation = rows.get(Invitation, digest(secret))
         if invitation is None or invitation.expires < time.time():
@@ -201,7 +201,7 @@ def accept(store: Store, secret: str, name: str, password: str) -> str:
         rows.add(user)
         rows.delete(invitation)
         rows.flush()
-        note(rows, user, "join", user.level)
+        record_action(rows, user, "join", user.level)
         return open_session(rows, user, "browser", ABSOLUTE_S)
 
 
@@ -236,7 +236,7 @@ def end_sessions(rows: Transaction, user: User, but: str = "") -> None:
     rows.execute(delete(Session).where(Session.user_id == user.id, Session.id != but))
 
 
-def note(rows: Transaction, who: Caller | User | None, action: str, what: str = "") -> None:
+def record_action(rows: Transaction, who: Caller | User | None, action: str, what: str = "") -> None:
     """Adds a line to the audit log."""
     rows.add(
         Audit(

@@ -30,7 +30,7 @@ from .refused import Refused
 from .rules import NAME, Cost, check_cost, cost, read
 
 #: Maximum number of nodes of a small scenario, which loads in milliseconds.
-FEW_NODES: Final = 100
+MAX_NODES_CHECKED_FULLY: Final = 100
 
 
 def view(text: str, level: str, machine: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def problems_of_campaign(text: str, level: str, loaded: Scenario) -> list[dict[s
     found: list[dict[str, Any]] = []
     varied: Mapping[str, Sequence[Any]] = {} if loaded.campaign is None else loaded.campaign.get("vary", {})
     for key, values in varied.items():
-        for value in values if len(loaded.nodes) <= FEW_NODES else values[:1]:
+        for value in values if len(loaded.nodes) <= MAX_NODES_CHECKED_FULLY else values[:1]:
             try:
                 read(text, level, varying([f"{key}={toml_value(value)}"]))
             except ScenarioError as error:

@@ -31,7 +31,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from bentpipe._native import ScenarioError
 from bentpipe.errors import InputError
 
-from . import bounds, instruments, live, queue, reproducing
+from . import control_groups, instruments, live, queue, reproducing
 from .paths import without_paths
 from .refused import Refused
 from .rules import OF_LEVEL, Limits
@@ -40,12 +40,12 @@ from .store import Store
 from .tables import ACTIVE, Run
 
 #: Seconds between polls of the queue without a notification, and between polls of a run.
-LOOK_S: Final = 1.0
-WATCH_S: Final = 0.25
+POLL_S: Final = 1.0
+RUN_POLL_S: Final = 0.25
 #: Seconds between searches for a kernel for virtual time.
-EXAMINE_S: Final = 10.0
+KERNEL_POLL_S: Final = 10.0
 #: Minimum free disk space in bytes.
-SPARE: Final = 200_000_000
+MIN_FREE_BYTES: Final = 200_000_000
 
 
 class Executor:
@@ -59,9 +59,9 @@ class Executor:
         self.ending = threading.Event()
         self.busy: dict[int, threading.Thread] = {}
         self.exclusive = False
-        self.lock = alone(settings.data)
-        self.groups = bounds.parent()
-        self.lacking = instruments.without_real_time(settings)
+        self.lock = lock_folder(settings.data)
+        self.groups = control_groups.parent()
+        self.unavailable = instruments.without_real_time(settings)
         with store.writing() as rows:
             # This is the only executor, so active runs in the database belong to a killed one.
             for worker in set(rows.scalars(select(Run.worker).where(Run.state.in_(ACTIVE)))):
@@ -75,25 +75,25 @@ class Executor:
     def loop(self) -> None:
         """Executes runs until stopped. Retries after errors of the database."""
         threading.Thread(target=self._listen, daemon=True).start()
-        examined = -EXAMINE_S
+        examined = -KERNEL_POLL_S
         while not self.ending.is_set():
-            if time.monotonic() - examined > EXAMINE_S:
+            if time.monotonic() - examined > KERNEL_POLL_S:
                 # An administrator may build a kernel while the test bed runs.
-                instruments.write(self.settings, self.lacking | instruments.without_kernel())
+                instruments.write(self.settings, self.unavailable | instruments.without_kernel())
                 examined = time.monotonic()
             try:
                 while self._take():
                     pass
                 with self.store.writing() as rows:
                     queue.reclaim(rows)
-                    queue.forget(rows)
+                    queue.remove_old_events(rows)
             except SQLAlchemyError as error:
                 print(f"bentpipe: the queue cannot be read: {error}", file=sys.stderr)
-            self.work.wait(LOOK_S)
+            self.work.wait(POLL_S)
             self.work.clear()
         for thread in list(self.busy.values()):
             thread.join()
-        bounds.leave(self.groups)
+        control_groups.leave(self.groups)
         # Removed while the lock is held, so the socket cannot belong to another executor. Backups
         # of the folder then contain no socket.
         self.settings.socket.unlink(missing_ok=True)
@@ -133,7 +133,7 @@ class Executor:
                 break
             except SQLAlchemyError:
                 # The slot stays occupied until the end is recorded.
-                time.sleep(LOOK_S)
+                time.sleep(POLL_S)
         self.work.set()
 
     def _run(self, run: Run) -> tuple[str, str]:
@@ -144,7 +144,7 @@ class Executor:
             reproducing.check(run.scenario)
         limits = OF_LEVEL[level]
         folder = self.settings.folder(run.owner_id, run.id)
-        if shutil.disk_usage(self.settings.data).free < SPARE:
+        if shutil.disk_usage(self.settings.data).free < MIN_FREE_BYTES:
             return "failed", "the disk is full; runs need 200 MB of free space"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -173,15 +173,15 @@ class Executor:
             },
         )
         assert process.stdin is not None and process.stdout is not None
-        said = Said(process.stdout)
+        messages = Messages(process.stdout)
         group = None
         try:
             # The process first waits for input, so the limits apply before it does any work.
             group = self._group(process.pid, run, limits)
             # A group limits the memory in use; without a group only the address space can be
             # limited.
-            tell(process.stdin, {**given, "memory": limits.memory if group is None else None})
-            state, reason = self._watch(run, process, said, folder, limits)
+            send(process.stdin, {**given, "memory": limits.memory if group is None else None})
+            state, reason = self._watch(run, process, messages, folder, limits)
             if state == "failed" and group is not None and group.exceeded():
                 reason = f"the run needed more than {limits.memory // 1_000_000} MB of memory"
             return state, reason
@@ -191,13 +191,13 @@ class Executor:
             process.wait()
             if group is not None:
                 group.end()
-            said.thread.join()
+            messages.thread.join()
             process.stdout.close()
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
-            live.beside(folder).unlink(missing_ok=True)
+            live.live_file(folder).unlink(missing_ok=True)
 
-    def _group(self, process: int, run: Run, limits: Limits) -> bounds.Group | None:
+    def _group(self, process: int, run: Run, limits: Limits) -> control_groups.Group | None:
         """Creates the control group of a run and adds the run's process. Returns None without
         control groups. A run may use its slot's share of the processors; an exclusive run, all of
         them."""
@@ -206,7 +206,7 @@ class Executor:
         there = len(os.sched_getaffinity(0))
         processors = there if run.instrument in queue.EXCLUSIVE else max(1.0, there / self.settings.slots)
         try:
-            group = bounds.Group(self.groups, f"run-{run.id}", limits.memory, processors)
+            group = control_groups.Group(self.groups, f"run-{run.id}", limits.memory, processors)
         except OSError:
             return None
         try:
@@ -217,12 +217,12 @@ class Executor:
         return group
 
     def _watch(
-        self, run: Run, process: subprocess.Popen[str], said: Said, folder: Path, limits: Limits
+        self, run: Run, process: subprocess.Popen[str], messages: Messages, folder: Path, limits: Limits
     ) -> tuple[str, str]:
         """Waits for the end of a run. Ends a run that is cancelled or exceeds a limit."""
         started = time.monotonic()
-        while not said.ended.wait(WATCH_S):
-            if not self._exchange(run, process, said):
+        while not messages.ended.wait(RUN_POLL_S):
+            if not self._exchange(run, process, messages):
                 return "cancelled", "cancelled while the run was in progress"
             if self.ending.is_set():
                 return "incomplete", "the test bed was stopped while the run was in progress; launch it again"
@@ -236,36 +236,36 @@ class Executor:
                     "failed",
                     f"the run wrote more than {limits.bytes // 1_000_000} MB, the limit of its owner's level",
                 )
-            if shutil.disk_usage(folder).free < SPARE / 2:
+            if shutil.disk_usage(folder).free < MIN_FREE_BYTES / 2:
                 return "failed", "the disk is full"
         process.wait()
-        self._exchange(run, process, said)
-        if said.last == "done":
+        self._exchange(run, process, messages)
+        if messages.last == "done":
             return "done", ""
-        if said.last.startswith("failed "):
-            return "failed", said.last.removeprefix("failed ")
+        if messages.last.startswith("failed "):
+            return "failed", messages.last.removeprefix("failed ")
         return (
             "failed",
             f"the run's process ended with code {process.returncode}: probably out of memory",
         )
 
-    def _exchange(self, run: Run, process: subprocess.Popen[str], said: Said) -> bool:
+    def _exchange(self, run: Run, process: subprocess.Popen[str], messages: Messages) -> bool:
         """Records the messages of a run, and sends requested changes to the run. Returns true if
         the run may continue."""
-        answers = said.answers()
+        answers = messages.answers()
         try:
             with self.store.writing() as rows:
-                goes_on = queue.renew(rows, run.number, self.worker, said.progress)
-                queue.answer(rows, run.number, answers)
-                wanted = queue.wanted(rows, run.number)
+                continues = queue.renew(rows, run.number, self.worker, messages.progress)
+                queue.record_answers(rows, run.number, answers)
+                wanted = queue.take_changes(rows, run.number)
         except SQLAlchemyError:
             # The database is busy or cannot be written; the next call retries.
             for one in answers:
-                said.changed.put(one)
+                messages.changed.put(one)
             return True
         for change in wanted:
-            tell(process.stdin, change)
-        return goes_on
+            send(process.stdin, change)
+        return continues
 
     def _listen(self) -> None:
         """Wakes the loop up when the web process reports a new run."""
@@ -282,7 +282,7 @@ class Executor:
                         self.work.set()
 
 
-def tell(pipe: IO[str] | None, what: Any) -> None:
+def send(pipe: IO[str] | None, what: Any) -> None:
     """Writes a line of JSON to a run's process. Ignores a process that has ended."""
     with contextlib.suppress(OSError, ValueError):
         assert pipe is not None
@@ -290,7 +290,7 @@ def tell(pipe: IO[str] | None, what: Any) -> None:
         pipe.flush()
 
 
-class Said:
+class Messages:
     """The messages of a run's process, read by a thread."""
 
     def __init__(self, pipe: IO[str]) -> None:
@@ -348,7 +348,7 @@ def size(folder: Path) -> int:
     return total
 
 
-def alone(data: Path) -> Any:
+def lock_folder(data: Path) -> Any:
     """Returns the lock that makes this the only executor of a folder. Raises
     :class:`bentpipe.InputError`."""
     file = (data / "executor.lock").open("w")

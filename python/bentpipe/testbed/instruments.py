@@ -24,15 +24,15 @@ from .rules import INSTRUMENTS, Cost, check_cost
 from .settings import Settings
 
 #: Instruments whose flows use the TCP of a real kernel.
-REAL: Final = ("kernel", "emulate")
-OFF: Final = (
+REAL_TCP: Final = ("kernel", "emulate")
+REAL_TIME_DISABLED: Final = (
     "emulation in real time is disabled on this test bed; its administrator can enable it with --real-time"
 )
-UNBUILT: Final = (
+NO_KERNEL: Final = (
     "this test bed has no kernel for virtual time; its administrator can build one with `bentpipe kernel build`, as "
     "the user of the executor"
 )
-OUTDATED: Final = (
+OUTDATED_KERNEL: Final = (
     "the kernels of this test bed are for another processor or another version of bentpipe; its administrator can "
     "build one with `bentpipe kernel build`, as the user of the executor"
 )
@@ -56,7 +56,7 @@ def without_kernel() -> dict[str, str]:
     try:
         current()
     except InputError:
-        return {"kernel": OUTDATED if kernels() else UNBUILT}
+        return {"kernel": OUTDATED_KERNEL if kernels() else NO_KERNEL}
     return {}
 
 
@@ -75,7 +75,7 @@ def of_machine(settings: Settings) -> dict[str, str]:
         found: dict[str, str] = json.loads(settings.instruments.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         found = {}
-    return found if settings.real_time else found | {"emulate": OFF}
+    return found if settings.real_time else found | {"emulate": REAL_TIME_DISABLED}
 
 
 def of_scenario(scenario: Scenario, instrument: str) -> str | None:
@@ -83,7 +83,7 @@ def of_scenario(scenario: Scenario, instrument: str) -> str | None:
     simulated proxy between hosts with real TCP, and a congestion control of Linux in a
     simulation."""
     try:
-        if instrument in REAL:
+        if instrument in REAL_TCP:
             scenario.native.check_emulated()
         else:
             scenario.native.check_simulated()

@@ -3,8 +3,9 @@ the file, and the web process reads new lines. Each line is a JSON object with `
 table and entity (the time in seconds, then the table's columns), the number of ``dropped`` rows,
 and manual ``changes``.
 
-The engine thins the rows by time to limit the size of the file. Beyond :data:`MOST` bytes, rows are
-dropped. The file is removed at the end of the run, because the run's traces contain all rows.
+The engine thins the rows by time to limit the size of the file. Beyond :data:`MAX_BYTES` bytes,
+rows are dropped. The file is removed at the end of the run, because the run's traces contain all
+rows.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from pathlib import Path
 from typing import Any, Final
 
 #: Size of the file in bytes above which rows are dropped.
-MOST: Final = 8_000_000
+MAX_BYTES: Final = 8_000_000
 #: Bytes per read of the file.
-PART: Final = 500_000
+READ_BYTES: Final = 500_000
 
 
-def beside(folder: Path) -> Path:
+def live_file(folder: Path) -> Path:
     """Returns the path of the live data of the run whose folder is given."""
     return folder.with_suffix(".live")
 
@@ -36,7 +37,7 @@ class Writer:
     def add(self, seen: dict[str, Any]) -> None:
         """Appends live data; nothing without rows and changes."""
         rows, changes = seen["rows"], seen["changes"]
-        if self._bytes > MOST:
+        if self._bytes > MAX_BYTES:
             self._dropped += sum(len(some) for entities in rows.values() for some in entities.values())
             rows = {}
         if not rows and not changes:
@@ -54,15 +55,15 @@ class Writer:
         self._file.close()
 
 
-def after(file: Path, offset: int) -> tuple[list[str], int]:
+def lines_after(file: Path, offset: int) -> tuple[list[str], int]:
     """Returns the complete lines of a file after ``offset``, and the offset after them. A missing
     file has no lines."""
     try:
         with file.open("rb") as opened:
             opened.seek(offset)
-            read = opened.read(PART)
+            read = opened.read(READ_BYTES)
             end = read.rfind(b"\n") + 1
-            if end == 0 and len(read) == PART:
+            if end == 0 and len(read) == READ_BYTES:
                 # Reads the rest of a line that is longer than a part.
                 read += opened.readline()
                 end = len(read) if read.endswith(b"\n") else 0
@@ -71,11 +72,11 @@ def after(file: Path, offset: int) -> tuple[list[str], int]:
     return read[:end].decode().splitlines(), offset + end
 
 
-def everything(file: Path) -> Iterator[dict[str, Any]]:
+def read_all(file: Path) -> Iterator[dict[str, Any]]:
     """Yields the objects of all complete lines of a file."""
     offset = 0
     while True:
-        lines, offset = after(file, offset)
+        lines, offset = lines_after(file, offset)
         if not lines:
             return
         for line in lines:

@@ -14,7 +14,7 @@ from .refused import Refused
 from .rules import NAME, read
 
 #: Mean radius of the Earth in metres (IUGG), the zero of altitudes on the map.
-RADIUS_M: Final = 6_371_008.8
+EARTH_RADIUS_M: Final = 6_371_008.8
 
 
 def at(text: str, level: str, time: float, network: str | None = None) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def at(text: str, level: str, time: float, network: str | None = None) -> dict[s
                 "altitude": float(h),
             }
             for name, a, b, h in zip(
-                found.satellites, longitude, latitude, np.round(distance - RADIUS_M), strict=True
+                found.satellites, longitude, latitude, np.round(distance - EARTH_RADIUS_M), strict=True
             )
         ],
         "links": [list(found.links[number]) for number in frame["up"]],

@@ -23,7 +23,7 @@ from .tables import ACTIVE, FINAL, Change, Event, Run
 #: Seconds after its last renewal at which a lease expires.
 LEASE_S: Final = 30.0
 #: Seconds for which events are kept.
-KEEP_S: Final = 3600.0
+EVENT_LIFETIME_S: Final = 3600.0
 #: Instruments that need the machine exclusively.
 EXCLUSIVE: Final = ("emulate",)
 #: Maximum age of a cached plan of the queue, in seconds.
@@ -31,7 +31,7 @@ PLAN_S: Final = 0.5
 #: Initial estimate of the events per second of runs in virtual time.
 DEFAULT_RATE: Final = {"simulate": 1e6, "kernel": 1e5}
 #: Seconds that a run takes in addition to its events, for start and report.
-START_S: Final = 1.0
+OVERHEAD_S: Final = 1.0
 
 
 def claim(rows: Transaction, worker: str, instruments: Sequence[str], busy: bool = False) -> Run | None:
@@ -64,7 +64,7 @@ def claim(rows: Transaction, worker: str, instruments: Sequence[str], busy: bool
         )
         if rows.scalar(claimed) is not None:
             run = rows.get_one(Run, number, populate_existing=True)
-            tell(rows, run)
+            record_event(rows, run)
             return run
     return None
 
@@ -84,7 +84,7 @@ def renew(rows: Transaction, number: int, worker: str, progress: float | None = 
     if cancel is False and progress is not None:
         run = rows.get(Run, number, populate_existing=True)
         if run is not None:
-            tell(rows, run)
+            record_event(rows, run)
     return cancel is False
 
 
@@ -102,7 +102,7 @@ def finish(rows: Transaction, number: int, worker: str, state: str, reason: str 
     if run is not None:
         if state == "done":
             run.progress = 1.0
-        tell(rows, run)
+        record_event(rows, run)
     return True
 
 
@@ -123,7 +123,7 @@ def reclaim(rows: Transaction, dead: str | None = None) -> int:
             )
             run.ended, run.lease = time.time(), None
         rows.flush()
-        tell(rows, run)
+        record_event(rows, run)
     return len(found)
 
 
@@ -134,10 +134,10 @@ def cancel(rows: Transaction, run: Run) -> None:
     elif run.state not in FINAL:
         run.cancel = True
     rows.flush()
-    tell(rows, run)
+    record_event(rows, run)
 
 
-def wanted(rows: Transaction, number: int) -> list[tuple[int, str, str]]:
+def take_changes(rows: Transaction, number: int) -> list[tuple[int, str, str]]:
     """Returns the manual changes of a run that were not sent yet (number, key and value), and marks
     them as sent."""
     found = rows.scalars(
@@ -148,7 +148,7 @@ def wanted(rows: Transaction, number: int) -> list[tuple[int, str, str]]:
     return [(one.id, one.key, one.value) for one in found]
 
 
-def answer(rows: Transaction, number: int, answers: Sequence[Mapping[str, Any]]) -> None:
+def record_answers(rows: Transaction, number: int, answers: Sequence[Mapping[str, Any]]) -> None:
     """Records the results of manual changes."""
     for one in answers:
         rows.execute(
@@ -158,16 +158,16 @@ def answer(rows: Transaction, number: int, answers: Sequence[Mapping[str, Any]])
         )
 
 
-def tell(rows: Transaction, run: Run) -> None:
+def record_event(rows: Transaction, run: Run) -> None:
     """Records the state of a run as an event for its viewers."""
     _plans.pop(rows.get_bind(), None)
     data = {"state": run.state, "progress": run.progress, "reason": run.reason}
     rows.add(Event(run_id=run.id, owner_id=run.owner_id, data=data))
 
 
-def forget(rows: Transaction) -> None:
-    """Removes events older than :data:`KEEP_S`."""
-    rows.execute(delete(Event).where(Event.at < time.time() - KEEP_S))
+def remove_old_events(rows: Transaction) -> None:
+    """Removes events older than :data:`EVENT_LIFETIME_S`."""
+    rows.execute(delete(Event).where(Event.at < time.time() - EVENT_LIFETIME_S))
 
 
 def order(rows: Transaction) -> list[str]:
@@ -223,7 +223,11 @@ def _plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
     for run in rows.scalars(select(Run).options(defer(Run.scenario)).where(Run.state.in_(ACTIVE))):
         passed = max(0.0, now - (run.started or now))
         # Extrapolated from the progress, after the first 2 %.
-        whole = passed / run.progress if run.progress > 0.02 else max(passed, takes(_needs(run), rates))
+        whole = (
+            passed / run.progress
+            if run.progress > 0.02
+            else max(passed, expected_seconds(_needs(run), rates))
+        )
         free.append(max(0.0, whole - passed))
     free = sorted([*free, *[0.0] * max(0, slots - len(free))])
     needs = {
@@ -238,7 +242,7 @@ def _plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
             continue
         alone = needs[name][0] in EXCLUSIVE
         start = max(free[-1] if alone else free[0], earliest)
-        ended = start + takes(needs[name], rates)
+        ended = start + expected_seconds(needs[name], rates)
         free = [ended] * len(free) if alone else sorted([*free[1:], ended])
         places[name] = (place, start)
         earliest = start
@@ -249,14 +253,14 @@ def _needs(run: Run) -> tuple[str, float | None, float, float]:
     return run.instrument, run.pace, run.duration, run.events
 
 
-def takes(needs: tuple[str, float | None, float, float], rates: Mapping[str, float]) -> float:
+def expected_seconds(needs: tuple[str, float | None, float, float], rates: Mapping[str, float]) -> float:
     """Returns the expected real time of a run in seconds. ``needs`` are instrument, pace, duration
     of the scenario, and number of events; ``rates`` are events per second by instrument."""
     instrument, pace, duration, events = needs
     seconds = events / rates[instrument] if instrument in rates else 0.0
     if pace is not None or instrument in EXCLUSIVE:
         seconds = max(seconds, duration / (pace or 1.0))
-    return START_S + seconds
+    return OVERHEAD_S + seconds
 
 
 def rate(rows: Transaction, instrument: str) -> float:

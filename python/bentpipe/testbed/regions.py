@@ -16,10 +16,10 @@ from bentpipe.quantities import base_value
 from bentpipe.scenario.scenarios import ScenarioText
 
 #: Maximum number of regions returned; more than a plot can show.
-MOST: Final = 500
+MAX_REGIONS: Final = 500
 
 #: A manual change: seconds of the run, key, value.
-Made = tuple[float, str, str]
+ManualChange = tuple[float, str, str]
 #: The start of a region: seconds, kind, entity, label.
 Start = tuple[float, str, str, str]
 
@@ -37,7 +37,7 @@ class Region:
     end: float | None
 
 
-def of_folder(scenario: str, made: Sequence[Made], folder: Path) -> list[Region]:
+def of_folder(scenario: str, made: Sequence[ManualChange], folder: Path) -> list[Region]:
     """Returns the regions of a run that has ended."""
     from bentpipe.results import former
     from bentpipe.results.runs import Run
@@ -56,7 +56,7 @@ def of_folder(scenario: str, made: Sequence[Made], folder: Path) -> list[Region]
     return _joined(starts)
 
 
-def of_live(scenario: str, made: Sequence[Made], parts: Iterable[dict[str, Any]]) -> list[Region]:
+def of_live(scenario: str, made: Sequence[ManualChange], parts: Iterable[dict[str, Any]]) -> list[Region]:
     """Returns the regions of a run in progress, from its live data."""
     data = tomllib.loads(scenario)
     starts = _changes(data, made)
@@ -70,7 +70,7 @@ def of_live(scenario: str, made: Sequence[Made], parts: Iterable[dict[str, Any]]
     return _joined(starts)
 
 
-def _changes(data: dict[str, Any], made: Sequence[Made]) -> list[Start]:
+def _changes(data: dict[str, Any], made: Sequence[ManualChange]) -> list[Start]:
     starts = [(time, "change", key, f"{key} = {value}") for time, key, value in made]
     for change in data.get("change", []):
         time = base_value(change["at"])
@@ -114,7 +114,7 @@ def _joined(starts: list[Start]) -> list[Region]:
     """Returns the regions. Each region ends at the start of the next region of its entity."""
     found: list[Region] = []
     last: dict[tuple[str, str], int] = {}
-    for time, kind, of, label in sorted(starts)[:MOST]:
+    for time, kind, of, label in sorted(starts)[:MAX_REGIONS]:
         place = last.get((kind, of))
         if place is not None:
             before = found[place]

@@ -42,7 +42,7 @@ def available() -> dict[str, list[str]]:
     }
 
 
-def described(study: str) -> Description:
+def description(study: str) -> Description:
     """Returns the description of an :func:`available` study."""
     text = (studies.known()[study] / "README.md").read_text(encoding="utf-8")
     heading, paragraph, *_ = text.split("\n\n")
@@ -70,7 +70,7 @@ def _plain(markdown: str) -> str:
     return re.sub(r"[*`]", "", linked)
 
 
-def order(study: str, test: str | None) -> str:
+def job_text(study: str, test: str | None) -> str:
     """Returns the TOML text that names a study and a test. The run stores it in place of a
     scenario. Raises :class:`Refused`."""
     known = available()
@@ -83,14 +83,14 @@ def order(study: str, test: str | None) -> str:
 
 
 def check(text: str) -> None:
-    """Checks the text of :func:`order` from the database. Raises :class:`Refused`."""
+    """Checks the text of :func:`job_text` from the database. Raises :class:`Refused`."""
     given = tomllib.loads(text)
-    order(given["study"], given.get("test"))
+    job_text(given["study"], given.get("test"))
 
 
-def perform(text: str, folder: Path) -> None:
-    """Runs the study that the text of :func:`order` names. Writes runs, figures, ``verdicts.json``
-    and ``report.html`` into a folder."""
+def run_job(text: str, folder: Path) -> None:
+    """Runs the study that the text of :func:`job_text` names. Writes runs, figures,
+    ``verdicts.json`` and ``report.html`` into a folder."""
     given: dict[str, Any] = tomllib.loads(text)
     found = studies.find(given["study"])
     done = studies.run(found, given.get("test"), folder, json=True)

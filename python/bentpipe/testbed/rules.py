@@ -75,10 +75,10 @@ PROGRAM: Final = "command"
 PROGRAM_KEYS: Final = ("run", "serve")
 
 #: Maximum nesting depth, and maximum number of values, of a text.
-DEEPEST: Final = 24
-MOST_VALUES: Final = 50_000
+MAX_DEPTH: Final = 24
+MAX_VALUES: Final = 50_000
 #: Maximum duration, in seconds of the scenario.
-LONGEST_S: Final = 30 * 86_400.0
+MAX_DURATION_S: Final = 30 * 86_400.0
 
 
 def check_text(text: str, level: str) -> dict[str, Any]:
@@ -93,16 +93,16 @@ def check_text(text: str, level: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError:
         return {}
     except RecursionError:
-        raise Refused(422, f"the scenario is nested deeper than {DEEPEST} tables") from None
+        raise Refused(422, f"the scenario is nested deeper than {MAX_DEPTH} tables") from None
     except ValueError:
         # Python's limit on the digits of a number, sys.get_int_max_str_digits.
         raise Refused(422, "the scenario has a number with thousands of digits") from None
     counted = 0
     for values, (depth, key, value) in enumerate(walk(tables)):
-        if values > MOST_VALUES:
-            raise Refused(422, f"the scenario has more than {MOST_VALUES} values")
-        if depth > DEEPEST:
-            raise Refused(422, f"the scenario is nested deeper than {DEEPEST} tables")
+        if values > MAX_VALUES:
+            raise Refused(422, f"the scenario has more than {MAX_VALUES} values")
+        if depth > MAX_DEPTH:
+            raise Refused(422, f"the scenario is nested deeper than {MAX_DEPTH} tables")
         parts = key.split(".")
         if FILE in parts:
             raise Refused(422, f'the key "{key}" reads a file of the server; the test bed does not allow it')
@@ -125,7 +125,7 @@ def walk(value: Any, depth: int = 0) -> Iterator[tuple[int, str, Any]]:
         depth, key, value = stack.pop()
         if key:
             yield depth, key, value
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             continue
         if isinstance(value, Mapping):
             stack += [(depth + 1, str(name), one) for name, one in value.items()]
@@ -150,7 +150,7 @@ def check_resolved(scenario: Mapping[str, Any], nodes: int, level: str) -> None:
     limits = OF_LEVEL[level]
     if nodes > limits.nodes:
         raise Refused(422, f"{nodes} nodes are more than the {limits.nodes} that your level allows")
-    if base_value(scenario["duration"]) > LONGEST_S:
+    if base_value(scenario["duration"]) > MAX_DURATION_S:
         raise Refused(
             422, f"a duration of {scenario['duration']} is longer than the 30 days that the test bed allows"
         )

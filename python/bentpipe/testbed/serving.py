@@ -24,7 +24,7 @@ from bentpipe.errors import InputError, trouble
 
 from . import accounts
 from .api import application
-from .executor import alone, run_executor
+from .executor import lock_folder, run_executor
 from .settings import Settings
 from .store import Store, migrate
 
@@ -34,10 +34,10 @@ Part = Literal["all", "web", "executor"]
 
 
 #: Mode of a data folder that a group shares: new files in it belong to the group.
-SHARED: Final = 0o2770
+SHARED_MODE: Final = 0o2770
 
 #: Exit code for errors that the user can correct, as in every command.
-REFUSED: Final = 2
+EXIT_REFUSED: Final = 2
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ def prepare(settings: Settings) -> str | None:
         about = settings.data.stat()
         if (about.st_gid, about.st_mode & 0o7777) != (
             settings.group,
-            SHARED,
+            SHARED_MODE,
         ) and about.st_uid == os.geteuid():
             os.chown(settings.data, -1, settings.group)
-            settings.data.chmod(SHARED)
+            settings.data.chmod(SHARED_MODE)
         if not settings.database:
             # SQLite gives the group only read access.
             settings.file.touch(mode=0o660)
@@ -111,7 +111,7 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
         return 0
     if part == "all":
         # Checked first. Otherwise the test bed would answer requests until its executor fails.
-        alone(settings.data).close()
+        lock_folder(settings.data).close()
     # Bound before anything starts, so that a port in use is reported first.
     listening = bind(address)
     # From here on signals only set a flag: an exception may be lost in the interrupted code, such
@@ -153,7 +153,7 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
         "bentpipe: the executor has ended, so the test bed was stopped; start it again. Waiting runs stay queued.",
         file=sys.stderr,
     )
-    return REFUSED if executor.exitcode == REFUSED else 1
+    return EXIT_REFUSED if executor.exitcode == EXIT_REFUSED else 1
 
 
 class Server(uvicorn.Server):
@@ -276,7 +276,7 @@ def _executor(settings: Settings, parent: int) -> None:
         run_executor(settings)
     except InputError as error:
         print(f"bentpipe: {error}", file=sys.stderr)
-        sys.exit(REFUSED)
+        sys.exit(EXIT_REFUSED)
 
 
 def _end(process: Any) -> None:

@@ -19,7 +19,7 @@ FINAL: Final = STATES[3:]
 ACTIVE: Final = STATES[1:3]
 
 #: Keeps SQLite from reusing the highest number after its row was removed.
-NEVER_AGAIN: Final = {"sqlite_autoincrement": True}
+AUTOINCREMENT: Final = {"sqlite_autoincrement": True}
 
 
 def identifier() -> str:
@@ -37,7 +37,7 @@ class User(Base):
     """An account of the test bed."""
 
     __tablename__ = "account"
-    __table_args__ = NEVER_AGAIN
+    __table_args__ = AUTOINCREMENT
     id: Mapped[int] = mapped_column(Integer, primary_key=True)
     name: Mapped[str] = mapped_column(String(64), unique=True)
     password: Mapped[str] = mapped_column(String(200))
@@ -125,7 +125,7 @@ class Run(Base):
         Index("run_of_owner", "owner_id", "number"),
         Index("run_turn", "owner_id", "started"),
         Index("run_rate", "instrument", "state", "number"),
-        NEVER_AGAIN,
+        AUTOINCREMENT,
     )
     number: Mapped[int] = mapped_column(Integer, primary_key=True)
     id: Mapped[str] = mapped_column(String(32), unique=True, default=identifier)

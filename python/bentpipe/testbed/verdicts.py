@@ -13,7 +13,7 @@ from bentpipe.errors import InputError
 from bentpipe.results.fidelity import fidelity_text
 from bentpipe.results.runs import Run
 
-from .instruments import REAL
+from .instruments import REAL_TCP
 from .tables import FINAL
 
 #: The verdicts, from the most to the least accurate.
@@ -32,7 +32,7 @@ class Verdict:
 def verdict_of(folder: Path, instrument: str, state: str) -> Verdict | None:
     """Returns the verdict on a run that has ended; None for a simulation, which is exact, for a run
     in progress, and for a run without a recorded fidelity."""
-    return _read(folder) if instrument in REAL and state in FINAL else None
+    return _read(folder) if instrument in REAL_TCP and state in FINAL else None
 
 
 # Cached, because lists of runs request it often and the results of a run do not change.

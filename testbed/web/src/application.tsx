@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "react";
 import { api, Refusal } from "./data/api";
-import type { Who } from "./data/api.gen";
+import type { SessionUser } from "./data/api.gen";
 import { useDisconnected, useReconnections } from "./data/connection";
 import { resumeRequests, useSessionExpired } from "./data/session";
 import { link, usePlace } from "./data/state";
@@ -11,43 +11,43 @@ import { mayOpen, VIEWS, viewAt } from "./views";
 import { Join, LogIn, LogInAgain } from "./views/login";
 
 export function Application() {
-  const [who, setWho] = useState<Who | null | undefined>();
+  const [user, setUser] = useState<SessionUser | null | undefined>();
   const [failure, setFailure] = useState("");
   const place = usePlace();
   const expired = useSessionExpired();
   const reconnections = useReconnections();
-  const unknown = who === undefined || who === null;
+  const unknown = user === undefined || user === null;
   // biome-ignore lint/correctness/useExhaustiveDependencies: only at start and after reconnection
   useEffect(() => {
     if (!unknown) return;
-    api.get<Who>("/session").then(
+    api.get<SessionUser>("/session").then(
       (found) => {
         setFailure("");
-        setWho(found);
+        setUser(found);
       },
       (error: unknown) => {
-        setWho(null);
+        setUser(null);
         // Connection reports a lost connection, and LogIn replaces a missing session.
         setFailure(error instanceof Refusal && ![0, 401].includes(error.status) ? error.message : "");
       },
     );
   }, [reconnections]);
-  const entered = (next: Who) => {
+  const entered = (next: SessionUser) => {
     // Waiting requests belong to the previous user; another user must not send them.
-    if (who && who.name !== next.name) location.reload();
+    if (user && user.name !== next.name) location.reload();
     else {
-      setWho(next);
+      setUser(next);
       resumeRequests();
     }
   };
   const [first = "", second] = place.path;
-  if (who === undefined) return <main className="narrow" aria-busy="true" />;
-  if (who === null || first === "join") {
+  if (user === undefined) return <main className="narrow" aria-busy="true" />;
+  if (user === null || first === "join") {
     return (
       <main className="narrow">
         <Connection />
         <Notice text={failure} />
-        {first === "join" ? <Join invitation={second ?? ""} done={setWho} /> : <LogIn done={entered} />}
+        {first === "join" ? <Join invitation={second ?? ""} done={setUser} /> : <LogIn done={entered} />}
       </main>
     );
   }
@@ -62,20 +62,20 @@ export function Application() {
           bentpipe
         </a>
         <nav aria-label="Main">
-          {VIEWS.filter((one) => one.label && mayOpen(who, one)).map(({ path, label }) => (
+          {VIEWS.filter((one) => one.label && mayOpen(user, one)).map(({ path, label }) => (
             <a key={path} href={link(path ? [path] : [])} aria-current={first === path ? "page" : undefined}>
               {label}
             </a>
           ))}
         </nav>
         <a className="who" href={link(["account"])} aria-current={first === "account" ? "page" : undefined}>
-          {who.name} <span className="soft">({who.level})</span>
+          {user.name} <span className="soft">({user.level})</span>
         </a>
       </header>
       <Connection />
-      {expired && <LogInAgain who={who} done={entered} />}
+      {expired && <LogInAgain user={user} done={entered} />}
       <main id="main" tabIndex={-1}>
-        <CurrentView who={who} left={() => setWho(null)} />
+        <CurrentView user={user} onLogOut={() => setUser(null)} />
       </main>
     </>
   );
@@ -113,16 +113,16 @@ function skip(event: { preventDefault: () => void }) {
   document.getElementById("main")?.focus();
 }
 
-function CurrentView({ who, left }: { who: Who; left: () => void }) {
+function CurrentView({ user, onLogOut }: { user: SessionUser; onLogOut: () => void }) {
   const found = viewAt(usePlace().path);
   if (!found) return <RefusedView title="Page not found" />;
   const { view, id } = found;
-  if (!mayOpen(who, view)) {
+  if (!mayOpen(user, view)) {
     return (
       <RefusedView title={view.label ?? view.path} reason={`This page requires the level "${view.level}".`} />
     );
   }
-  return <view.component key={id} who={who} id={id} left={left} />;
+  return <view.component key={id} user={user} id={id} onLogOut={onLogOut} />;
 }
 
 function RefusedView({ title, reason = "" }: { title: string; reason?: string }) {

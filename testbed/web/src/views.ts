@@ -2,7 +2,7 @@
 // its link in the navigation and its access level.
 
 import type { ComponentType } from "react";
-import type { Who } from "./data/api.gen";
+import type { SessionUser } from "./data/api.gen";
 import { isAtLeast, type Level } from "./data/levels";
 import { AccountView } from "./views/account";
 import { Comparison } from "./views/comparison";
@@ -14,12 +14,12 @@ import { RunView } from "./views/run";
 import { Runs } from "./views/runs";
 import { Studies } from "./views/studies";
 
-/** The properties of every view. `id` is the part of the address at ":id", and `left` ends the
+/** The properties of every view. `id` is the part of the address at ":id", and `onLogOut` ends the
  * session in the page. */
 export interface ViewProperties {
-  who: Who;
+  user: SessionUser;
   id: string;
-  left: () => void;
+  onLogOut: () => void;
 }
 
 export interface View {
@@ -55,6 +55,6 @@ export function viewAt(address: string[]): { view: View; id: string } | null {
 }
 
 /** Returns true if the user's level is high enough for a view. */
-export function mayOpen(who: Who, { level }: View): boolean {
-  return !level || isAtLeast(who.level, level);
+export function mayOpen(user: SessionUser, { level }: View): boolean {
+  return !level || isAtLeast(user.level, level);
 }

@@ -79,13 +79,13 @@ def test_a_launch_resolves_once_to_check_and_once_to_run(
     (run,) = launched(ada)
     assert len(resolved) == 1
     told: list[dict[str, Any]] = []
-    tell = executor.tell
+    send = executor.send
 
     def noted(pipe: IO[str] | None, what: Any) -> None:
         told.append(what)
-        tell(pipe, what)
+        send(pipe, what)
 
-    monkeypatch.setattr(executor, "tell", noted)
+    monkeypatch.setattr(executor, "send", noted)
     bed.execute()
     shown = until(lambda: (now := ada.get(f"/api/runs/{run['id']}").json())["ended"] and now, 120)
     assert shown["state"] == "done", shown

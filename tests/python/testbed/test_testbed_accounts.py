@@ -199,7 +199,7 @@ def test_05_guessing_is_limited_and_tells_nothing(bed: Bed) -> None:
 
     unknown, wrong = guess("nobody", "wrong password"), guess("ada", "wrong password")
     assert (unknown.status_code, unknown.text) == (wrong.status_code, wrong.text) == (401, wrong.text)
-    for _ in range(accounts.MOST_OF_ACCOUNT - 1):
+    for _ in range(accounts.MAX_FAILURES_OF_ACCOUNT - 1):
         assert guess("ada", "wrong password").status_code == 401
     # The correct password is refused too; otherwise the response would reveal it.
     assert guess("ada", PASSWORD).status_code == 429
@@ -329,7 +329,7 @@ def test_passwords_travel_encrypted_or_not_at_all(bed: Bed) -> None:
 
 def test_05_guessing_many_names_from_one_address_is_limited(bed: Bed) -> None:
     """The limit does not lock out users at other addresses."""
-    for number in range(accounts.MOST_OF_ADDRESS):
+    for number in range(accounts.MAX_FAILURES_OF_ADDRESS):
         with pytest.raises(Refused, match="is wrong"):
             accounts.log_in(bed.store, f"nobody{number}", "wrong password", "192.0.2.1")
     bed.join("ada")

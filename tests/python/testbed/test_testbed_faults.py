@@ -23,8 +23,8 @@ import pytest
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 
 from bentpipe.testbed import queue
-from bentpipe.testbed.accounts import hashed, open_session
-from bentpipe.testbed.executor import alone, run_executor
+from bentpipe.testbed.accounts import open_session, password_hash
+from bentpipe.testbed.executor import lock_folder, run_executor
 from bentpipe.testbed.serving import Address, bind, serve
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store, migrate
@@ -80,7 +80,7 @@ def filled(data: Path, runs: int) -> Store:
     store = Store(settings.url)
     migrate(store)
     with store.writing() as rows:
-        user = User(name="ada", password=hashed("correct horse battery"), level="user")
+        user = User(name="ada", password=password_hash("correct horse battery"), level="user")
         rows.add(user)
         rows.flush()
         for number in range(runs):
@@ -266,7 +266,7 @@ def test_a_test_bed_that_is_ended_while_it_starts_says_nothing_and_leaves_nothin
         assert (process.returncode, said) == (0, ""), delay
         assert not (data / "executor.socket").exists()
         # No process works in the folder any more.
-        alone(data).close()
+        lock_folder(data).close()
 
 
 def test_a_socket_of_another_user_is_refused() -> None:

@@ -14,7 +14,7 @@ import pytest
 from bentpipe.scenario.scenarios import ScenarioText
 from bentpipe.testbed import live, regions
 from bentpipe.testbed.accounts import Caller
-from bentpipe.testbed.api.events import MOST_PARTS, Watched
+from bentpipe.testbed.api.events import MAX_PARTS, WatchedRun
 from bentpipe.testbed.drafts import with_changes
 from bentpipe.testbed.tables import Run, Session
 from helpers import ROOT
@@ -32,8 +32,8 @@ def test_a_run_is_watched_changed_and_repeated(bed: Bed) -> None:
     change = {"key": "link.sat.rate", "value": "1 Mbit/s"}
     assert "not started" in said(ada.post(f"{at}/changes", json=change))
     bed.execute()
-    file = live.beside(bed.settings.folder(1, run["id"]))
-    until(lambda: any("tcp" in part["rows"] for part in live.everything(file)))
+    file = live.live_file(bed.settings.folder(1, run["id"]))
+    until(lambda: any("tcp" in part["rows"] for part in live.read_all(file)))
     # 1: other accounts get neither the rows nor the changes of the run.
     assert bob.get("/api/events", params={"run": run["id"]}).status_code == 404
     assert bob.get(f"{at}/regions").status_code == bob.post(f"{at}/changes", json=change).status_code == 404
@@ -128,7 +128,7 @@ def test_rows_reach_who_watches_from_the_beginning_and_nobody_else(bed: Bed, tmp
     async def read() -> tuple[list[float], int, str]:
         async with broadcast.running():
             watching, other = (
-                broadcast.follow(caller, None, Watched("one", file)),
+                broadcast.follow(caller, None, WatchedRun("one", file)),
                 broadcast.follow(caller, None),
             )
             await anext(watching)
@@ -159,12 +159,12 @@ def test_rows_reach_who_watches_from_the_beginning_and_nobody_else(bed: Bed, tmp
         )
 
     seen, most, nothing = asyncio.run(read())
-    assert seen == list(range(40)) and most <= MOST_PARTS
+    assert seen == list(range(40)) and most <= MAX_PARTS
     assert "rows" not in nothing
 
 
 def test_the_file_of_rows_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "MOST", 1000)
+    monkeypatch.setattr(live, "MAX_BYTES", 1000)
     writer = live.Writer(tmp_path / "x.live")
     change = {"key": "link.sat.rate", "value": "1 Mbit/s", "time": 1.0, "refused": None}
     for number in range(100):
@@ -172,7 +172,7 @@ def test_the_file_of_rows_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
     writer.add({"rows": {}, "dropped": 0, "changes": [change]})
     assert (tmp_path / "x.live").stat().st_size < 1400
     writer.close()
-    *rows, last = live.everything(tmp_path / "x.live")
+    *rows, last = live.read_all(tmp_path / "x.live")
     assert len(rows) + last["dropped"] == 100 and last["changes"] == [change]
 
 

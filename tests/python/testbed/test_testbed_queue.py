@@ -169,4 +169,4 @@ def test_22_what_is_left_of_running_runs_counts(bed: Bed) -> None:
         rows.flush()
         ((place, start),) = queue.plan(rows, 1).values()
     assert place == 1 and 85.0 < start < 95.0
-    assert queue.takes(("simulate", 2.0, 60.0, 1e6), {"simulate": 1e6}) == 31.0
+    assert queue.expected_seconds(("simulate", 2.0, 60.0, 1e6), {"simulate": 1e6}) == 31.0

@@ -134,11 +134,11 @@ def test_28_hundreds_of_streams_and_one_that_does_not_read(bed: Bed) -> None:
             await asyncio.sleep(0)
             with bed.store.writing() as rows:
                 run = rows.scalars(select(Run)).one()
-                for _ in range(events.MOST_WAITING + 10):
-                    queue.tell(rows, run)
+                for _ in range(events.MAX_WAITING + 10):
+                    queue.record_event(rows, run)
             first = await asyncio.gather(*waiting)
             kept = max(one.qsize() for one in broadcast.followers)
-            assert kept <= events.MOST_WAITING + 1
+            assert kept <= events.MAX_WAITING + 1
             told = ""
             while "reload" not in told:
                 told = await anext(slow)

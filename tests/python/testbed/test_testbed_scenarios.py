@@ -131,14 +131,14 @@ def test_instruments_that_cannot_run_are_refused_before_the_launch(bed: Bed) -> 
                 assert said(answer).removeprefix(f"{instrument}: ") == found[instrument]
         return found
 
-    assert impossible(SMALL) == {"emulate": instruments.OFF}
-    instruments.write(bed.settings, {"kernel": instruments.UNBUILT})
-    assert impossible(SMALL) == {"emulate": instruments.OFF, "kernel": instruments.UNBUILT}
+    assert impossible(SMALL) == {"emulate": instruments.REAL_TIME_DISABLED}
+    instruments.write(bed.settings, {"kernel": instruments.NO_KERNEL})
+    assert impossible(SMALL) == {"emulate": instruments.REAL_TIME_DISABLED, "kernel": instruments.NO_KERNEL}
     instruments.write(bed.settings, {})
     router = SMALL.replace(
         'preset = "geo"', "".join(LINK.format(*ends) for ends in (("user", "router"), ("router", "server")))
     )
-    assert impossible(router) == {"emulate": instruments.OFF}
+    assert impossible(router) == {"emulate": instruments.REAL_TIME_DISABLED}
     split = f'{router}\n[[proxy]]\nname = "pep"\nnode = "router"\nmechanism = "split"\n'
     assert impossible(split)["kernel"].startswith('proxy.pep.mechanism is simulated, and flow "up"')
     linux = impossible(router.replace('"reno"', '"linux-illinois"'))
@@ -154,8 +154,8 @@ def test_the_executor_reports_a_missing_kernel(bed: Bed, monkeypatch: pytest.Mon
     bed.execute()
     until(bed.settings.instruments.exists)
     assert instruments.of_machine(bed.settings) == {
-        "emulate": instruments.OFF,
-        "kernel": instruments.UNBUILT,
+        "emulate": instruments.REAL_TIME_DISABLED,
+        "kernel": instruments.NO_KERNEL,
     }
 
 
@@ -181,7 +181,7 @@ def test_17_names_are_only_names(bed: Bed) -> None:
         assert ada.post("/api/configurations", json={"name": name, "text": SMALL}).status_code == 422
     for name in ("../x", "a b", "", "a" * 40, "a\u202eb"):
         with pytest.raises(Refused):
-            accounts.named(name)
+            accounts.valid_name(name)
     launched(ada, name="../../escape")
     with bed.store.reading() as rows:
         run = rows.scalars(select(Run)).one()

@@ -94,7 +94,7 @@ def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path
     """After the update accounts can log in, waiting runs start, and configurations are present."""
     from alembic import command
     from alembic.config import Config
-    from bentpipe.testbed.accounts import hashed
+    from bentpipe.testbed.accounts import password_hash
 
     data = tmp_path / "data"
     data.mkdir()
@@ -112,7 +112,7 @@ def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path
         now = 1_790_000_000.0
         connection.execute(
             text("insert into account values (1, 'ada', :password, 'user', :now)"),
-            {"password": hashed(PASSWORD), "now": now},
+            {"password": password_hash(PASSWORD), "now": now},
         )
         connection.execute(
             text(

@@ -13,7 +13,7 @@ from bentpipe.testbed import accounts
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.tables import ACTIVE, Audit, Run, User
 
-from .callers import Administrator, Anyone, Database, Given, Number
+from .callers import Administrator, AnyCaller, CurrentSettings, Database, Number
 from .sessions import Strict
 
 router = APIRouter(tags=["accounts"])
@@ -67,12 +67,12 @@ def change(account: Number, given: OfLevel, who: Administrator, store: Database)
     with store.writing() as rows:
         user = _found(rows.get(User, account))
         accounts.change_level(rows, user, given.level)
-        accounts.note(rows, who, "change level", f"{user.name}: {given.level}")
+        accounts.record_action(rows, who, "change level", f"{user.name}: {given.level}")
         return Account.model_validate(user, from_attributes=True)
 
 
 @router.delete("/accounts/{account}", status_code=204)
-def remove(account: Number, who: Administrator, store: Database, settings: Given) -> None:
+def remove(account: Number, who: Administrator, store: Database, settings: CurrentSettings) -> None:
     """Removes an account with its configurations and runs."""
     with store.writing() as rows:
         user = _found(rows.get(User, account))
@@ -83,7 +83,7 @@ def remove(account: Number, who: Administrator, store: Database, settings: Given
         accounts.change_level(rows, user, "guest")
         folder = settings.folder_of(user.id)
         rows.delete(user)
-        accounts.note(rows, who, "remove account", user.name)
+        accounts.record_action(rows, who, "remove account", user.name)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -95,7 +95,7 @@ def invite(given: OfLevel, who: Administrator, store: Database) -> Invitation:
 
 @router.get("/audit")
 def audit(
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
     before: Number | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,

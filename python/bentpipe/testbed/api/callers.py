@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from bentpipe.testbed.accounts import Caller, caller_of, is_old, used
+from bentpipe.testbed.accounts import Caller, caller_of, is_stale, record_use
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
@@ -39,7 +39,7 @@ async def settings_of(request: Request) -> Settings:
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 Database = Annotated[Store, Depends(store_of)]
-Given = Annotated[Settings, Depends(settings_of)]
+CurrentSettings = Annotated[Settings, Depends(settings_of)]
 
 
 def secret_of(request: Request) -> str:
@@ -68,8 +68,8 @@ async def caller(request: Request, store: Database) -> Caller:
         raise Refused(401, "log in first")
     if found.scope == "read" and request.method not in SAFE:
         raise Refused(403, "this token may only read")
-    if is_old(found):
-        await run_in_threadpool(used, store, found)
+    if is_stale(found):
+        await run_in_threadpool(record_use, store, found)
     return found
 
 
@@ -87,8 +87,8 @@ async def administrator(found: Annotated[Caller, Depends(caller)]) -> Caller:
     return found
 
 
-Anyone = Annotated[Caller, Depends(caller)]
-AUser = Annotated[Caller, Depends(user)]
+AnyCaller = Annotated[Caller, Depends(caller)]
+UserOrAbove = Annotated[Caller, Depends(user)]
 Administrator = Annotated[Caller, Depends(administrator)]
 
 

@@ -12,12 +12,12 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Transaction
 from sqlalchemy.orm import defer
 
-from bentpipe.testbed.accounts import Caller, note
+from bentpipe.testbed.accounts import Caller, record_action
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.rules import OF_LEVEL, check_text
 from bentpipe.testbed.tables import Configuration
 
-from .callers import Anyone, AUser, Database, Number, may_see, owns
+from .callers import AnyCaller, Database, Number, UserOrAbove, may_see, owns
 from .drafts import Text
 from .sessions import Strict
 
@@ -77,7 +77,7 @@ class Fork(Strict):
 
 
 @router.get("/configurations")
-def listed(who: Anyone, store: Database) -> list[Brief]:
+def listed(who: AnyCaller, store: Database) -> list[Brief]:
     """Returns the caller's own and the shared configurations; for administrators, all
     configurations."""
     texts = (Configuration.text, Configuration.origin, Configuration.positions)
@@ -90,26 +90,26 @@ def listed(who: Anyone, store: Database) -> list[Brief]:
 
 
 @router.post("/configurations", status_code=201)
-def save(given: New, who: AUser, store: Database) -> Full:
+def save(given: New, who: UserOrAbove, store: Database) -> Full:
     """Saves a new configuration. The scenario may be incomplete; only a launch requires a valid
     scenario."""
     check_text(given.text, who.level)
     with store.writing() as rows:
         row = Configuration(owner_id=who.id, origin=given.text, **given.model_dump())
         _add(rows, row, who)
-        note(rows, who, "save configuration", given.name)
+        record_action(rows, who, "save configuration", given.name)
         return full(row, who)
 
 
 @router.get("/configurations/{configuration}")
-def load(configuration: str, who: Anyone, store: Database) -> Full:
+def load(configuration: str, who: AnyCaller, store: Database) -> Full:
     """Returns a configuration with its scenario."""
     with store.reading() as rows:
         return full(visible(rows, configuration, who), who)
 
 
 @router.put("/configurations/{configuration}")
-def change(configuration: str, given: Change, who: AUser, store: Database) -> Full:
+def change(configuration: str, given: Change, who: UserOrAbove, store: Database) -> Full:
     """Changes a configuration: its name, scenario, picture or sharing."""
     if given.text is not None:
         check_text(given.text, who.level)
@@ -123,21 +123,21 @@ def change(configuration: str, given: Change, who: AUser, store: Database) -> Fu
             setattr(row, key, value)
         row.version += 1
         row.changed = time.time()
-        note(rows, who, "share configuration" if given.shared else "change configuration", row.name)
+        record_action(rows, who, "share configuration" if given.shared else "change configuration", row.name)
         return full(row, who)
 
 
 @router.delete("/configurations/{configuration}", status_code=204)
-def remove(configuration: str, who: AUser, store: Database) -> None:
+def remove(configuration: str, who: UserOrAbove, store: Database) -> None:
     """Removes a configuration. Its runs are kept."""
     with store.writing() as rows:
         row = _own(rows, configuration, who)
         rows.delete(row)
-        note(rows, who, "remove configuration", row.name)
+        record_action(rows, who, "remove configuration", row.name)
 
 
 @router.post("/configurations/{configuration}/fork", status_code=201)
-def fork(configuration: str, given: Fork, who: AUser, store: Database) -> Full:
+def fork(configuration: str, given: Fork, who: UserOrAbove, store: Database) -> Full:
     """Copies a visible configuration under a new name."""
     with store.writing() as rows:
         of = visible(rows, configuration, who)
@@ -145,18 +145,18 @@ def fork(configuration: str, given: Fork, who: AUser, store: Database) -> Full:
             owner_id=who.id, name=given.name, text=of.text, origin=of.text, positions=dict(of.positions)
         )
         _add(rows, row, who)
-        note(rows, who, "fork configuration", f"{of.name}: {given.name}")
+        record_action(rows, who, "fork configuration", f"{of.name}: {given.name}")
         return full(row, who)
 
 
 @router.post("/configurations/{configuration}/reset")
-def reset(configuration: str, who: AUser, store: Database) -> Full:
+def reset(configuration: str, who: UserOrAbove, store: Database) -> Full:
     """Restores the first saved scenario of a configuration. The configuration keeps its id."""
     with store.writing() as rows:
         row = _own(rows, configuration, who)
         row.text, row.positions, row.changed = row.origin, {}, time.time()
         row.version += 1
-        note(rows, who, "reset configuration", row.name)
+        record_action(rows, who, "reset configuration", row.name)
         return full(row, who)
 
 

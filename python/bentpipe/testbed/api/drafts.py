@@ -16,7 +16,7 @@ from bentpipe.testbed import drafts, instruments, maps
 from bentpipe.testbed.forms import form_schema
 from bentpipe.testbed.rules import check_text
 
-from .callers import Anyone, Given
+from .callers import AnyCaller, CurrentSettings
 from .sessions import Strict
 
 router = APIRouter(tags=["drafts"])
@@ -112,7 +112,7 @@ class Edits(Draft):
 
 
 @router.get("/templates")
-def templates(_: Anyone) -> list[Template]:
+def templates(_: AnyCaller) -> list[Template]:
     """Returns the templates of scenarios: experiments, the gallery, presets, and a blank one."""
     experiments = [
         Template(
@@ -129,13 +129,13 @@ def templates(_: Anyone) -> list[Template]:
 
 
 @router.get("/templates/{name}")
-def template(name: str, _: Anyone) -> Draft:
+def template(name: str, _: AnyCaller) -> Draft:
     """Returns the text of a template."""
     return Draft(text=text_of(name))
 
 
 @router.get("/schema")
-def scenario_schema(_: Anyone) -> dict[str, Any]:
+def scenario_schema(_: AnyCaller) -> dict[str, Any]:
     """Returns the JSON Schema of scenarios, which defines the forms. In addition, quantities have
     ``units`` with their sizes in base units, and applications have ``transports``, the kinds of
     transport that can carry them."""
@@ -143,7 +143,7 @@ def scenario_schema(_: Anyone) -> dict[str, Any]:
 
 
 @router.post("/drafts/view")
-def view(given: Draft, who: Anyone, settings: Given) -> dict[str, Any]:
+def view(given: Draft, who: AnyCaller, settings: CurrentSettings) -> dict[str, Any]:
     """Analyses the text of a scenario. Returns its problems, or its summary, resolved values,
     picture, predictions and cost. ``impossible`` lists the instruments that cannot run the scenario
     on this test bed, with the reason. Nothing is stored."""
@@ -152,7 +152,7 @@ def view(given: Draft, who: Anyone, settings: Given) -> dict[str, Any]:
 
 
 @router.post("/drafts/map")
-def map_at(given: MapAt, who: Anyone) -> Map:
+def map_at(given: MapAt, who: AnyCaller) -> Map:
     """Returns the satellites, links and paths of a constellation at a time of the scenario. Nothing
     is stored."""
     with _turn:
@@ -160,7 +160,7 @@ def map_at(given: MapAt, who: Anyone) -> Map:
 
 
 @router.post("/drafts/edit")
-def edit(given: Edits, who: Anyone) -> Draft:
+def edit(given: Edits, who: AnyCaller) -> Draft:
     """Returns the text after changes, with comments and order preserved. Nothing is stored."""
     text = given.text
     check_text(text, who.level)

@@ -30,17 +30,17 @@ from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.verdicts import Verdict, verdict_of, worst
 
-from .callers import Anyone, Database, Given
-from .runs import Fidelity, State, seen_by
+from .callers import AnyCaller, CurrentSettings, Database
+from .runs import Fidelity, State, readable_by
 
 router = APIRouter(tags=["results"])
 
 #: Default metric, if the runs have it; the same as on the command line.
-DEFAULT: Final = "goodput"
+DEFAULT_METRIC: Final = "goodput"
 #: Maximum number of rows of a response; more than a page can show.
-MOST_ROWS: Final = 2_000
+MAX_ROWS: Final = 2_000
 #: Maximum number of missing runs that a response lists.
-MOST_NAMED: Final = 100
+MAX_MISSING: Final = 100
 #: The varied key that stands for the instruments of a launch with several instruments.
 INSTRUMENT: Final = "instrument"
 
@@ -124,9 +124,9 @@ class Means(BaseModel):
 @router.get("/batches/{batch}/means")
 def means(
     batch: str,
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
-    settings: Given,
+    settings: CurrentSettings,
     metric: Annotated[list[Annotated[str, Field(max_length=100)]] | None, Query(max_length=12)] = None,
     of: Annotated[str, Query(max_length=100)] = "",
 ) -> Means:
@@ -142,11 +142,13 @@ def means(
     axes = {key: Axis.of(campaign.index[key], name) for key, name in names.items()}
     differing = [key for key, axis in axes.items() if len(axis.at) > 1]
     available = source.metrics
-    chosen = list(dict.fromkeys(metric or ([DEFAULT] if DEFAULT in available else available[:1])))
+    chosen = list(
+        dict.fromkeys(metric or ([DEFAULT_METRIC] if DEFAULT_METRIC in available else available[:1]))
+    )
     table = tabulate(campaign, chosen, of or None) if available else None
-    if table is not None and len(table.rows) > MOST_ROWS:
+    if table is not None and len(table.rows) > MAX_ROWS:
         raise Refused(
-            422, f"the table has {len(table.rows)} means (at most {MOST_ROWS}); choose a flow or a group"
+            422, f"the table has {len(table.rows)} means (at most {MAX_ROWS}); choose a flow or a group"
         )
     verdicts = {
         run.id: (run.number, verdict_of(one.folder, run.instrument, run.state))
@@ -163,7 +165,7 @@ def means(
         confidence=found[0].confidence,
         runs=len(found),
         complete=len(found) - len(named),
-        missing=named[:MOST_NAMED],
+        missing=named[:MAX_MISSING],
         keys=[_varied(key, axis, names[key]) for key, axis in axes.items()],
         across=most_numbers(campaign.index, differing or list(axes)),
         available=available,
@@ -181,7 +183,7 @@ def _launched(store: Store, batch: str, who: Caller) -> tuple[Sequence[Any], set
     columns: list[Any] = [getattr(run, key) for key in (*known, "confidence", "state", "reason")]
     of_batch = select(*columns).where(run.batch == batch[:32]).order_by(run.number)
     with store.reading() as rows:
-        found = rows.execute(seen_by(of_batch, who)).all()
+        found = rows.execute(readable_by(of_batch, who)).all()
         made = (
             select(tables.Change.run_number)
             .join(run, run.number == tables.Change.run_number)

@@ -8,14 +8,14 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from bentpipe.testbed import instruments, queue, reproducing
-from bentpipe.testbed.accounts import note
+from bentpipe.testbed.accounts import record_action
 from bentpipe.testbed.executor import wake
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.rules import OF_LEVEL
 from bentpipe.testbed.tables import Run
 
-from .callers import Anyone, AUser, Database, Given
-from .runs import Entry, again, entry, room
+from .callers import AnyCaller, CurrentSettings, Database, UserOrAbove
+from .runs import Entry, check_room, earlier_launch, entry
 from .sessions import Strict
 
 router = APIRouter(tags=["studies"])
@@ -49,7 +49,7 @@ class Reproduce(Strict):
 
 
 @router.get("/studies")
-def listed(_: Anyone, settings: Given) -> list[Study]:
+def listed(_: AnyCaller, settings: CurrentSettings) -> list[Study]:
     """Returns the studies of this test bed."""
     machine = instruments.of_machine(settings)
 
@@ -60,7 +60,7 @@ def listed(_: Anyone, settings: Given) -> list[Study]:
             return str(refused)
         return None
 
-    found = {name: reproducing.described(name) for name in reproducing.available()}
+    found = {name: reproducing.description(name) for name in reproducing.available()}
     return [
         Study(
             name=name,
@@ -77,16 +77,18 @@ def listed(_: Anyone, settings: Given) -> list[Study]:
 
 
 @router.post("/studies/{study}/runs", status_code=201)
-def reproduce(study: str, given: Reproduce, who: AUser, store: Database, settings: Given) -> Entry:
+def reproduce(
+    study: str, given: Reproduce, who: UserOrAbove, store: Database, settings: CurrentSettings
+) -> Entry:
     """Queues a study as one run. The report of the run contains verdicts and figures."""
-    if before := again(store, settings, given.once, who):
+    if before := earlier_launch(store, settings, given.once, who):
         return before[0]
     if not OF_LEVEL[who.level].instruments:
         raise Refused(403, "your level does not allow launches")
-    order = reproducing.order(study, given.test)
+    order = reproducing.job_text(study, given.test)
     reproducing.check_kernel(study, given.test, instruments.of_machine(settings))
     with store.writing() as rows:
-        room(rows, who, 1)
+        check_room(rows, who, 1)
         run = Run(
             owner_id=who.id,
             name=f"Study {study}",
@@ -98,8 +100,8 @@ def reproduce(study: str, given: Reproduce, who: AUser, store: Database, setting
         rows.add(run)
         rows.flush()
         rows.refresh(run)
-        queue.tell(rows, run)
-        note(rows, who, "launch", f"study {study} {given.test or ''}".strip())
+        queue.record_event(rows, run)
+        record_action(rows, who, "launch", f"study {study} {given.test or ''}".strip())
         made = entry(run, who, settings)
     wake(settings, made.number)
     return made

@@ -26,8 +26,8 @@ from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 
-from .callers import Anyone, Database, Given
-from .runs import Entry, entry, seen
+from .callers import AnyCaller, CurrentSettings, Database
+from .runs import Entry, entry, readable_run
 
 router = APIRouter(tags=["results"])
 
@@ -133,7 +133,7 @@ class Compared(BaseModel):
 def folder_of(store: Store, settings: Settings, run: str, who: Caller) -> tuple[tables.Run, Path]:
     """Returns a run that the caller may read, and its folder. Raises :class:`Refused`."""
     with store.reading() as rows:
-        row = seen(rows, run, who)
+        row = readable_run(rows, run, who)
     folder = settings.folder(row.owner_id, row.id)
     if not (folder / "provenance.json").is_file():
         raise Refused(409, "this run has no results" + (" yet" if row.state not in tables.FINAL else ""))
@@ -155,7 +155,7 @@ class Trace(BaseModel):
 
 
 @router.get("/traces")
-def traces(_: Anyone) -> dict[str, Trace]:
+def traces(_: AnyCaller) -> dict[str, Trace]:
     """Returns all traces with their columns, in the order of the live rows of a run."""
     from bentpipe import _native
 
@@ -163,7 +163,7 @@ def traces(_: Anyone) -> dict[str, Trace]:
 
 
 @router.get("/runs/{run}/results")
-def results(run: str, who: Anyone, store: Database, settings: Given) -> Results:
+def results(run: str, who: AnyCaller, store: Database, settings: CurrentSettings) -> Results:
     """Returns the results of a run."""
     return results_of(Run(folder_of(store, settings, run, who)[1]))
 
@@ -205,9 +205,9 @@ def results_of(of: Run) -> Results:
 def series(
     run: str,
     quantity: str,
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
-    settings: Given,
+    settings: CurrentSettings,
     start: Annotated[float | None, Query(alias="from", ge=0, le=LATEST_S)] = None,
     end: Annotated[float | None, Query(alias="to", ge=0, le=LATEST_S)] = None,
 ) -> Series:
@@ -236,7 +236,7 @@ def series(
 
 
 @router.get("/runs/{run}/report")
-def report(run: str, who: Anyone, store: Database, settings: Given) -> Response:
+def report(run: str, who: AnyCaller, store: Database, settings: CurrentSettings) -> Response:
     """Returns the report of a run, an HTML page that browsers open in a sandbox."""
     _, folder = folder_of(store, settings, run, who)
     if not (folder / "report.html").is_file():
@@ -250,9 +250,9 @@ def report(run: str, who: Anyone, store: Database, settings: Given) -> Response:
 def table(
     run: str,
     table: Annotated[str, PathParameter(max_length=100)],
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
-    settings: Given,
+    settings: CurrentSettings,
     format: Annotated[str, Query(pattern=FORMATS)] = "csv",  # noqa: A002 - its name in requests
 ) -> Response:
     """Returns a table of a run (`flows` or a report) as a download in a given format. Traces are
@@ -269,14 +269,14 @@ def table(
 
 
 @router.get("/runs/{run}/files")
-def files(run: str, who: Anyone, store: Database, settings: Given) -> list[File]:
+def files(run: str, who: AnyCaller, store: Database, settings: CurrentSettings) -> list[File]:
     """Returns the list of a run's files."""
     _, folder = folder_of(store, settings, run, who)
     return [File(path=name, bytes=file.stat().st_size) for name, file in sorted(_files(folder).items())]
 
 
 @router.get("/runs/{run}/files/{path:path}")
-def file(run: str, path: str, who: Anyone, store: Database, settings: Given) -> Response:
+def file(run: str, path: str, who: AnyCaller, store: Database, settings: CurrentSettings) -> Response:
     """Returns a file of a run as a download."""
     _, folder = folder_of(store, settings, run, who)
     # Only listed files are sent, so a path cannot leave the folder.
@@ -290,9 +290,9 @@ def file(run: str, path: str, who: Anyone, store: Database, settings: Given) -> 
 @router.get("/comparison")
 def comparison(
     run: Annotated[list[Annotated[str, Field(max_length=32)]], Query(min_length=1, max_length=12)],
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
-    settings: Given,
+    settings: CurrentSettings,
     baseline: Annotated[str, Query(max_length=32)] = "",
 ) -> Compared:
     """Returns the differences of runs from a baseline: the given run, the caller's pinned run, or
@@ -318,7 +318,7 @@ def comparison(
         )
         compared.append(row.id)
     with store.reading() as rows:
-        entries = [entry(seen(rows, one, who), who, settings) for one in compared]
+        entries = [entry(readable_run(rows, one, who), who, settings) for one in compared]
     return Compared(baseline=first.id, pinned=pinned is not None, runs=entries, others=others)
 
 

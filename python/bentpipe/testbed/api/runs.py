@@ -19,7 +19,7 @@ from bentpipe.campaign.variants import number_of, variations
 from bentpipe.scenario.facts import facts
 from bentpipe.scenario.variation import Variation
 from bentpipe.testbed import instruments, queue
-from bentpipe.testbed.accounts import Caller, note
+from bentpipe.testbed.accounts import Caller, record_action
 from bentpipe.testbed.drafts import varying
 from bentpipe.testbed.executor import wake
 from bentpipe.testbed.refused import Refused
@@ -29,7 +29,7 @@ from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import ACTIVE, FINAL, Run, User, identifier
 from bentpipe.testbed.verdicts import Grade, verdict_of
 
-from .callers import Anyone, AUser, Database, Given, Number, may_see, owns
+from .callers import AnyCaller, CurrentSettings, Database, Number, UserOrAbove, may_see, owns
 from .configurations import Name, visible
 from .drafts import Text
 from .sessions import Strict
@@ -138,9 +138,9 @@ class Queue(BaseModel):
 
 
 @router.post("/runs", status_code=201)
-def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[Entry]:
+def launch(given: Launch, who: UserOrAbove, store: Database, settings: CurrentSettings) -> list[Entry]:
     """Queues the runs of a launch."""
-    if before := again(store, settings, given.once, who):
+    if before := earlier_launch(store, settings, given.once, who):
         return before
     with store.reading() as rows:
         if given.configuration is not None:
@@ -153,7 +153,7 @@ def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[
     planned = _plan(given, text, who, instruments.of_machine(settings))
     batch = identifier() if len(planned) > 1 else None
     with store.writing() as rows:
-        room(rows, who, len(planned))
+        check_room(rows, who, len(planned))
         made = [
             Run(
                 owner_id=who.id,
@@ -171,17 +171,17 @@ def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[
         except IntegrityError:
             # The same launch arrived a second time during the checks.
             rows.rollback()
-            return again(store, settings, given.once, who)
+            return earlier_launch(store, settings, given.once, who)
         for run in made:
             rows.refresh(run)
-            queue.tell(rows, run)
-        note(rows, who, "launch", f"{name}: {len(made)} run{'s' if len(made) > 1 else ''}")
+            queue.record_event(rows, run)
+        record_action(rows, who, "launch", f"{name}: {len(made)} run{'s' if len(made) > 1 else ''}")
         listed = [entry(one, who, settings) for one in made]
     wake(settings, made[0].number)
     return listed
 
 
-def again(store: Store, settings: Settings, once: str | None, who: Caller) -> list[Entry]:
+def earlier_launch(store: Store, settings: Settings, once: str | None, who: Caller) -> list[Entry]:
     """Returns the runs of an earlier launch with the same ``once``; empty for a new launch."""
     if once is None:
         return []
@@ -247,7 +247,7 @@ def _plan(given: Launch, text: str, who: Caller, machine: Mapping[str, str]) -> 
     return planned
 
 
-def room(rows: Transaction, who: Caller, more: int) -> None:
+def check_room(rows: Transaction, who: Caller, more: int) -> None:
     """Checks the limits of a level on queued and stored runs. Raises :class:`Refused`."""
     limits = OF_LEVEL[who.level]
     count = select(func.count()).where(Run.owner_id == who.id)
@@ -265,9 +265,9 @@ def room(rows: Transaction, who: Caller, more: int) -> None:
 
 @router.get("/runs", response_model=list[Entry])
 def listed(
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
-    settings: Given,
+    settings: CurrentSettings,
     state: State | None = None,
     search: Annotated[str, Query(max_length=100)] = "",
     batch: Annotated[str, Query(max_length=32)] = "",
@@ -277,7 +277,7 @@ def listed(
 ) -> Response:
     """Returns the runs that the caller may read, newest first. ``before`` is the last number of the
     previous page."""
-    found = seen_by(_LIST, who).order_by(Run.number.desc()).limit(limit)
+    found = readable_by(_LIST, who).order_by(Run.number.desc()).limit(limit)
     if state is not None:
         found = found.where(Run.state == state)
     if search:
@@ -299,7 +299,7 @@ def listed(
 
 
 @router.get("/queue", response_model=Queue)
-def the_queue(who: Anyone, store: Database, settings: Given) -> Response:
+def the_queue(who: AnyCaller, store: Database, settings: CurrentSettings) -> Response:
     """Returns the state of the queue."""
     with store.reading() as rows:
         places = queue.plan(rows, settings.slots)
@@ -323,10 +323,10 @@ def the_queue(who: Anyone, store: Database, settings: Given) -> Response:
 
 
 @router.get("/runs/{run}")
-def one(run: str, who: Anyone, store: Database, settings: Given) -> Scenario:
+def one(run: str, who: AnyCaller, store: Database, settings: CurrentSettings) -> Scenario:
     """Returns a run with its scenario."""
     with store.reading() as rows:
-        row = seen(rows, run, who)
+        row = readable_run(rows, run, who)
         places = queue.plan(rows, settings.slots) if row.state == "queued" else {}
         return Scenario(
             **entry(row, who, settings, places).model_dump(),
@@ -336,42 +336,44 @@ def one(run: str, who: Anyone, store: Database, settings: Given) -> Scenario:
 
 
 @router.patch("/runs/{run}")
-def mark(run: str, given: Mark, who: AUser, store: Database, settings: Given) -> Entry:
+def mark(run: str, given: Mark, who: UserOrAbove, store: Database, settings: CurrentSettings) -> Entry:
     """Shares a run, or pins it as the baseline of the caller's comparisons."""
     with store.writing() as rows:
-        row = owned(rows, run, who)
+        row = own_run(rows, run, who)
         if given.shared is not None:
             row.shared = given.shared
-            note(rows, who, "share run" if given.shared else "stop sharing run", f"{row.name} {row.number}")
+            record_action(
+                rows, who, "share run" if given.shared else "stop sharing run", f"{row.name} {row.number}"
+            )
         if given.baseline is not None:
             for other in rows.scalars(select(Run).where(Run.owner_id == row.owner_id, Run.baseline)):
                 other.baseline = False
             row.baseline = given.baseline
-            note(rows, who, "pin run" if given.baseline else "unpin run", f"{row.name} {row.number}")
+            record_action(rows, who, "pin run" if given.baseline else "unpin run", f"{row.name} {row.number}")
         return entry(row, who, settings)
 
 
 @router.post("/runs/{run}/cancel")
-def cancel(run: str, who: AUser, store: Database, settings: Given) -> Entry:
+def cancel(run: str, who: UserOrAbove, store: Database, settings: CurrentSettings) -> Entry:
     """Cancels a waiting or running run. Results so far are kept."""
     with store.writing() as rows:
-        row = owned(rows, run, who)
+        row = own_run(rows, run, who)
         if row.state not in FINAL:
             queue.cancel(rows, row)
-            note(rows, who, "cancel", f"{row.name} {row.number}")
+            record_action(rows, who, "cancel", f"{row.name} {row.number}")
         return entry(row, who, settings)
 
 
 @router.delete("/runs/{run}", status_code=204)
-def remove(run: str, who: AUser, store: Database, settings: Given) -> None:
+def remove(run: str, who: UserOrAbove, store: Database, settings: CurrentSettings) -> None:
     """Removes a run with its results."""
     with store.writing() as rows:
-        row = owned(rows, run, who)
+        row = own_run(rows, run, who)
         if row.state not in FINAL:
             raise Refused(409, "the run has not ended; cancel it first")
         folder = settings.folder(row.owner_id, row.id)
         rows.delete(row)
-        note(rows, who, "remove run", f"{row.name} {row.number}")
+        record_action(rows, who, "remove run", f"{row.name} {row.number}")
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -405,7 +407,7 @@ def _for(
     }
 
 
-def seen(rows: Transaction, run: str, who: Caller) -> Run:
+def readable_run(rows: Transaction, run: str, who: Caller) -> Run:
     """Returns a run that the caller may read. Raises :class:`Refused`, which reports inaccessible
     runs as missing."""
     row = rows.scalar(select(Run).where(Run.id == run[:32]))
@@ -414,15 +416,15 @@ def seen(rows: Transaction, run: str, who: Caller) -> Run:
     return row
 
 
-def owned(rows: Transaction, run: str, who: Caller) -> Run:
+def own_run(rows: Transaction, run: str, who: Caller) -> Run:
     """Returns a run that the caller may change. Raises :class:`Refused`."""
-    row = seen(rows, run, who)
+    row = readable_run(rows, run, who)
     if not owns(who, row.owner_id):
         raise Refused(403, "this run belongs to another user")
     return row
 
 
-def seen_by(found: Select[Any], who: Caller) -> Select[Any]:
+def readable_by(found: Select[Any], who: Caller) -> Select[Any]:
     """Returns a query restricted to the runs that a user may read."""
     if who.is_at_least("administrator"):
         return found

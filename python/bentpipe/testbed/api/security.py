@@ -26,7 +26,7 @@ HEADERS: Final = {
 }
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 #: Maximum size of a request's body: a scenario with its JSON wrapper.
-MOST: Final = 2_000_000
+MAX_BODY_BYTES: Final = 2_000_000
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
@@ -51,7 +51,7 @@ class Guard:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > MOST:
+            if received > MAX_BODY_BYTES:
                 raise TooLong
             return message
 
@@ -72,7 +72,7 @@ class Guard:
         try:
             await self.app(scope, bounded, with_headers)
         except TooLong:
-            await JSONResponse({"detail": f"the request is longer than {MOST} bytes"}, 413)(
+            await JSONResponse({"detail": f"the request is longer than {MAX_BODY_BYTES} bytes"}, 413)(
                 scope, receive, with_headers
             )
 
@@ -83,8 +83,8 @@ class Guard:
         if _name(host) not in self.hosts:
             return 421, "the test bed does not know this host name; add it with --name"
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > MOST:
-            return 413, f"the request is longer than {MOST} bytes"
+        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
+            return 413, f"the request is longer than {MAX_BODY_BYTES} bytes"
         origin = headers.get("origin")
         if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
             return 403, "requests from other sites are refused"
@@ -100,7 +100,7 @@ class Guard:
 
 
 class TooLong(Exception):  # noqa: N818 - caught above
-    """The body is longer than :data:`MOST`."""
+    """The body is longer than :data:`MAX_BODY_BYTES`."""
 
 
 def _name(host: str) -> str:

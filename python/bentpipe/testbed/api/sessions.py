@@ -19,14 +19,14 @@ from bentpipe.testbed.rules import OF_LEVEL
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.tables import Session, User
 
-from .callers import Anyone, Database, Given, cookie_of
+from .callers import AnyCaller, CurrentSettings, Database, cookie_of
 from .security import is_encrypted
 
 router = APIRouter(tags=["session"])
 
 #: A hash takes a third of a second on a core. One thread computes all hashes, with a short queue.
 _hashing: Final = ThreadPoolExecutor(1, "passwords")
-MOST_WAITING: Final = 20
+MAX_WAITING: Final = 20
 _waiting = 0
 
 Password = Annotated[str, Field(max_length=256)]
@@ -65,7 +65,7 @@ class NewToken(Strict):
     scope: Literal["read", "write"] = "write"
 
 
-class Who(BaseModel):
+class SessionUser(BaseModel):
     """The caller, and the limits of the caller's level."""
 
     id: int
@@ -88,7 +88,7 @@ class Token(BaseModel):
 async def hashing(work: Any, *given: Any) -> Any:
     """Runs ``work(*given)``, which computes a hash, in the thread for hashes."""
     global _waiting
-    if _waiting >= MOST_WAITING:
+    if _waiting >= MAX_WAITING:
         raise Refused(503, "too many simultaneous log-ins; try again in a few seconds")
     _waiting += 1
     try:
@@ -97,13 +97,13 @@ async def hashing(work: Any, *given: Any) -> Any:
         _waiting -= 1
 
 
-def describe(who: Caller) -> Who:
+def describe(who: Caller) -> SessionUser:
     """Returns the caller in the format of the page."""
     limits = asdict(OF_LEVEL[who.level])
-    return Who.model_validate({"id": who.id, "name": who.name, "level": who.level, "limits": limits})
+    return SessionUser.model_validate({"id": who.id, "name": who.name, "level": who.level, "limits": limits})
 
 
-def give(response: Response, secret: str, settings: Settings) -> None:
+def set_session_cookie(response: Response, secret: str, settings: Settings) -> None:
     """Sets the cookie of a session. An empty secret removes the cookie."""
     response.set_cookie(
         cookie_of(settings),
@@ -125,45 +125,47 @@ def require_encryption(request: Request, settings: Settings) -> None:
 
 
 @router.post("/session")
-async def log_in(given: LogIn, request: Request, response: Response, store: Database, settings: Given) -> Who:
+async def log_in(
+    given: LogIn, request: Request, response: Response, store: Database, settings: CurrentSettings
+) -> SessionUser:
     """Logs in. The response sets the cookie of the session."""
     require_encryption(request, settings)
     address = request.client.host if request.client else ""
     secret, who = await hashing(accounts.log_in, store, given.name, given.password, address)
-    give(response, secret, settings)
+    set_session_cookie(response, secret, settings)
     return describe(who)
 
 
 @router.post("/invitations/accept", status_code=201)
 async def accept(
-    given: Acceptance, request: Request, response: Response, store: Database, settings: Given
-) -> Who:
+    given: Acceptance, request: Request, response: Response, store: Database, settings: CurrentSettings
+) -> SessionUser:
     """Creates the account of an invitation, and logs in."""
     require_encryption(request, settings)
     secret = await hashing(accounts.accept, store, given.invitation, given.name, given.password)
     with store.writing() as rows:
         who = accounts.caller_of(rows, secret)
-    give(response, secret, settings)
+    set_session_cookie(response, secret, settings)
     return describe(who)
 
 
 @router.get("/session")
-async def who_am_i(who: Anyone) -> Who:
+async def who_am_i(who: AnyCaller) -> SessionUser:
     """Returns the caller of the request."""
     return describe(who)
 
 
 @router.delete("/session", status_code=204)
-def log_out(who: Anyone, response: Response, store: Database, settings: Given) -> None:
+def log_out(who: AnyCaller, response: Response, store: Database, settings: CurrentSettings) -> None:
     """Ends the session of the request."""
     with store.writing() as rows:
         rows.execute(delete(Session).where(Session.id == who.session))
-        accounts.note(rows, who, "log out")
-    give(response, "", settings)
+        accounts.record_action(rows, who, "log out")
+    set_session_cookie(response, "", settings)
 
 
 @router.put("/session/password", status_code=204)
-async def change_password(given: NewPassword, who: Anyone, store: Database) -> None:
+async def change_password(given: NewPassword, who: AnyCaller, store: Database) -> None:
     """Changes the password, and ends all other sessions and all tokens."""
 
     def change() -> None:
@@ -171,18 +173,18 @@ async def change_password(given: NewPassword, who: Anyone, store: Database) -> N
             user = rows.get_one(User, who.id)
         if who.kind != "browser" or not accounts.matches(given.old, user.password):
             raise Refused(403, "the old password is wrong")
-        known = accounts.hashed(given.new)
+        known = accounts.password_hash(given.new)
         with store.writing() as rows:
             user = rows.get_one(User, who.id)
             user.password = known
             accounts.end_sessions(rows, user, who.session)
-            accounts.note(rows, who, "change password")
+            accounts.record_action(rows, who, "change password")
 
     await hashing(change)
 
 
 @router.get("/tokens")
-def tokens(who: Anyone, store: Database) -> list[Token]:
+def tokens(who: AnyCaller, store: Database) -> list[Token]:
     """Returns the caller's tokens, without their secrets."""
     with store.reading() as rows:
         found = rows.scalars(select(Session).where(Session.user_id == who.id, Session.kind == "token"))
@@ -190,7 +192,7 @@ def tokens(who: Anyone, store: Database) -> list[Token]:
 
 
 @router.post("/tokens", status_code=201)
-def new_token(given: NewToken, who: Anyone, store: Database) -> Token:
+def new_token(given: NewToken, who: AnyCaller, store: Database) -> Token:
     """Creates a token for programs. Only this response contains the secret."""
     if who.kind != "browser":
         raise Refused(403, "a token cannot create tokens; log in")
@@ -206,7 +208,7 @@ def new_token(given: NewToken, who: Anyone, store: Database) -> Token:
         ):
             raise Refused(409, "you have 50 tokens, the maximum; remove one first")
         secret = accounts.open_session(rows, user, "token", accounts.TOKEN_S, given.name, given.scope)
-        accounts.note(rows, who, "create token", given.name)
+        accounts.record_action(rows, who, "create token", given.name)
         found = rows.get_one(Session, accounts.digest(secret))
         return Token(
             id=found.id,
@@ -219,7 +221,7 @@ def new_token(given: NewToken, who: Anyone, store: Database) -> Token:
 
 
 @router.delete("/tokens/{token}", status_code=204)
-def remove_token(token: str, who: Anyone, store: Database) -> None:
+def remove_token(token: str, who: AnyCaller, store: Database) -> None:
     """Removes a token. The token becomes invalid at once."""
     with store.writing() as rows:
         found = rows.scalar(
@@ -228,4 +230,4 @@ def remove_token(token: str, who: Anyone, store: Database) -> None:
         if found is None:
             raise Refused(404, "there is no such token")
         rows.delete(found)
-        accounts.note(rows, who, "remove token", found.name)
+        accounts.record_action(rows, who, "remove token", found.name)

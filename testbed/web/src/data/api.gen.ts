@@ -437,6 +437,14 @@ export interface Series {
   lines: PlotLine[];
 }
 
+/** The caller, and the limits of the caller's level. */
+export interface SessionUser {
+  id: number;
+  name: string;
+  level: "guest" | "user" | "administrator";
+  limits: Record<string, unknown>;
+}
+
 /**
  * A site on the ground, with its minimum elevation (`mask`, deg) and the numbers of its serving
  * satellites.
@@ -538,12 +546,4 @@ export interface Varied {
 export interface Wanted {
   key: string;
   value: string;
-}
-
-/** The caller, and the limits of the caller's level. */
-export interface Who {
-  id: number;
-  name: string;
-  level: "guest" | "user" | "administrator";
-  limits: Record<string, unknown>;
 }

@@ -3,20 +3,20 @@
 import { type FormEvent, useState } from "react";
 import { useActions } from "../data/actions";
 import { api } from "../data/api";
-import type { AuditLine, Token, Who } from "../data/api.gen";
+import type { AuditLine, SessionUser, Token } from "../data/api.gen";
 import { when } from "../data/format";
 import { message, useLoaded } from "../data/state";
 import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 import { Secret } from "../parts/secret";
 
-export function AccountView({ who, left }: { who: Who; left: () => void }) {
+export function AccountView({ user, onLogOut }: { user: SessionUser; onLogOut: () => void }) {
   return (
     <>
       <div className="heading">
-        <Title>{who.name}</Title>
-        <span className="badge">{who.level}</span>
+        <Title>{user.name}</Title>
+        <span className="badge">{user.level}</span>
         <span className="grow" />
-        <button type="button" onClick={() => void api.remove("/session").then(left, left)}>
+        <button type="button" onClick={() => void api.remove("/session").then(onLogOut, onLogOut)}>
           Log out
         </button>
       </div>

@@ -3,15 +3,15 @@
 import { useMemo, useState } from "react";
 import { useActions } from "../data/actions";
 import { api } from "../data/api";
-import type { Brief, Draft, Full, Template, Who } from "../data/api.gen";
+import type { Brief, Draft, Full, SessionUser, Template } from "../data/api.gen";
 import { when } from "../data/format";
 import { go, link, message, useLoaded } from "../data/state";
 import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 
-export function Configurations({ who }: { who: Who }) {
+export function Configurations({ user }: { user: SessionUser }) {
   const { value, error, reload } = useLoaded<Brief[]>("/configurations");
   const { failure, success, perform } = useActions(reload);
-  const guest = who.level === "guest";
+  const guest = user.level === "guest";
   return (
     <>
       <Title>Configurations</Title>

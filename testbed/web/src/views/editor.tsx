@@ -4,7 +4,7 @@
 
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api, Refusal } from "../data/api";
-import type { Draft, Full, Who } from "../data/api.gen";
+import type { Draft, Full, SessionUser } from "../data/api.gen";
 import type { Positions, View } from "../data/draft";
 import type { Change } from "../data/schema";
 import { go, link, message, useLoaded, usePlace } from "../data/state";
@@ -24,14 +24,14 @@ const STEPS = [
   ["report", "Report"],
 ] as const;
 
-export function Editor({ id, who }: { id: string; who: Who }) {
+export function Editor({ id, user }: { id: string; user: SessionUser }) {
   const loaded = useLoaded<Full>(`/configurations/${id}`);
   // Kept if a reload fails, because the user may be editing a draft.
   const [first, setFirst] = useState<Full>();
   useEffect(() => {
     if (loaded.value) setFirst((before) => before ?? loaded.value);
   }, [loaded.value]);
-  if (first) return <Loaded first={first} who={who} />;
+  if (first) return <Loaded first={first} user={user} />;
   if (loaded.error) {
     return (
       <>
@@ -48,7 +48,7 @@ function storedDraft(id: string): string | null {
   return sessionStorage.getItem(`draft ${id}`);
 }
 
-function Loaded({ first, who }: { first: Full; who: Who }) {
+function Loaded({ first, user }: { first: Full; user: SessionUser }) {
   const [applied, setApplied] = useState(first);
   const [text, setText] = useState(() => (first.mine ? (storedDraft(first.id) ?? first.text) : first.text));
   const [view, setView] = useState<View | null>(null);
@@ -59,7 +59,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
   const { path, values } = usePlace();
   const step = path[2] ?? "system";
   const dirty = text !== applied.text;
-  const mine = applied.mine && who.level !== "guest";
+  const mine = applied.mine && user.level !== "guest";
   const latest = useRef(text);
   latest.current = text;
 
@@ -232,11 +232,11 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
             impossible={view?.impossible ?? {}}
             edit={mine ? edit : undefined}
             id={applied.id}
-            who={who}
+            user={user}
           />
         )}
         {step === "launch" && (
-          <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} who={who} />
+          <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} user={user} />
         )}
         {step === "report" && (
           <section>

@@ -2,11 +2,11 @@
 
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { api } from "../data/api";
-import type { Who } from "../data/api.gen";
+import type { SessionUser } from "../data/api.gen";
 import { go, message } from "../data/state";
 import { Field, Notice, Title } from "../parts/basics";
 
-export function LogIn({ done }: { done: (who: Who) => void }) {
+export function LogIn({ done }: { done: (user: SessionUser) => void }) {
   return (
     <>
       <Title>bentpipe test bed</Title>
@@ -15,14 +15,14 @@ export function LogIn({ done }: { done: (who: Who) => void }) {
       </p>
       <Credentials
         button="Log in"
-        send={(name, password) => api.post<Who>("/session", { name, password })}
+        send={(name, password) => api.post<SessionUser>("/session", { name, password })}
         done={done}
       />
     </>
   );
 }
 
-export function Join({ invitation, done }: { invitation: string; done: (who: Who) => void }) {
+export function Join({ invitation, done }: { invitation: string; done: (user: SessionUser) => void }) {
   return (
     <>
       <Title>Create your account</Title>
@@ -32,10 +32,12 @@ export function Join({ invitation, done }: { invitation: string; done: (who: Who
       <Credentials
         button="Create account"
         fresh
-        send={(name, password) => api.post<Who>("/invitations/accept", { invitation, name, password })}
-        done={(who) => {
+        send={(name, password) =>
+          api.post<SessionUser>("/invitations/accept", { invitation, name, password })
+        }
+        done={(user) => {
           go([], {}, true);
-          done(who);
+          done(user);
         }}
       />
     </>
@@ -44,7 +46,7 @@ export function Join({ invitation, done }: { invitation: string; done: (who: Who
 
 /** A dialog that asks for the password after the session has expired. The view behind it keeps its
  * state and input. */
-export function LogInAgain({ who, done }: { who: Who; done: (who: Who) => void }) {
+export function LogInAgain({ user, done }: { user: SessionUser; done: (user: SessionUser) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [open, setOpen] = useState(true);
   useEffect(() => {
@@ -69,8 +71,8 @@ export function LogInAgain({ who, done }: { who: Who; done: (who: Who) => void }
             <p>Your session has expired. Your input is kept, and will be sent after you log in.</p>
             <Credentials
               button="Log in"
-              as={who.name}
-              send={(name, password) => api.post<Who>("/session", { name, password })}
+              as={user.name}
+              send={(name, password) => api.post<SessionUser>("/session", { name, password })}
               done={(next) => {
                 // Closing the dialog restores the previous focus.
                 dialog.current?.close();
@@ -95,8 +97,8 @@ function Credentials({
   fresh?: boolean;
   /** Initial value of the field "Name". */
   as?: string;
-  send: (name: string, password: string) => Promise<Who>;
-  done: (who: Who) => void;
+  send: (name: string, password: string) => Promise<SessionUser>;
+  done: (user: SessionUser) => void;
 }) {
   const [name, setName] = useState(as);
   const [password, setPassword] = useState("");

@@ -2,12 +2,12 @@
 
 import { useRef, useState } from "react";
 import { api } from "../data/api";
-import type { Entry, Study, Who } from "../data/api.gen";
+import type { Entry, SessionUser, Study } from "../data/api.gen";
 import { requestId } from "../data/request_id";
 import { go, message, useLoaded } from "../data/state";
 import { Field, Notice, Title } from "../parts/basics";
 
-export function Studies({ who }: { who: Who }) {
+export function Studies({ user }: { user: SessionUser }) {
   const { value, error } = useLoaded<Study[]>("/studies");
   return (
     <>
@@ -21,13 +21,13 @@ export function Studies({ who }: { who: Who }) {
         <p>No studies: they are part of the repository, and this test bed was installed without it.</p>
       )}
       {value?.map((one) => (
-        <StudyPanel key={one.name} study={one} who={who} />
+        <StudyPanel key={one.name} study={one} user={user} />
       ))}
     </>
   );
 }
 
-function StudyPanel({ study, who }: { study: Study; who: Who }) {
+function StudyPanel({ study, user }: { study: Study; user: SessionUser }) {
   const [test, setTest] = useState(study.tests[0]?.name ?? "");
   const [failure, setFailure] = useState("");
   // The identifier prevents a second launch if the response to the first was lost.
@@ -69,7 +69,7 @@ function StudyPanel({ study, who }: { study: Study; who: Who }) {
             </select>
           )}
         </Field>
-        {who.level !== "guest" && (
+        {user.level !== "guest" && (
           <button
             type="button"
             disabled={Boolean(reason)}

@@ -2,7 +2,7 @@
 
 import { useRef, useState } from "react";
 import { api, Refusal } from "../../data/api";
-import type { Entry, Full, Who } from "../../data/api.gen";
+import type { Entry, Full, SessionUser } from "../../data/api.gen";
 import type { View } from "../../data/draft";
 import { duration, rounded, scaled } from "../../data/format";
 import { useInstruments } from "../../data/instruments";
@@ -16,16 +16,16 @@ export function Launch({
   dirty,
   apply,
   mine,
-  who,
+  user,
 }: {
   view: View | null;
   applied: Full;
   dirty: boolean;
   apply: () => Promise<boolean>;
   mine: boolean;
-  who: Who;
+  user: SessionUser;
 }) {
-  const [instruments] = useInstruments(applied.id, who);
+  const [instruments] = useInstruments(applied.id, user);
   const [failure, setFailure] = useState("");
   const [busy, setBusy] = useState(false);
   const [paced, setPaced] = useState(false);
@@ -66,7 +66,7 @@ export function Launch({
   return (
     <section>
       <div className="row">
-        {who.level !== "guest" && (
+        {user.level !== "guest" && (
           <button
             type="button"
             className="primary"
@@ -113,11 +113,11 @@ export function Launch({
       </div>
       <Notice text={failure} />
       {!view.valid && <p>To launch this scenario, fix the problems listed above.</p>}
-      {instruments.length === 0 && who.level !== "guest" && (
+      {instruments.length === 0 && user.level !== "guest" && (
         <p>To launch this scenario, choose an instrument in step 3, Test.</p>
       )}
       {dirty && !mine && <p>Only the owner can apply changes. Fork this configuration to launch a copy.</p>}
-      {who.level === "guest" && <p>Guests cannot launch runs. Ask an administrator for the level "user".</p>}
+      {user.level === "guest" && <p>Guests cannot launch runs. Ask an administrator for the level "user".</p>}
       {view.valid && (
         <>
           <Notice text={view.cost.refused ?? ""} />

@@ -1,7 +1,7 @@
 // Step 3: the instruments of the test, and the campaign.
 
 import { useEffect, useRef, useState } from "react";
-import type { Who } from "../../data/api.gen";
+import type { SessionUser } from "../../data/api.gen";
 import type { Edit, View } from "../../data/draft";
 import { useInstruments } from "../../data/instruments";
 import type { Table } from "../../data/schema";
@@ -23,15 +23,15 @@ export function TestStep({
   impossible,
   edit,
   id,
-  who,
+  user,
 }: {
   view: View | null;
   impossible: Record<string, string>;
   edit?: Edit;
   id: string;
-  who: Who;
+  user: SessionUser;
 }) {
-  const [instruments, setInstruments] = useInstruments(id, who);
+  const [instruments, setInstruments] = useInstruments(id, user);
   const campaign = view?.campaign ?? null;
   const wrong = useProblemsBelow(VARY_PREFIX);
   const [key, setKey] = useState("");

@@ -22,7 +22,7 @@ OWN: Final = Path("/proc/self/cgroup")
 #: Controllers that limit a run. The memory controller is required.
 CONTROLLERS: Final = ("memory", "cpu", "pids")
 #: Maximum number of processes and threads of a run.
-MOST_TASKS: Final = 2000
+MAX_TASKS: Final = 2000
 #: Accounting period of processor time, in microseconds.
 PERIOD_US: Final = 100_000
 #: Seconds to wait for a killed group to become empty.
@@ -55,7 +55,7 @@ class Group:
             self._write("memory", "memory.limit_in_bytes", memory)
             self._write("cpu", "cpu.cfs_period_us", PERIOD_US)
             self._write("cpu", "cpu.cfs_quota_us", quota)
-        self._write("pids", "pids.max", MOST_TASKS)
+        self._write("pids", "pids.max", MAX_TASKS)
 
     def _write(self, controller: str, name: str, value: int | str) -> None:
         # Skips files that this kernel lacks or has not delegated.
