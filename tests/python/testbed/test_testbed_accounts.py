@@ -24,7 +24,7 @@ from starlette.testclient import TestClient
 __all__ = ["_cheap_passwords", "bed"]
 
 
-def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
+def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
     """Requests every route with the id of another account's object, as a user and as a guest: the
     response is always "not found"."""
     ada = bed.join("ada")
@@ -117,7 +117,7 @@ def test_03_the_last_administrator_stays(bed: Bed) -> None:
     assert root.patch("/api/accounts/1", json={"level": "user"}).status_code == 200
 
 
-def test_nothing_of_a_removed_account_comes_to_the_next_one(bed: Bed) -> None:
+def test_data_and_numbers_of_a_removed_account_are_not_reused(bed: Bed) -> None:
     """The account's results are removed unless a run is in progress, and its number and those of
     its runs are never reused."""
     root = bed.join("root", "administrator")
@@ -142,7 +142,7 @@ def test_nothing_of_a_removed_account_comes_to_the_next_one(bed: Bed) -> None:
     assert other["number"] > run["number"]
 
 
-def test_04_log_ins_end(bed: Bed) -> None:
+def test_04_sessions_end(bed: Bed) -> None:
     """A session ends after logging out, a changed password, a changed level, and a time limit. A
     secret chosen by the client is never accepted."""
     ada = bed.join("ada")
@@ -190,7 +190,7 @@ def test_04_log_ins_end(bed: Bed) -> None:
     assert root.get("/api/session").status_code == 401
 
 
-def test_05_guessing_is_limited_and_tells_nothing(bed: Bed) -> None:
+def test_05_guessing_is_limited_and_reveals_nothing(bed: Bed) -> None:
     bed.join("ada")
     client = bed.visitor()
 
@@ -218,7 +218,9 @@ def test_06_long_passwords_are_refused_before_they_are_hashed(
     assert client.post("/api/session", content=b"x" * 3_000_000).status_code == 413
 
 
-def test_06_many_log_ins_at_once_do_not_stop_the_others(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_06_many_simultaneous_log_ins_do_not_delay_other_requests(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Hashes are computed one at a time, few requests wait, and logged-in users are not
     affected."""
     ada = bed.join("ada")

@@ -248,7 +248,7 @@ def executors(web: int) -> list[int]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_test_bed_that_is_ended_while_it_starts_says_nothing_and_leaves_nothing(
+def test_a_test_bed_that_is_stopped_at_its_start_prints_nothing_and_leaves_nothing(
     tmp_path: Path, number: int
 ) -> None:
     """A terminal sends Ctrl-C to both processes while the executor is still importing its

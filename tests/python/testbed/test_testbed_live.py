@@ -89,7 +89,7 @@ def test_a_run_is_watched_changed_and_repeated(bed: Bed) -> None:
         ("", "1"),
     ],
 )
-def test_21_only_what_may_change_is_passed_on(bed: Bed, key: str, value: str) -> None:
+def test_21_only_changeable_keys_reach_a_run(bed: Bed, key: str, value: str) -> None:
     ada = bed.join("ada")
     (run,) = launched(ada)
     with bed.store.writing() as rows:
@@ -98,7 +98,7 @@ def test_21_only_what_may_change_is_passed_on(bed: Bed, key: str, value: str) ->
     assert answer.status_code == 422 and "root:" not in answer.text
 
 
-def test_21_what_gets_past_the_page_is_refused_by_the_engine(tmp_path: Path) -> None:
+def test_21_keys_that_bypass_the_page_are_refused_by_the_engine(tmp_path: Path) -> None:
     """Keys of a link that name a file, sent directly to a run."""
     parts: list[dict[str, Any]] = []
 
@@ -110,7 +110,7 @@ def test_21_what_gets_past_the_page_is_refused_by_the_engine(tmp_path: Path) -> 
     assert "cannot change while" in parts[1]["changes"][0]["refused"]
 
 
-def test_rows_reach_who_watches_from_the_beginning_and_nobody_else(bed: Bed, tmp_path: Path) -> None:
+def test_rows_reach_all_viewers_of_a_run_and_nobody_else(bed: Bed, tmp_path: Path) -> None:
     """A slow reader receives all rows late, and the server does not keep them in memory."""
     ada = bed.join("ada")
     launched(ada)
@@ -211,7 +211,7 @@ def test_regions_are_those_of_the_traces(tmp_path: Path) -> None:
     assert "link.sat.rate = 3 Mbit/s" in {one.label for one in found}
 
 
-def test_changes_by_hand_become_changes_of_the_scenario() -> None:
+def test_manual_changes_become_changes_of_the_scenario() -> None:
     text = with_changes(
         SMALL,
         [

@@ -145,7 +145,7 @@ def test_the_confidence_is_the_campaigns(bed: Bed, tmp_path: Path) -> None:
     assert (row["means"][0]["count"], row["runs"], row["of"]) == (3, 3, "down")
 
 
-def test_what_does_not_count_is_named(bed: Bed) -> None:
+def test_omitted_runs_are_listed(bed: Bed) -> None:
     """Runs that failed, were cancelled, wait, or were changed manually; a point with a single run
     has no interval."""
     ada = bed.join("ada")
@@ -184,7 +184,7 @@ def test_what_does_not_count_is_named(bed: Bed) -> None:
     assert by_point["cubic", "100 ms"]["means"][0]["count"] == 2
 
 
-def test_who_may_not_see_the_runs_gets_no_means(bed: Bed) -> None:
+def test_runs_that_a_user_may_not_see_give_no_means(bed: Bed) -> None:
     """Means are as private as runs. If single runs are shared, the means cover only these runs."""
     ada, eve, guest, root = (
         bed.join("ada"),
@@ -224,7 +224,7 @@ def test_instruments_are_points_of_their_own(bed: Bed) -> None:
     assert [one["label"] for one in found["missing"]] == ["simulate", "kernel"]
 
 
-def test_runs_of_an_older_version_say_so(bed: Bed) -> None:
+def test_runs_of_an_older_version_are_reported(bed: Bed) -> None:
     """Launches of an older version have no recorded varied keys."""
     ada = bed.join("ada")
     runs = launched(ada, text=CAMPAIGN, campaign=True)
@@ -234,7 +234,7 @@ def test_runs_of_an_older_version_say_so(bed: Bed) -> None:
     assert answer.status_code == 409 and "older version" in said(answer)
 
 
-def test_fidelity_is_beside_every_number_of_a_run(bed: Bed) -> None:
+def test_fidelity_is_next_to_every_number_of_a_run(bed: Bed) -> None:
     """Lists, runs and comparisons show the fidelity. A mean over runs has the fidelity of the least
     accurate run."""
     ada = bed.join("ada")

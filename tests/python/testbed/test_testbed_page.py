@@ -187,7 +187,7 @@ def test_a_group_of_flows_is_one_row_of_forms_and_results(bed: Served, ada: Page
     expect(group.get_by_role("row").filter(has_text="goodput, kbit/s")).to_be_visible()
 
 
-def test_a_launch_says_what_is_probably_not_meant_and_how_many_runs_it_is(bed: Served, ada: Page) -> None:
+def test_a_launch_shows_warnings_and_the_number_of_runs(bed: Served, ada: Page) -> None:
     """The warnings are those of `bentpipe check`, before a campaign fills the queue."""
     page = ada
     campaign = '[campaign]\nreplications = 3\nvary."flow.up.transport.congestion" = ["reno", "vegas"]\n'

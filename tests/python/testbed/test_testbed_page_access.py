@@ -52,7 +52,7 @@ delay = "10 ms"
 """
 
 
-def test_a_log_in_that_ends_loses_nothing_that_was_typed(bed: Served, ada: Page) -> None:
+def test_an_expired_session_loses_no_input(bed: Served, ada: Page) -> None:
     """2.2.5: after logging in again, the user continues without loss. A modal dialog takes the
     focus, keeps it, closes with Escape and gives the focus back (ARIA practices, dialog)."""
     page = ada
@@ -91,7 +91,7 @@ def test_a_log_in_that_ends_loses_nothing_that_was_typed(bed: Served, ada: Page)
     expect(page.get_by_label("Scenario", exact=True)).to_have_value(re.compile('rate = "7 Mbit/s"'))
 
 
-def test_a_lost_connection_loses_nothing_that_was_typed(bed: Served, ada: Page) -> None:
+def test_a_lost_connection_loses_no_input(bed: Served, ada: Page) -> None:
     """The page reports the lost connection (4.1.3) with a remedy, and sends the typed text when the
     test bed responds again."""
     page = ada
@@ -112,7 +112,7 @@ def test_a_lost_connection_loses_nothing_that_was_typed(bed: Served, ada: Page) 
     expect(text).to_have_value(re.compile('delay = "20 ms"'))
 
 
-def test_a_slow_test_bed_loses_nothing_that_was_typed(bed: Served, ada: Page) -> None:
+def test_a_slow_test_bed_loses_no_input(bed: Served, ada: Page) -> None:
     """Changes of a form are not lost if they are made before the response to the previous
     change."""
     page = ada
@@ -137,7 +137,7 @@ def test_a_slow_test_bed_loses_nothing_that_was_typed(bed: Served, ada: Page) ->
     expect(page.get_by_label("Scenario", exact=True)).to_have_value(re.compile('rate = "8 Mbit/s"'))
 
 
-def test_an_error_is_said_at_its_field_and_can_be_undone(bed: Served, ada: Page) -> None:
+def test_an_error_is_shown_at_its_field_and_can_be_undone(bed: Served, ada: Page) -> None:
     """3.3.1 and 3.3.3: the field is marked, and described by the error and the allowed values; the
     list of all errors leads to it. The previous value makes the scenario valid again."""
     page = ada
@@ -173,7 +173,7 @@ def test_an_error_is_said_at_its_field_and_can_be_undone(bed: Served, ada: Page)
     expect(page.get_by_role("heading", name="link wire")).to_be_visible()
 
 
-def test_a_launch_whose_answer_is_lost_is_not_done_twice(bed: Served, ada: Page) -> None:
+def test_a_launch_whose_response_is_lost_is_not_repeated(bed: Served, ada: Page) -> None:
     page = ada
     page.goto(configuration(page, bed, "once") + "/launch")
     launch = page.get_by_role("button", name="Launch")
@@ -300,7 +300,7 @@ def test_a_choice_in_a_list_does_nothing_by_itself(bed: Served, ada: Page) -> No
     expect(page).to_have_url(re.compile(run["id"]))
 
 
-def test_a_part_of_the_time_is_chosen_by_the_keyboard(bed: Served, ada: Page) -> None:
+def test_a_time_range_is_chosen_by_the_keyboard(bed: Served, ada: Page) -> None:
     """2.1.1 and 2.5.7: two fields offer the same as dragging over a plot."""
     page = ada
     (run,) = page.request.post(
@@ -320,7 +320,7 @@ def test_a_part_of_the_time_is_chosen_by_the_keyboard(bed: Served, ada: Page) ->
     expect(page).not_to_have_url(re.compile("time="))
 
 
-def test_another_window_that_applied_first_is_said_with_what_to_do(bed: Served, ada: Page) -> None:
+def test_a_conflict_between_windows_is_reported_with_the_remedy(bed: Served, ada: Page) -> None:
     """Nothing is overwritten silently, and both texts remain available."""
     page = ada
     at = configuration(page, bed, "contended")
@@ -339,7 +339,7 @@ def test_another_window_that_applied_first_is_said_with_what_to_do(bed: Served, 
     other.close()
 
 
-def test_a_log_in_over_plain_http_stays(browser: Browser, tmp_path: Path) -> None:
+def test_a_session_over_plain_http_survives_a_reload(browser: Browser, tmp_path: Path) -> None:
     """With --insecure, at a name that is not loopback, where browsers refuse Secure cookies. The
     log-in survives a reload, may make changes, and ends when the user logs out."""
     with serving(tmp_path / "data", "--insecure", "--name", "lab.test") as plain:

@@ -132,7 +132,7 @@ def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> No
         context.close()
 
 
-def test_a_launch_without_means_says_why(bed: Served, ada: Page) -> None:
+def test_a_launch_without_means_shows_the_reason(bed: Served, ada: Page) -> None:
     """The reasons: no run has ended; each point has a single run; the launch belongs to another
     account."""
     page = ada

@@ -158,7 +158,7 @@ def test_22_the_real_time_engine_is_reserved(bed: Bed) -> None:
         assert queue.plan(rows, 1) == {}
 
 
-def test_22_what_is_left_of_running_runs_counts(bed: Bed) -> None:
+def test_22_the_remaining_time_of_running_runs_counts(bed: Bed) -> None:
     ada = bed.join("ada")
     launched(ada)
     launched(ada)

@@ -48,7 +48,7 @@ def test_09_10_13_requests_of_other_sites_are_refused(bed: Bed, headers: dict[st
         assert ada.post("/api/configurations", content=body).status_code == 403
 
 
-def test_12_headers_of_every_answer(bed: Bed) -> None:
+def test_12_headers_of_every_response(bed: Bed) -> None:
     client = bed.visitor()
     for path in ("/", "/api/session", "/api/openapi.json", "/nothing"):
         headers = client.get(path).headers
@@ -80,7 +80,7 @@ def test_19_nothing_is_uploaded_but_texts(bed: Bed) -> None:
             assert set(operation.get("requestBody", {}).get("content", {})) <= {"application/json"}
 
 
-def test_28_streams_tell_only_what_one_may_see(bed: Bed) -> None:
+def test_28_streams_contain_only_events_that_the_user_may_see(bed: Bed) -> None:
     """Last-Event-ID of another account's run repeats none of its events."""
     import asyncio
 
@@ -252,7 +252,7 @@ def test_every_route_survives_nonsense(bed: Bed) -> None:
                 assert answer.status_code < 500, (method, path, names, query, content, answer.text)
 
 
-def test_an_answer_is_not_held_back() -> None:
+def test_a_response_is_not_delayed() -> None:
     """Without TCP_NODELAY, the kernel would delay the body of a response until the header is
     acknowledged, 40 ms later."""
     here = bind(Address("127.0.0.1", 0))

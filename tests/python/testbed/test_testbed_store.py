@@ -21,9 +21,7 @@ from sqlalchemy import text
 __all__ = ["_cheap_passwords", "bed"]
 
 
-def test_27_a_database_that_cannot_be_written_is_an_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_27_a_locked_database_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While another process holds the lock, requests that only read succeed, and others report the
     lock."""
     import sqlite3
