@@ -68,7 +68,7 @@ export function Application() {
             </a>
           ))}
         </nav>
-        <a className="who" href={link(["account"])} aria-current={first === "account" ? "page" : undefined}>
+        <a href={link(["account"])} aria-current={first === "account" ? "page" : undefined}>
           {user.name} <span className="soft">({user.level})</span>
         </a>
       </header>
@@ -94,7 +94,7 @@ function Connection() {
     return () => clearTimeout(timer);
   }, [reconnections]);
   return (
-    <div role="status" className="said">
+    <div role="status" className="connection">
       {disconnected && (
         <p className="notice error banner">
           The test bed does not respond. Check your network connection. Your input is kept, and this page

@@ -36,8 +36,8 @@ export function Field({
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      {children(id, [problem && `${id}-wrong`, help && `${id}-help`].filter(Boolean).join(" ") || undefined)}
-      <FieldError id={`${id}-wrong`} text={problem} />
+      {children(id, [problem && `${id}-error`, help && `${id}-help`].filter(Boolean).join(" ") || undefined)}
+      <FieldError id={`${id}-error`} text={problem} />
       {help && (
         <p className="help" id={`${id}-help`}>
           {help}
@@ -51,7 +51,7 @@ export function Field({
 export function ScrollRegion({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls focusable elements only
-    <section className="wide" aria-label={label} tabIndex={0}>
+    <section className="scroll-region" aria-label={label} tabIndex={0}>
       {children}
     </section>
   );

@@ -22,7 +22,7 @@ export function Choices({
   return (
     <details>
       <summary>{title}</summary>
-      <fieldset className="many">
+      <fieldset className="choices">
         <legend className="hidden">{legend}</legend>
         {names.map((one) => {
           const checked = chosen.includes(one);

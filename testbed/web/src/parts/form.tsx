@@ -100,7 +100,7 @@ const Key = memo(
     const label = name.replaceAll("_", " ");
     const problem = useProblem(at);
     const described =
-      [about && `${id}-help`, problem && `${id}-wrong`].filter(Boolean).join(" ") || undefined;
+      [about && `${id}-help`, problem && `${id}-error`].filter(Boolean).join(" ") || undefined;
     if (simple) {
       return (
         <div className="field">
@@ -118,7 +118,7 @@ const Key = memo(
             disabled={disabled}
             required={required}
           />
-          <FieldError id={`${id}-wrong`} text={problem} />
+          <FieldError id={`${id}-error`} text={problem} />
           {about && <Description id={`${id}-help`} text={about} />}
         </div>
       );
@@ -127,7 +127,7 @@ const Key = memo(
     return (
       <fieldset className="inner" aria-describedby={described}>
         <legend>{label}</legend>
-        <FieldError id={`${id}-wrong`} text={problem} />
+        <FieldError id={`${id}-error`} text={problem} />
         {about && <Description id={`${id}-help`} text={about} />}
         {!required && (
           <label className="check">

@@ -30,7 +30,7 @@ export function problemText(one: Problem): string {
 export function FieldError({ id, text }: { id: string; text: string }) {
   if (!text) return null;
   return (
-    <p className="wrong" id={id}>
+    <p className="field-error" id={id}>
       {text}
     </p>
   );

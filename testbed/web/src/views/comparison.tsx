@@ -209,7 +209,7 @@ function Differences({
   );
   const small = differing.length - visible.length;
   return (
-    <div className="beside">
+    <div className="side-by-side">
       <ScrollRegion label={`Scenario of ${name}`}>
         <table>
           <caption>Differences in the scenario</caption>

@@ -55,7 +55,7 @@ export function TestStep({
                 checked={instruments.includes(name)}
                 // An unavailable instrument that was chosen before can be deselected.
                 disabled={name in impossible && !instruments.includes(name)}
-                aria-describedby={name in impossible ? `why-${name}` : undefined}
+                aria-describedby={name in impossible ? `unavailable-${name}` : undefined}
                 onChange={(event) =>
                   setInstruments(
                     event.target.checked ? [...instruments, name] : instruments.filter((one) => one !== name),
@@ -65,7 +65,7 @@ export function TestStep({
               <span>
                 <strong>{name}</strong> <span className="soft">{about}</span>
                 {name in impossible && (
-                  <span className="why" id={`why-${name}`}>
+                  <span className="unavailable" id={`unavailable-${name}`}>
                     {" "}
                     Unavailable: {impossible[name]}.
                   </span>
@@ -110,7 +110,7 @@ export function TestStep({
             {wrong.map((one) => (
               <li key={one.path + one.value}>
                 <code>{one.path.slice(VARY_PREFIX.length)}</code>:{" "}
-                <span className="wrong">{problemText(one)}</span>{" "}
+                <span className="field-error">{problemText(one)}</span>{" "}
                 {edit && (
                   <button
                     type="button"
