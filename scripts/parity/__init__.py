@@ -22,7 +22,7 @@ IN_MEMORY: Final = 0.05
 
 
 @dataclass(frozen=True)
-class Exceptional:
+class Exemption:
     """A quantity that differs by more than the others, with the physical reason."""
 
     tolerance: float
@@ -38,13 +38,13 @@ class Case:
     duration: str = "20 s"
     seeds: int = 1
     tolerance: float = 0.10
-    exceptions: dict[str, Exceptional] = field(default_factory=dict)
+    exceptions: dict[str, Exemption] = field(default_factory=dict)
     #: Compares flows by their mean: microseconds decide which of two equal flows meets the full queue.
-    together: bool = False
+    mean_of_flows: bool = False
     quantities: tuple[str, ...] = ("goodput", "rtt_mean", "rtt_p95", "completed")
     #: Single runs differ by chance, in the kernel by another than in the model: means may also differ by two standard
     #: errors.
-    draws: bool = False
+    varies: bool = False
     #: Whether it also runs with models behind ports in memory, on the real clock and without privileges.
     in_memory: bool = False
 
@@ -83,10 +83,10 @@ shell = [{ kind = "walker-delta", altitude = "8062 km", inclination = "0 deg", p
 """
 
 #: Slow start ends below the capacity of path and queue, so that it loses nothing.
-_START: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 150 }'
+_LIMITED_START: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 150 }'
 
 #: Starts flows as the DAMA study does: slow start does not overshoot into a queue of seconds.
-_CALM: Final = (
+_SMALL_START: Final = (
     '{ kind = "tcp", congestion = "reno", initial_ssthresh = 20, initial_window = 1, delayed_ack = false }'
 )
 
@@ -105,7 +105,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "geo-finite",
-        pieces.GEO + pieces.flow("f", "user", "server", '{ kind = "bulk", size = "2 MB" }', _START),
+        pieces.GEO + pieces.flow("f", "user", "server", '{ kind = "bulk", size = "2 MB" }', _LIMITED_START),
         "15 s",
         in_memory=True,
     ),
@@ -125,7 +125,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "rate-change",
         pieces.GEO
-        + pieces.flow("f", "user", "server", transport=_START)
+        + pieces.flow("f", "user", "server", transport=_LIMITED_START)
         + _change("10 s", 'sat.rate = "2 Mbit/s"')
         + _change("20 s", 'sat.rate = "4 Mbit/s"'),
         "30 s",
@@ -134,27 +134,39 @@ CASES: tuple[Case, ...] = (
     Case(
         "delay-change",
         pieces.GEO
-        + pieces.flow("f", "user", "server", transport=_START)
+        + pieces.flow("f", "user", "server", transport=_LIMITED_START)
         + _change("10 s", 'sat.delay = "100 ms"')
         + _change("20 s", 'sat.delay = "150 ms"', 'sat.return.delay = "180 ms"'),
         "30 s",
     ),
-    Case("dvb-cra", _dvb('"cra"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"),
-    Case("dvb-rbdc", _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s", in_memory=True),
-    Case("dvb-vbdc", _dvb('"vbdc"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"),
-    Case("dvb-forward", _dvb('"rbdc"') + pieces.flow("f", "gw", "st1", transport=_CALM), "30 s"),
+    Case("dvb-cra", _dvb('"cra"') + pieces.flow("f", "st1", "gw", transport=_SMALL_START), "30 s"),
     Case(
-        "dvb2-geo", _DVB2 + 'satellite = "-47 deg"\n' + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"
+        "dvb-rbdc",
+        _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", transport=_SMALL_START),
+        "30 s",
+        in_memory=True,
     ),
-    Case("dvb2-meo", _DVB2 + _MEO + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s", in_memory=True),
-    Case("dvb2-meo-forward", _DVB2 + _MEO + pieces.flow("f", "gw", "st1", transport=_CALM), "30 s"),
+    Case("dvb-vbdc", _dvb('"vbdc"') + pieces.flow("f", "st1", "gw", transport=_SMALL_START), "30 s"),
+    Case("dvb-forward", _dvb('"rbdc"') + pieces.flow("f", "gw", "st1", transport=_SMALL_START), "30 s"),
+    Case(
+        "dvb2-geo",
+        _DVB2 + 'satellite = "-47 deg"\n' + pieces.flow("f", "st1", "gw", transport=_SMALL_START),
+        "30 s",
+    ),
+    Case(
+        "dvb2-meo",
+        _DVB2 + _MEO + pieces.flow("f", "st1", "gw", transport=_SMALL_START),
+        "30 s",
+        in_memory=True,
+    ),
+    Case("dvb2-meo-forward", _DVB2 + _MEO + pieces.flow("f", "gw", "st1", transport=_SMALL_START), "30 s"),
     Case(
         "two-flows",
         pieces.GEO
-        + pieces.flow("a", "user", "server", transport=_START)
-        + pieces.flow("b", "user", "server", transport=_START),
+        + pieces.flow("a", "user", "server", transport=_LIMITED_START)
+        + pieces.flow("b", "user", "server", transport=_LIMITED_START),
         "30 s",
-        together=True,
+        mean_of_flows=True,
     ),
     Case(
         "cbr",
@@ -206,7 +218,7 @@ links = ["satellite", "wired"]
 
 #: A soft handover to a link of a quarter of the rate, on which the old one's queue follows: what is on its way there is
 #: overtaken for longer than RACK waits, and nothing is lost.
-_SLOWER: Final = """
+_SLOWER_LINK: Final = """
 [[link]]
 name = "first"
 from = "user"
@@ -234,7 +246,7 @@ overlap = "1 s"
 def _slower(congestion: str) -> Case:
     return Case(
         f"handover-slower-{congestion}",
-        _SLOWER
+        _SLOWER_LINK
         + pieces.flow("f", "user", "server", transport=f'{{ kind = "tcp", congestion = "{congestion}" }}'),
         "24 s",
         quantities=("goodput", "timeouts"),
@@ -250,18 +262,20 @@ def _handovers(how: str) -> str:
 
 _BREAK: Final = 'interruption = "500 ms"\npackets = "lose"'
 #: Slow start ends below the capacity of the satellite and its queue, so that only handovers lose packets.
-_BELOW: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 40 }'
+_SATELLITE_START: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 40 }'
 
 CASES += (
     Case(
         "handover-overlap",
-        _HYBRID + _handovers('overlap = "1 s"') + pieces.flow("f", "user", "server", transport=_BELOW),
+        _HYBRID
+        + _handovers('overlap = "1 s"')
+        + pieces.flow("f", "user", "server", transport=_SATELLITE_START),
         "24 s",
         quantities=("goodput",),
     ),
     Case(
         "handover-break",
-        _HYBRID + _handovers(_BREAK) + pieces.flow("f", "user", "server", transport=_BELOW),
+        _HYBRID + _handovers(_BREAK) + pieces.flow("f", "user", "server", transport=_SATELLITE_START),
         "24 s",
         quantities=("goodput",),
     ),
@@ -291,7 +305,7 @@ CASES += (
     ),
     Case(
         "web-vbdc",
-        _dvb('"vbdc"') + pieces.flow("f", "gw", "st1", '{ kind = "http", object = "4400 B" }', _CALM),
+        _dvb('"vbdc"') + pieces.flow("f", "gw", "st1", '{ kind = "http", object = "4400 B" }', _SMALL_START),
         "20 s",
         quantities=_WAITS,
     ),
@@ -310,7 +324,7 @@ CASES += (
     ),
     Case(
         "email-rbdc",
-        _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", '{ kind = "email", size = "75 kB" }', _CALM),
+        _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", '{ kind = "email", size = "75 kB" }', _SMALL_START),
         "20 s",
         quantities=_WAITS,
     ),
@@ -348,7 +362,7 @@ _CONDITIONS: Final = {
 
 
 #: Constants of Linux' own modules that differ from the papers', by the name of the congestion control.
-OF_LINUX: Final = {
+LINUX_PARAMETERS: Final = {
     "bic": "beta = 200, s_max = 16, s_min = 200, search = 4",
     "htcp": "coarse = 1, from_repair = 1, rtt_reference = 100",
     "hybla": "hoe = 0, spacing = 0, coarse = 1, per_ack = 1, from_rho = 1",
@@ -357,13 +371,13 @@ OF_LINUX: Final = {
 }
 
 #: Congestion controls that both the kernel in virtual time and bentpipe have.
-KERNELS: Final = (
+KERNEL_NAMES: Final = (
     "reno", "cubic", "hybla", "westwood", "vegas", "veno", "illinois", "htcp", "bic", "scalable", "highspeed", "yeah",
     "bbr",
 )  # fmt: skip
 
 
-_CHAOS: Final = (
+_CHAOTIC: Final = (
     "with rho = 20 the window leaps to its bound at the first acknowledgment in both, and again after each recovery: "
     "how much leaves then is chaotic (1531 to 8412 retransmissions in the kernel with queues of 230 to 270 kB, "
     "docs/notes/linux-tcp.md)"
@@ -371,13 +385,13 @@ _CHAOS: Final = (
 
 #: Cases in which ours and the kernel's control of that name are known to differ by more than the tolerance, with the
 #: reason.
-KNOWN_TO_DIFFER: Final = {"geo-hybla": _CHAOS}
+KNOWN_DIFFERENCES: Final = {"geo-hybla": _CHAOTIC}
 
 #: Cases in which our C file is known to behave differently in the kernel and in the engine.
-KNOWN_TO_DIFFER_AT_HOME: Final[dict[str, str]] = {}
+KNOWN_HOME_DIFFERENCES: Final[dict[str, str]] = {}
 
 #: Congestion controls that draw random numbers: over LEO some runs retransmit 30 to 50 segments, and others none.
-_DRAW: Final = ("bbr", "bbr3")
+_RANDOM_NAMES: Final = ("bbr", "bbr3")
 
 #: Number of runs of these, and of Hybla where losses are drawn: there its retransmissions are chaotic, in the kernel by
 #: a factor of eight.
@@ -392,7 +406,7 @@ _GROWING: Final = 'receive_window_start = "64 KiB", '
 
 
 #: Reductions that are undone after a soft handover without loss, by a control that Linux does not have.
-UNDONE: Final = (_slower("compound"),)
+UNDO_CASES: Final = (_slower("compound"),)
 
 
 def home_cases(names: Iterable[str]) -> tuple[Case, ...]:
@@ -403,10 +417,10 @@ def home_cases(names: Iterable[str]) -> tuple[Case, ...]:
 
 def kernel_cases() -> tuple[Case, ...]:
     """The kernel's own congestion controls under every condition, and ours with the constants of its modules."""
-    of_rho_2 = variant_cases(["hybla"], {"hybla": f"{OF_LINUX['hybla']}, {_RHO_2}"}, _GROWING)
+    of_rho_2 = variant_cases(["hybla"], {"hybla": f"{LINUX_PARAMETERS['hybla']}, {_RHO_2}"}, _GROWING)
     return (
-        variant_cases([name for name in KERNELS if name != "hybla"], OF_LINUX)
-        + variant_cases(["hybla"], OF_LINUX, _GROWING)
+        variant_cases([name for name in KERNEL_NAMES if name != "hybla"], LINUX_PARAMETERS)
+        + variant_cases(["hybla"], LINUX_PARAMETERS, _GROWING)
         + tuple(replace(case, name=f"{case.name}-rho-2") for case in of_rho_2 if case.name.startswith("geo"))
     )
 
@@ -440,7 +454,7 @@ def _shared(name: str, buffer: str, *flows: tuple[str, str]) -> Case:
 
 
 def _drawn(name: str, scenario: str) -> Case:
-    return Case(f"shared-{name}", scenario, "60 s", 9, 0.15, quantities=("goodput",), draws=True)
+    return Case(f"shared-{name}", scenario, "60 s", 9, 0.15, quantities=("goodput",), varies=True)
 
 
 def shared_cases() -> tuple[Case, ...]:
@@ -470,9 +484,9 @@ def shared_cases() -> tuple[Case, ...]:
     )
 
 
-def _draws(name: str, seeds: int) -> bool:
+def _varies(name: str, seeds: int) -> bool:
     """Whether single runs of a congestion control tell nothing under a condition of so many seeds."""
-    return name in _DRAW or (name == "hybla" and seeds > 1)
+    return name in _RANDOM_NAMES or (name == "hybla" and seeds > 1)
 
 
 def variant_cases(
@@ -493,11 +507,11 @@ def variant_cases(
                 *(['start = "50 ms"'] if condition.startswith("dvb") else []),
             ),
             "30 s",
-            (_RUNS_OF_HYBLA if name == "hybla" else _RUNS) if _draws(name, seeds) else seeds,
+            (_RUNS_OF_HYBLA if name == "hybla" else _RUNS) if _varies(name, seeds) else seeds,
             tolerance,
-            {"filled": Exceptional(0.20, ""), "retransmissions": Exceptional(0.25, "")},
+            {"filled": Exemption(0.20, ""), "retransmissions": Exemption(0.25, "")},
             quantities=quantities,
-            draws=_draws(name, seeds),
+            varies=_varies(name, seeds),
         )
         for name in names
         for condition, (text, seeds, tolerance, quantities) in _CONDITIONS.items()
