@@ -40,7 +40,7 @@ MARKS: Final = ("quiet", "alone")
 REPEATED: Final = "repeated"
 
 #: Reasons of a verdict that are the machine's: packets and datagrams were late, the engine or the machine did not run.
-_OF_THE_MACHINE: Final = re.compile(r"late by|later than|waited for|did not run")
+_MACHINE_REASON: Final = re.compile(r"late by|later than|waited for|did not run")
 
 #: Prints when it was woken late, and by how much, both in seconds. Ends with the process that started it. A process of
 #: its own, because a thread of Python also waits for the others.
@@ -72,7 +72,7 @@ def _sleeper() -> subprocess.Popen[bytes]:
     return process
 
 
-def _latest() -> float:
+def _max_lateness() -> float:
     """Returns by how many seconds the sleeping process was woken late at most since the last call."""
     stream = _sleeper().stdout
     assert stream is not None
@@ -80,18 +80,18 @@ def _latest() -> float:
     return max((float(line.split()[1]) for line in lines if len(line.split()) == 2), default=0.0)
 
 
-def of_verdicts(folder: Path) -> list[str]:
+def verdict_reasons(folder: Path) -> list[str]:
     """Returns the reasons for which the machine disturbed the emulations in a folder."""
     found = []
     for file in sorted(folder.rglob("fidelity.json")):
         with suppress(OSError, ValueError):
-            said = json.loads(file.read_text(encoding="utf-8"))
-            if "lateness" in said and said["verdict"] != "valid":
-                found += [reason for reason in said["reasons"] if _OF_THE_MACHINE.search(reason)]
+            fidelity = json.loads(file.read_text(encoding="utf-8"))
+            if "lateness" in fidelity and fidelity["verdict"] != "valid":
+                found += [reason for reason in fidelity["reasons"] if _MACHINE_REASON.search(reason)]
     return found
 
 
-def of_networks(state_folder: Path) -> list[str]:
+def network_reasons(state_folder: Path) -> list[str]:
     """Returns the reasons for which the machine disturbed the networks that are up, whose state is in a folder."""
     from bentpipe.live import control, state
 
@@ -142,10 +142,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         attempts.repeatable = call.excinfo.errisinstance((AssertionError, subprocess.TimeoutExpired))
         arguments = getattr(item, "funcargs", None) or {}
         if (folder := arguments.get("tmp_path")) is not None:
-            attempts.reasons += of_verdicts(folder)
+            attempts.reasons += verdict_reasons(folder)
         if (command := arguments.get("bentpipe")) is not None:
-            attempts.reasons += of_networks(command.state)
-        if late := _latest():
+            attempts.reasons += network_reasons(command.state)
+        if late := _max_lateness():
             attempts.slept_late = True
             attempts.reasons.append(f"a process that sleeps was woken {late:.3f} s late")
     return (yield)
@@ -161,7 +161,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     always_late = True
     for number in range(1, ATTEMPTS + 1):
         attempts.reasons, attempts.repeatable, attempts.slept_late = [], False, False
-        _latest()
+        _max_lateness()
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
         failed = [report for report in reports if report.failed]
         if not attempts.repeatable or not attempts.reasons or [report.when for report in failed] != ["call"]:

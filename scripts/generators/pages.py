@@ -109,7 +109,7 @@ def profiles(about: Mapping[str, str], values: Mapping[str, Mapping[str, Any]]) 
     keys = sorted({key for of in values.values() for key in of} - {"kind", "profile"})
     rows = [[f"`{key}`", *(f"`{json.dumps(of.get(key))}`" for of in values.values())] for key in keys]
     differing = [row for row in rows if len(set(row[1:])) > 1]
-    alike = [row[:2] for row in rows if len(set(row[1:])) == 1]
+    common = [row[:2] for row in rows if len(set(row[1:])) == 1]
     parts = [
         "# Profiles of TCP",
         GENERATED,
@@ -119,7 +119,7 @@ def profiles(about: Mapping[str, str], values: Mapping[str, Mapping[str, Any]]) 
         "## In what they differ",
         table(["key", *values], differing),
         "## What all have",
-        table(["key", "value"], alike),
+        table(["key", "value"], common),
     ]
     return page(parts)
 

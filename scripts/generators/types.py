@@ -72,7 +72,8 @@ def _define(name: str, definition: Schema) -> str:
     kinds = variants(definition)
     if kinds:
         tables = [
-            _table(camel(kind) + name, _told(table, f"{name} of the kind `{kind}`.")) for kind, table in kinds
+            _table(camel(kind) + name, _with_kind(table, f"{name} of the kind `{kind}`."))
+            for kind, table in kinds
         ]
         union = " | ".join([camel(kind) + name for kind, _ in kinds] + _plain(definition))
         return "\n\n".join([*tables, f"{_comment(about)}{name}: TypeAlias = {_quoted(union)}"])
@@ -81,7 +82,7 @@ def _define(name: str, definition: Schema) -> str:
     return f"{_comment(about)}{name}: TypeAlias = {_quoted(_type(definition))}"
 
 
-def _told(table: Schema, kind: str) -> Schema:
+def _with_kind(table: Schema, kind: str) -> Schema:
     """Returns a variant's table with a description that names its kind."""
     return table | {"description": f"{kind} {table.get('description', '')}"}
 

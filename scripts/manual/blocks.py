@@ -9,7 +9,7 @@ The blocks of a page run in order, in one folder and with one set of Python vari
 - ``python``: a program that ends; or, if the first line is a comment like ``# test_page.py``, a file of that name.
 - ``{plot}``: a program that leaves a matplotlib figure in the variable ``figure``; the site shows it below the program.
   The words after ``{plot}`` describe the figure. With the option ``:hide:`` the site shows the figure alone.
-- ``text``, ``c`` and others in :data:`SHOWN`: only shown, or instructions to Sphinx.
+- ``text``, ``c`` and others in :data:`NOT_RUN`: only shown, or instructions to Sphinx.
 
 A comment ``<!-- not run: REASON -->`` above a block excludes it.
 """
@@ -32,10 +32,10 @@ from . import fragments
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 #: Parts of the repository that commands of the manual may use.
-LENT: Final = (".venv", "examples", "scripts", "studies")
+LINKED: Final = (".venv", "examples", "scripts", "studies")
 
 #: Languages that are shown and not run.
-SHOWN: Final = ("text", "json", "c", "rust", "ini", "html", "{toctree}", "{pages}", "{gallery}")
+NOT_RUN: Final = ("text", "json", "c", "rust", "ini", "html", "{toctree}", "{pages}", "{gallery}")
 
 #: A fenced block with the comment that may stand above it.
 _BLOCK: Final = re.compile(
@@ -46,7 +46,7 @@ _BLOCK: Final = re.compile(
 )
 
 #: The first line of a block that is written to a file.
-_NAMED: Final = re.compile(r"# (\S+\.(?:toml|py))\n")
+_FILE_NAME: Final = re.compile(r"# (\S+\.(?:toml|py))\n")
 
 #: Commands that need network namespaces, and those that need the kernel of the clock `kernel`.
 REAL: Final = re.compile(r"bentpipe (emulate|run|shell|up|exec|set|watch|down|ps)\b|^pytest\b", re.MULTILINE)
@@ -72,7 +72,7 @@ class Block:
     @property
     def runs(self) -> bool:
         """Whether there is anything to run."""
-        return not self.reason and self.language not in SHOWN
+        return not self.reason and self.language not in NOT_RUN
 
 
 def read(page: str) -> list[Block]:
@@ -109,7 +109,7 @@ def read(page: str) -> list[Block]:
 
 
 #: Seconds after which a command of a block is killed: it waits for something that does not come.
-MOST_S: Final = 900
+LIMIT_S: Final = 900
 
 
 class Session:
@@ -132,7 +132,7 @@ class Session:
             "MPLBACKEND": "agg",
         }
         self._environment.pop("BENTPIPE_JOBS", None)
-        for name in LENT:
+        for name in LINKED:
             (folder / name).symlink_to(ROOT / name)
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class Session:
                 env=self._environment,
                 capture_output=True,
                 check=False,
-                timeout=MOST_S,
+                timeout=LIMIT_S,
             )
 
     def run(self, block: Block) -> None:
@@ -152,13 +152,13 @@ class Session:
             self._shell(block)
         elif block.language == "toml":
             self._toml(block)
-        elif block.language == "python" and (name := _NAMED.match(block.text)):
+        elif block.language == "python" and (name := _FILE_NAME.match(block.text)):
             (self.folder / name[1]).write_text(block.text, encoding="utf-8")
         elif block.language in ("python", "{plot}"):
             from bentpipe import plots
 
             # Figures that a page draws itself look like those of bentpipe.
-            with self._here(), plots.styled():
+            with self._in_folder(), plots.styled():
                 exec(compile(block.text, "<block>", "exec"), self.variables)
                 if block.number:
                     self._figure(block.number)
@@ -175,7 +175,7 @@ class Session:
                     *shlex.split(command)[1:],
                     folder=self.folder,
                     environment=self._environment,
-                    limit_s=MOST_S,
+                    limit_s=LIMIT_S,
                     merged=True,
                 )
             else:
@@ -198,13 +198,13 @@ class Session:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=MOST_S,
+            timeout=LIMIT_S,
         )
 
     def _toml(self, block: Block) -> None:
         import bentpipe as bp
 
-        name = _NAMED.match(block.text)
+        name = _FILE_NAME.match(block.text)
         data = tomllib.loads(block.text) if not block.text.lstrip().startswith("{") else {}
         if name:
             (self.folder / name[1]).write_text(block.text, encoding="utf-8")
@@ -224,7 +224,7 @@ class Session:
         plots.save(figure, self.figures / f"{number}.png")
 
     @contextlib.contextmanager
-    def _here(self) -> Iterator[None]:
+    def _in_folder(self) -> Iterator[None]:
         before = Path.cwd()
         os.chdir(self.folder)
         try:

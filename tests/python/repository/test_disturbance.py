@@ -126,5 +126,5 @@ def test_networks_tell_by_how_much_packets_were_late(
     bentpipe("up", "geo", *LINK)
     bentpipe("exec", "user", "--", "ping", "-c", "2", "-i", "0.1", "server")
     monkeypatch.setattr(disturbance, "LATE_S", 0.0)
-    (reason,) = disturbance.of_networks(bentpipe.state)
+    (reason,) = disturbance.network_reasons(bentpipe.state)
     assert reason.startswith("a packet of ") and "was late by 0." in reason
