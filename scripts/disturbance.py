@@ -1,15 +1,16 @@
-"""A test on the real clock that a busy machine disturbed is repeated, not failed.
+"""A pytest plug-in that repeats a failed test on the real clock if a busy machine disturbed it.
 
-It concerns tests marked ``quiet`` or ``alone`` that fail by an assertion or a time limit. The machine disturbed such a
-test if
+It applies to tests marked ``quiet`` or ``alone`` that fail by an assertion or a time limit. Such a
+test was disturbed if
 
-- the verdict of one of its emulations (``fidelity.json``) is not ``valid`` because of lateness,
-- a network that it brought up hands packets over later than an emulation tolerates, or
-- a process that only sleeps was woken later than that meanwhile.
+- one of its emulations has a verdict (``fidelity.json``) other than ``valid`` because of lateness,
+- one of its networks delivered a packet later than an emulation tolerates, or
+- a process that only sleeps was woken later than an emulation tolerates.
 
-An undisturbed test fails at once. A test that was disturbed in all attempts is skipped, with the reason, if the
-sleeping process was late in each: verdicts alone are those of the product, which must not excuse a product that is
-always late. pytest lists skipped and repeated tests at its end.
+An undisturbed test fails at once. A test that was disturbed in all attempts is skipped, with the
+reason, if the sleeping process was late in each attempt. A verdict alone does not suffice: it is
+computed by the product under test, and must not excuse a product that is always late. pytest lists
+skipped and repeated tests at its end.
 """
 
 from __future__ import annotations
@@ -29,21 +30,22 @@ from typing import Any, Final
 import pytest
 from _pytest.runner import runtestprotocol
 
-#: Number of times that a disturbed test runs.
+#: Maximum number of attempts of a disturbed test.
 ATTEMPTS: Final = 3
 
-#: The lateness of a packet in seconds that an emulation tolerates: ``lateness_max`` of scenarios.
+#: Tolerated lateness of a packet, in seconds: the default of the scenario key ``lateness_max``.
 LATE_S: Final = 0.02
 
 MARKS: Final = ("quiet", "alone")
-#: The property of a report with the reasons why earlier attempts were repeated.
+#: The property of a test report that holds the reasons for repeating earlier attempts.
 REPEATED: Final = "repeated"
 
-#: Reasons of a verdict that are the machine's: packets and datagrams were late, the engine or the machine did not run.
+#: A verdict's reasons that a busy machine causes: late packets and datagrams, and a stopped engine
+#: or machine.
 _MACHINE_REASON: Final = re.compile(r"late by|later than|waited for|did not run")
 
-#: Prints when it was woken late, and by how much, both in seconds. Ends with the process that started it. A process of
-#: its own, because a thread of Python also waits for the others.
+#: A program that prints time and lateness of each late wake-up, in seconds, until its parent ends.
+#: It needs its own process, because a Python thread also waits for other threads.
 _SLEEPER: Final = """
 import os, sys, time
 parent, limit = os.getppid(), float(sys.argv[1])
@@ -64,7 +66,7 @@ while os.getppid() == parent:
 
 @functools.cache
 def _sleeper() -> subprocess.Popen[bytes]:
-    """The process that only sleeps; it ends with this one."""
+    """Starts the process that only sleeps, which ends with this one."""
     words = [sys.executable, "-I", "-S", "-c", _SLEEPER, str(LATE_S)]
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -73,7 +75,7 @@ def _sleeper() -> subprocess.Popen[bytes]:
 
 
 def _max_lateness() -> float:
-    """Returns by how many seconds the sleeping process was woken late at most since the last call."""
+    """Returns the maximum lateness of the sleeping process since the last call, in seconds."""
     stream = _sleeper().stdout
     assert stream is not None
     lines = (stream.read() or b"").decode().splitlines()
@@ -81,7 +83,7 @@ def _max_lateness() -> float:
 
 
 def verdict_reasons(folder: Path) -> list[str]:
-    """Returns the reasons for which the machine disturbed the emulations in a folder."""
+    """Returns the reasons by which emulations in a folder count as disturbed."""
     found = []
     for file in sorted(folder.rglob("fidelity.json")):
         with suppress(OSError, ValueError):
@@ -92,7 +94,8 @@ def verdict_reasons(folder: Path) -> list[str]:
 
 
 def network_reasons(state_folder: Path) -> list[str]:
-    """Returns the reasons for which the machine disturbed the networks that are up, whose state is in a folder."""
+    """Returns the reasons by which running networks with their state in a folder count as
+    disturbed."""
     from bentpipe.live import control, state
 
     found = []
@@ -122,12 +125,13 @@ def _environment(name: str, value: str) -> Iterator[None]:
 class Attempts:
     """The attempts of one test."""
 
-    #: Reasons why the machine disturbed the present one, if it failed; whether it may be repeated at all; whether the
-    #: sleeping process was late, which does not depend on the product.
+    #: Reasons by which the current attempt counts as disturbed; empty if it passed.
     reasons: list[str] = field(default_factory=list)
+    #: True if the kind of failure allows a repetition.
     repeatable: bool = False
+    #: True if the sleeping process was late, which does not depend on the product.
     slept_late: bool = False
-    #: The reason of each attempt that was disturbed.
+    #: The reasons of each disturbed attempt, joined to one text.
     disturbed: list[str] = field(default_factory=list)
 
 
@@ -136,7 +140,7 @@ _ATTEMPTS: Final = pytest.StashKey[Attempts]()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
-    """When a test has failed, and before its fixtures end: find out whether the machine disturbed it."""
+    """Collects the disturbances of a failed test, before its fixtures are torn down."""
     attempts = item.stash.get(_ATTEMPTS, None)
     if attempts is not None and call.when == "call" and call.excinfo is not None:
         attempts.repeatable = call.excinfo.errisinstance((AssertionError, subprocess.TimeoutExpired))
@@ -153,7 +157,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Run a test on the real clock, again where the machine disturbed it."""
+    """Runs a test on the real clock, and repeats it if the machine disturbed it."""
     if not any(item.get_closest_marker(mark) for mark in MARKS):
         return None
     attempts = item.stash[_ATTEMPTS] = Attempts()
@@ -179,19 +183,17 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def _skip(report: pytest.TestReport, reasons: list[str]) -> None:
-    """Turn the report of a failure into that of a skipped test."""
+    """Turns the report of a failed test into the report of a skipped test."""
     path, line, _ = report.location
     crash = getattr(report.longrepr, "reprcrash", None)
-    what = crash.message.splitlines()[0] if crash is not None else "it failed"
+    failure = crash.message.splitlines()[0] if crash is not None else "no message"
     report.outcome = "skipped"
-    why = (
-        f"the machine disturbed all {len(reasons)} attempts ({reasons[-1]}), and the last one failed: {what}"
-    )
-    report.longrepr = (path, (line or 0) + 1, f"Skipped: {why}")
+    reason = f"the machine disturbed all {len(reasons)} attempts ({reasons[-1]}); last failure: {failure}"
+    report.longrepr = (path, (line or 0) + 1, f"Skipped: {reason}")
 
 
 def pytest_unconfigure() -> None:
-    """End the process that only sleeps, if it was started."""
+    """Ends the process that only sleeps, if it was started."""
     if _sleeper.cache_info().currsize:
         process = _sleeper()
         assert process.stdout is not None
@@ -201,7 +203,7 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """List the tests that passed when they were repeated."""
+    """Lists the tests that passed in a repetition."""
     for report in terminalreporter.stats.get("passed", []):
         for name, why in getattr(report, "user_properties", []):
             if name == REPEATED:

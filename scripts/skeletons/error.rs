@@ -1,4 +1,4 @@
-//! {Title}: which transmissions the channel corrupts, in a sentence.
+//! {Title}: the transmissions that the channel corrupts, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!
@@ -11,7 +11,7 @@ use bentpipe_core::{Fraction, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the transmissions that the channel corrupts, in a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

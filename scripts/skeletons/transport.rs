@@ -1,7 +1,9 @@
-//! {Title}: what it does for an application, in a sentence. One end of a flow as a stage with input port 0 and output port 0.
+//! {Title}: the transport's service to an application, in a sentence. A stage is one end of a flow,
+//! with input port 0 and output port 0.
 //!
-//! Procedure, source, deviations, limits. As it is: datagrams with a header of its own behind UDP's, which counts them from 0.
-//! Kernels do not have the transport, so its models stand at the ends of flows in emulations, too.
+//! Procedure, source, deviations, limits. The skeleton sends UDP datagrams with an additional
+//! header, which numbers them from 0. Kernels do not implement the transport, so its models are the
+//! endpoints in emulations, too.
 //!
 //! ```toml
 //! transport = "{kebab}"
@@ -55,13 +57,13 @@ impl Transport for Config {
     }
 }
 
-/// The body of a packet: the header of this layer.
+/// The body of a packet: the header of this transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Header {
     number: u32,
 }
 
-/// Bytes of the header.
+/// Bytes of this transport's header.
 const HEADER: u32 = 4;
 /// Bytes of all headers of a packet.
 const OVERHEAD: u32 = udp::HEADER + HEADER;
@@ -79,7 +81,7 @@ impl Payload for Header {
     }
 }
 
-/// A packet of another protocol arrived.
+/// The drop reason of a packet of another protocol.
 const FOREIGN: DropReason = DropReason::new("not a packet of {words}");
 
 struct Endpoint {
