@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""ns-3 as a second opinion: the same flow in both, by congestion control.
+"""Compares congestion controls of bentpipe and ns-3 on the same flow.
 
     benchmarks/second_opinion.py [--seconds 60] [--only NAME]
 
-One endless transfer over 10 Mbit/s and 250 ms each way, a drop-tail queue of one bandwidth-delay product, an
-acknowledgment for each segment, an initial window of 10, timestamps only if a congestion control needs them. Prints
-goodput and retransmitted segments, as the rows of the first table of docs/notes/ns-3.md; then the experiments of
-the second, each of which changes one attribute of ns-3 or one parameter of ours. ns-3 is Debian's (apt-get install
-libns3-dev, then make -C benchmarks/ns3); without it nothing runs, and the reason is printed.
+The flow is one endless transfer over 10 Mbit/s and 250 ms each way, with a drop-tail queue of one
+bandwidth-delay product, an acknowledgment for each segment, an initial window of 10, and timestamps
+only if a congestion control needs them. The first table has goodput and retransmitted segments. The
+second table has experiments, each of which changes an attribute of ns-3 or a parameter of bentpipe.
+Both are tables of docs/notes/ns-3.md. Needs Debian's ns-3 (apt-get install libns3-dev, then make -C
+benchmarks/ns3); if ns-3 is missing, the program prints the reason.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ NS3 = ROOT / "target/ns3/compare"
 
 RATE, DELAY_MS, QUEUE = 10_000_000, 250, 417
 
-#: Congestion controls that both have, by our name.
+#: Names of ns-3 for the congestion controls that both have, by bentpipe's name.
 THEIRS = {
     "reno": "TcpLinuxReno",
     "cubic": "TcpCubic",
@@ -45,18 +46,18 @@ THEIRS = {
     "lp": "TcpLp",
 }
 
-#: Those that need timestamps; without them they are NewReno in ns-3.
+#: Congestion controls that need timestamps. In ns-3 they behave as NewReno without timestamps.
 STAMPED = ("ledbat", "lp")
 
-#: Avoids a time-out during the recovery from slow start's losses.
+#: An attribute of ns-3 that avoids a time-out during the recovery from slow start's losses.
 PATIENT = "TcpSocketBase::MinRto=3s"
-#: Makes ns-3 use round-trip time samples instead of the smoothed time.
+#: An attribute of ns-3 that replaces the smoothed round-trip time by the last sample.
 SAMPLED = "RttMeanDeviation::Alpha=1"
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One congestion control with other parameters in bentpipe, or other attributes in ns-3."""
+    """A congestion control with changed parameters in bentpipe, or changed attributes in ns-3."""
 
     name: str
     ours: str = ""
@@ -79,7 +80,7 @@ EXPERIMENTS = (
 
 
 def ours(name: str, parameters: str, seconds: float, folder: Path) -> tuple[float, int]:
-    """Returns goodput in kbit/s and retransmitted segments in bentpipe."""
+    """Runs the flow in bentpipe. Returns goodput in kbit/s and retransmitted segments."""
     file = folder / f"{name}.toml"
     file.write_text(
         f"""name = "{name}"
@@ -110,7 +111,7 @@ delayed_ack = false
 
 
 def theirs(name: str, attributes: tuple[str, ...], seconds: float) -> tuple[float, int]:
-    """Returns the same in ns-3."""
+    """Runs the flow in ns-3. Returns goodput in kbit/s and retransmitted segments."""
     command = [
         str(NS3),
         f"--congestion=ns3::{THEIRS[name]}",
@@ -128,22 +129,22 @@ def theirs(name: str, attributes: tuple[str, ...], seconds: float) -> tuple[floa
 
 
 def cells(*results: tuple[float, int]) -> str:
-    """Returns the columns of a table."""
+    """Returns the table cells of results."""
     return " | ".join(f"{goodput:.0f} | {again}" for goodput, again in results)
 
 
 def main() -> int:
-    """Run both simulators and print the tables that compare them."""
+    """Runs both simulators and prints the tables that compare them."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--only", metavar="NAME", choices=THEIRS, help="one congestion control")
+    parser.add_argument("--seconds", type=float, default=60.0, help="length of the transfer (60)")
+    parser.add_argument("--only", metavar="NAME", choices=THEIRS, help="only this congestion control")
     arguments = parser.parse_args()
     seconds, names = arguments.seconds, [arguments.only] if arguments.only else list(THEIRS)
     if not NS3.is_file():
         print(
-            f"skipped: there is no {NS3.relative_to(ROOT)} (Debian: apt-get install libns3-dev, make -C benchmarks/ns3)"
+            f"skipped: {NS3.relative_to(ROOT)} is missing (Debian: apt-get install libns3-dev, make -C benchmarks/ns3)"
         )
         return 0
     with tempfile.TemporaryDirectory() as place:
