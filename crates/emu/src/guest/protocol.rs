@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The mark at the beginning of messages of the guest's first process.
+/// The mark at the start of each message of the guest's first process.
 pub const MARK: char = '\x01';
 
 /// Name of the variable with the path of the guest's [`Job`].
