@@ -79,7 +79,7 @@ pub fn send_bundles(
     let making = Making { from: source, to: destination, report, lifetime, hops, keys };
     let node = bentpipe_agent::config::endpoint(&making.from).map_err(|wrong| error::input(py, &wrong))?;
     let node = node.node_id().unwrap_or_default();
-    // Bundles that cannot be created are found before anything is sent.
+    // Detects bundles that cannot be created before any bundle is sent.
     client::make(&making, 0, Vec::new()).map_err(|wrong| error::input(py, &wrong))?;
     let patience = Duration::from_secs_f64(patience);
     py.detach(|| {

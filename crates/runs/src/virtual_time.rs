@@ -193,7 +193,7 @@ mod tests {
     use bentpipe_scenario::{load, Source};
 
     #[test]
-    fn a_run_is_looked_at_however_long_its_strides_are() {
+    fn progress_is_reported_with_strides_of_any_length() {
         let text = r#"
             name = "busy"
             duration = "300 s"
