@@ -89,8 +89,8 @@ def measured(name: str, scenario: str | Path) -> dict[str, float]:
             scenario = file
         traced = "yes" if "traced" in name else "no"
         command = [sys.executable, "-c", PROGRAM, str(scenario), f"{folder}/run", traced]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found: dict[str, float] = json.loads(said)
+        reported = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found: dict[str, float] = json.loads(reported)
     return found
 
 

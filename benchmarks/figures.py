@@ -8,7 +8,7 @@ from collections.abc import Callable
 from measure import Summary, ratio
 
 
-def said(key: str) -> Callable[[Summary, Summary | None], float]:
+def reported(key: str) -> Callable[[Summary, Summary | None], float]:
     """Returns the function for the median of a number that the runs print."""
     return lambda own, _: own.median(key)
 

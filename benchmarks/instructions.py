@@ -68,8 +68,8 @@ def cases() -> dict[str, str]:
 def compiler() -> str:
     """Returns the version of the compiler and the processor's architecture, on which counts
     depend."""
-    said = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout
-    return f"{said.split()[1]} {platform.machine()}"
+    version = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout
+    return f"{version.split()[1]} {platform.machine()}"
 
 
 def reason_to_skip() -> str | None:

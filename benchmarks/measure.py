@@ -67,7 +67,7 @@ class Run:
 
     cpu_s: float
     wall_s: float
-    said: dict[str, Any]
+    values: dict[str, Any]
 
 
 @dataclass
@@ -118,7 +118,7 @@ class Summary:
 
     def median(self, key: str) -> float:
         """Returns the median of a number that the runs reported; NaN if one did not report it."""
-        return float(statistics.median(run.said.get(key, math.nan) for run in self.runs))
+        return float(statistics.median(run.values.get(key, math.nan) for run in self.runs))
 
     def report(self) -> dict[str, Any]:
         """Returns all measured values, for the JSON report."""
@@ -140,7 +140,7 @@ class Summary:
             "at_most": judged.at_most if judged else None,
             "verdict": self.verdict or None,
             "runs": [
-                {**run.said, "process_cpu_s": run.cpu_s, "process_wall_s": run.wall_s} for run in self.runs
+                {**run.values, "process_cpu_s": run.cpu_s, "process_wall_s": run.wall_s} for run in self.runs
             ],
         }
 
@@ -195,21 +195,21 @@ def run_once(command: list[str], limit_s: float, padding: int = 0) -> Run:
         if child.returncode != 0:
             complaint = text(err).splitlines()[-3:]
             raise ProtocolError(f"ended with {child.returncode}: " + " / ".join(complaint))
-        said = parse(text(out))
-    return Run(used.ru_utime + used.ru_stime, wall, said)
+        values = parse(text(out))
+    return Run(used.ru_utime + used.ru_stime, wall, values)
 
 
 def parse(text: str) -> dict[str, Any]:
     """Parses the protocol's line, the last line of `text`."""
     last = text.splitlines()[-1] if text else ""
     try:
-        said = json.loads(last)
+        values = json.loads(last)
     except ValueError:
         raise ProtocolError(f"the last line of the output is not JSON: {last[:60]!r}") from None
-    missing = [key for key in REQUIRED if not isinstance(said, dict) or key not in said]
+    missing = [key for key in REQUIRED if not isinstance(values, dict) or key not in values]
     if missing:
         raise ProtocolError(f"the last line of the output lacks {', '.join(missing)}")
-    return dict(said)
+    return dict(values)
 
 
 def judge(found: list[Summary], to_target: bool) -> None:

@@ -103,9 +103,9 @@ def serving() -> tuple[str, ...]:
     return (str(LOAD), "serve", str(PORT), str(PORTS))
 
 
-def show(name: str, what: str, figures: str) -> None:
+def show(name: str, label: str, figures: str) -> None:
     """Prints a line of the table."""
-    print(f"{name:<12}{what:<36}{figures}", flush=True)
+    print(f"{name:<12}{label:<36}{figures}", flush=True)
 
 
 class Load(NamedTuple):
@@ -221,9 +221,9 @@ def against(short: bool, other: str) -> None:
     """Compares this build with another one and with the kernel, in turns."""
     modes: Modes = {"kernel": None, "this": ((), sys.executable), "other": ((), other)}
 
-    def compare(what: str, lab: Bench, load: Callable[[], Load]) -> None:
+    def compare(label: str, lab: Bench, load: Callable[[], Load]) -> None:
         runs = turns(lab, modes, 5 if short else 15, load)
-        for figure, name in ((rate, what), (cost, "processor time")):
+        for figure, name in ((rate, label), (cost, "processor time")):
             ratios = (times(runs["this"], runs[beside], figure) for beside in ("other", "kernel"))
             shown = ", ".join(f"{mode} {median(runs[mode], figure):.3g}" for mode in modes)
             show(
@@ -269,11 +269,11 @@ def short_connections(short: bool) -> None:
     with laboratory() as lab:
         runs = turns(lab, modes, 3 if short else 6, lambda: load(lab, 5_000 if short else 20_000))
     for name, done in runs.items():
-        what = f"through the proxy, {name}" if modes[name] else "the kernel forwards"
+        label = f"through the proxy, {name}" if modes[name] else "the kernel forwards"
         target = " (target: 5000)" if modes[name] else ""
         p50, p99 = median(done, lambda run: run.load.p50_ms), median(done, lambda run: run.load.p99_ms)
         figures = f"{median(done, rate):.0f} per second{target}; p50 {p50:.1f} ms, p99 {p99:.1f} ms"
-        show("" if modes[name] else "short", what, f"{figures}; {costs(done, runs['kernel'], 'us', 1e6)}")
+        show("" if modes[name] else "short", label, f"{figures}; {costs(done, runs['kernel'], 'us', 1e6)}")
 
 
 #: Names of the kernel objects that each connection uses.
@@ -376,8 +376,8 @@ def satellite(short: bool) -> None:
     rows = [(case, goodput(case, 10 if short else 40)) for case in cases]
     base = rows[0][1]
     for case, mbps in rows:
-        what = "end to end, cubic" if case is None else f"split, {case} over the satellite"
-        show("satellite" if case is None else "", what, f"{mbps:.2f} Mbit/s, {mbps / base:.1f} times")
+        label = "end to end, cubic" if case is None else f"split, {case} over the satellite"
+        show("satellite" if case is None else "", label, f"{mbps:.2f} Mbit/s, {mbps / base:.1f} times")
 
 
 def goodput(congestion: str | None, seconds: int) -> float:

@@ -10,7 +10,7 @@ import programs
 from figures import (
     cpu_seconds,
     hops_per_second,
-    said,
+    reported,
     simulated_per_second,
     times_less_cpu,
     times_per_packet,
@@ -222,33 +222,33 @@ def emulation() -> Iterator[Row]:
     """Yields rows of the emulation's data plane, with results of prototypes
     (docs/notes/emulation-ports.md)."""
 
-    def row(name: str, what: str, figure: Figure, floor: str = "") -> Row:
-        return Row(f"emu-{name}", [str(programs.PLANE), *what.split()], figure=figure, floor=floor)
+    def row(name: str, measurement: str, figure: Figure, floor: str = "") -> Row:
+        return Row(f"emu-{name}", [str(programs.PLANE), *measurement.split()], figure=figure, floor=floor)
 
     edge = "packets/s carried under overload"
     for size, target, floor in ((64, 400e3, "405 000"), (1500, 330e3, "337 000")):
-        figure = Figure(said("carried"), "packets/s", at_least=target)
+        figure = Figure(reported("carried"), "packets/s", at_least=target)
         yield row(f"edge-{size}", f"rate --size {size}", figure, f"{floor} {edge}")
-        figure = Figure(said("lost"), "lost of 900k", at_most=0)
+        figure = Figure(reported("lost"), "lost of 900k", at_most=0)
         yield row(f"rate-{size}", f"rate --size {size} --rate 300000", figure)
-    figure = Figure(said("lost"), "lost of 450k", at_most=0)
+    figure = Figure(reported("lost"), "lost of 450k", at_most=0)
     yield row("dvb-rcs", "rate --size 1500 --rate 150000 --terminals 1", figure)
-    for name, what, most, floor in (
+    for name, options, limit, floor in (
         ("late-10k", "--rate 10000", 100, "p99 69 us"),
         ("late-80k", "--rate 80000", 100, "p99 119 us"),
         ("busy-10k", "--rate 10000 --busy 1", 1000, ""),
         ("busy-80k", "--rate 80000 --busy 1", 1000, ""),
     ):
-        figure = Figure(said("late_p99_us"), "us late (p99)", at_most=most)
-        yield row(name, f"release {what}", figure, floor)
-    yield row("delay", "delay", Figure(said("added_p50_us"), "us added", at_most=60))
-    yield row("idle", "cpu", Figure(said("cpu_share"), "of a core", at_most=0.01))
-    yield row("geo", "cpu --rate 1900000", Figure(said("cpu_share"), "of a core", at_most=0.05))
-    for name, what, least, floor in (
+        figure = Figure(reported("late_p99_us"), "us late (p99)", at_most=limit)
+        yield row(name, f"release {options}", figure, floor)
+    yield row("delay", "delay", Figure(reported("added_p50_us"), "us added", at_most=60))
+    yield row("idle", "cpu", Figure(reported("cpu_share"), "of a core", at_most=0.01))
+    yield row("geo", "cpu --rate 1900000", Figure(reported("cpu_share"), "of a core", at_most=0.05))
+    for name, options, target, floor in (
         ("tcp-1g", "--rate 1000000000", 0.95e9, ""),
         ("tcp-2g", "--rate 2200000000", 2e9, "2.5 Gbit/s"),
         ("tcp-jumbo", "--rate 2200000000 --mtu 9000", 2e9, ""),
     ):
-        yield row(name, f"tcp {what}", Figure(said("goodput_bps"), "bit/s", at_least=least), floor)
+        yield row(name, f"tcp {options}", Figure(reported("goodput_bps"), "bit/s", at_least=target), floor)
     # `--delay 200` would take ten minutes.
-    yield row("deep", "deep --delay 5", Figure(said("lost"), "lost", at_most=0))
+    yield row("deep", "deep --delay 5", Figure(reported("lost"), "lost", at_most=0))

@@ -115,8 +115,8 @@ def line(summary: Summary) -> str:
     """Formats the summary of a row for the table."""
     row = summary.row
     if not summary.done:
-        why = f"skipped: {summary.skipped}" if summary.skipped else f"FAILED: {summary.failed}"
-        return textwrap.fill(f"{row.name:<15} {why}", 80, subsequent_indent=" " * 16)
+        reason = f"skipped: {summary.skipped}" if summary.skipped else f"FAILED: {summary.failed}"
+        return textwrap.fill(f"{row.name:<15} {reason}", 80, subsequent_indent=" " * 16)
     text = (
         f"{row.name:<15}{summary.cpu_s:>8.3f}{summary.min_cpu_s:>8.3f}"
         f"{summary.rss_bytes / 1e6:>6.0f}"

@@ -205,6 +205,6 @@ def pytest_unconfigure() -> None:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Lists the tests that passed in a repetition."""
     for report in terminalreporter.stats.get("passed", []):
-        for name, why in getattr(report, "user_properties", []):
+        for name, reasons in getattr(report, "user_properties", []):
             if name == REPEATED:
-                terminalreporter.write_line(f"REPEATED {report.nodeid}: {why}")
+                terminalreporter.write_line(f"REPEATED {report.nodeid}: {reasons}")

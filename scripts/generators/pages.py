@@ -298,7 +298,12 @@ def _reason(statement: str, reasons: Mapping[str, str]) -> str:
     """Returns the cause of a statement's difference. In a table, a unit may follow the statement's
     text."""
     return next(
-        (why for text, why in reasons.items() if statement == text or statement.startswith(f"{text} (")), ""
+        (
+            reason
+            for text, reason in reasons.items()
+            if statement == text or statement.startswith(f"{text} (")
+        ),
+        "",
     )
 
 

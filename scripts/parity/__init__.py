@@ -256,9 +256,9 @@ def _slower(congestion: str) -> Case:
     )
 
 
-def _handovers(how: str) -> str:
+def _handovers(keys: str) -> str:
     return "".join(
-        f'\n[[handover]]\nat = "{at}"\nto = "{to}"\n{how}\n'
+        f'\n[[handover]]\nat = "{at}"\nto = "{to}"\n{keys}\n'
         for at, to in (("8 s", "wired"), ("16 s", "satellite"))
     )
 

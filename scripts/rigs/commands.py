@@ -38,11 +38,13 @@ def call(*arguments: object, folder: Path | None = None, code: int = 0) -> Resul
     """Runs ``bentpipe`` with these arguments in a folder. Returns the result; fails for another
     exit code."""
     with contextlib.chdir(folder or Path.cwd()):
-        said = CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "80"}, prog_name="bentpipe")
-    if said.exception is not None and not isinstance(said.exception, SystemExit):
-        raise said.exception
-    assert said.exit_code == code, said.output
-    return said
+        result = CliRunner().invoke(
+            app, list(map(str, arguments)), env={"COLUMNS": "80"}, prog_name="bentpipe"
+        )
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
 
 
 def run(

@@ -140,10 +140,10 @@ def clear(command: Bentpipe) -> None:
     assert (left, processes) == ([], {})
 
 
-def until(what: Callable[[], Any], limit_s: float = 30) -> Any:
+def until(condition: Callable[[], Any], limit_s: float = 30) -> Any:
     """Waits until the function returns a true value, and returns the value."""
     end = time.monotonic() + limit_s
-    while not (found := what()):
+    while not (found := condition()):
         assert time.monotonic() < end, f"the condition did not become true within {limit_s} s"
         time.sleep(0.02)
     return found

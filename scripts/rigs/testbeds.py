@@ -66,8 +66,8 @@ class Served:
     process: subprocess.Popen[str]
     invitation: str | None
 
-    def stop(self, how: int = signal.SIGTERM) -> int:
-        self.process.send_signal(how)
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
         return self.process.wait(30)
 
 
@@ -87,8 +87,8 @@ def serving(data: Path, *more: str, port: int | None = None) -> Iterator[Served]
     )
     try:
         assert process.stdout is not None
-        said = process.stdout.readline()
-        assert f"http://127.0.0.1:{port}" in said, said
+        line = process.stdout.readline()
+        assert f"http://127.0.0.1:{port}" in line, line
         invitation = None
         with_link = (data / "testbed.sqlite").exists() and _without_administrator(data)
         if with_link:
@@ -172,12 +172,12 @@ def log_in(page: Page, bed: Served) -> None:
     expect(page.get_by_role("heading", name="Configurations")).to_be_visible()
 
 
-def until(what: Any, seconds: float = 120.0) -> Any:
-    """Waits until ``what()`` returns a true value, and returns the value; fails after so many
+def until(condition: Any, seconds: float = 120.0) -> Any:
+    """Waits until ``condition()`` returns a true value, and returns the value; fails after so many
     seconds."""
     end = time.monotonic() + seconds
     while True:
-        found = what()
+        found = condition()
         if found:
             return found
         assert time.monotonic() < end, f"the condition did not become true within {seconds} s"
