@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The outcome of a run.
+/// The outcome of an emulated run.
 pub struct Emulated {
     /// The reports of the stages and the flows.
     pub report: Report,

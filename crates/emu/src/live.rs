@@ -64,7 +64,7 @@ pub struct Setup<'a> {
 /// A host of a running network.
 #[derive(Debug)]
 pub struct LiveHost {
-    /// Name of the host's node.
+    /// Name of the node that the host represents.
     pub name: String,
     /// Number of the host's node.
     pub node: NodeId,
@@ -79,7 +79,7 @@ pub struct LiveHost {
 /// A host of a running network on another machine.
 #[derive(Debug)]
 pub struct Elsewhere {
-    /// Name of the host's node.
+    /// Name of the node that the host represents.
     pub name: String,
     /// Address of the other machine, and UDP port at both machines.
     pub machine: SocketAddr,

@@ -10,7 +10,7 @@ pub const QUESTION: usize = 72;
 /// The action of an [`Observer`] for a packet to a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Look {
-    /// No action.
+    /// No action for this packet.
     Nothing,
     /// Calls [`Observer::got`] as soon as the host has the packet, with the answer to a question if
     /// there is one.

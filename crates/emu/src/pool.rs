@@ -27,7 +27,7 @@ impl Pool {
         buffer
     }
 
-    /// Takes a buffer back.
+    /// Returns a buffer to the pool.
     #[inline]
     pub fn put(&mut self, buffer: Box<[u8]>) {
         if let Some(class) = SIZES.iter().position(|size| buffer.len() == *size) {

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The outcome of a run.
+/// The outcome of a simulated run.
 pub struct Simulated {
     /// The rows that the stages reported.
     pub report: Report,

@@ -29,7 +29,7 @@ pub struct Offer {
     pub size: usize,
     /// Packets per second; as many as possible if `None`.
     pub rate: Option<f64>,
-    /// Duration of the load.
+    /// Time for which packets are sent.
     pub duration: Duration,
     /// Maximum delay of a packet, in nanoseconds.
     pub delay: u64,
@@ -38,7 +38,7 @@ pub struct Offer {
 /// The counts of a load's receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
-    /// Number of packets sent.
+    /// Number of packets that were sent.
     pub sent: u64,
     /// Number of packets that arrived at the receiving program.
     pub received: u64,

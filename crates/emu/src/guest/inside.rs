@@ -43,7 +43,7 @@ pub fn live(load: &dyn Fn(&str) -> Result<Scenario, String>) -> ! {
     end()
 }
 
-/// Powers the guest off.
+/// Powers the guest off immediately.
 fn end() -> ! {
     sync();
     let _ = reboot(RebootMode::RB_POWER_OFF);

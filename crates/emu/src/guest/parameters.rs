@@ -17,9 +17,9 @@ pub enum Refused {
          one set for all; allowed: the same parameters, or endpoints = \"model\" for one of them"
     )]
     Different {
-        /// Name of a flow.
+        /// Name of the first of the two flows.
         first: String,
-        /// Name of the other flow.
+        /// Name of the second of the two flows.
         second: String,
         /// Name of their congestion control.
         name: String,

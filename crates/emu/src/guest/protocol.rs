@@ -41,7 +41,7 @@ pub enum Told {
     WhatRuns,
 }
 
-/// A message of the guest.
+/// A message from the guest to this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Said {

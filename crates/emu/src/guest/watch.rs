@@ -62,7 +62,7 @@ pub struct Watch {
     idle: Idle,
 }
 
-/// An answer of the guest.
+/// The guest's last answer to a query.
 struct Answer {
     at: u64,
     /// Processor seconds that the guest had used.

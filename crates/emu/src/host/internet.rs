@@ -121,7 +121,7 @@ fn routes() -> io::Result<Vec<(u32, u32)>> {
     Ok(parsed.collect())
 }
 
-/// Runs a script of nft(8).
+/// Runs a script of nft(8) in this namespace.
 fn nft(script: &str) -> Result<(), Error> {
     let mut command = Command::new("nft");
     command.args(["-f", "-"]);

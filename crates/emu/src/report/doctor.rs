@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// The requirement is met.
+    /// The machine meets the requirement.
     Ok,
     /// Emulation works, with less accuracy or fewer features.
     Limited,

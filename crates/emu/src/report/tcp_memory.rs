@@ -70,7 +70,7 @@ impl Watch {
         Watch(TcpMemory { pressure_bytes, ..TcpMemory::default() })
     }
 
-    /// Samples the current use.
+    /// Samples the memory in use now.
     pub fn look(&mut self) {
         self.0.used_max_bytes = self.0.used_max_bytes.max(used());
     }

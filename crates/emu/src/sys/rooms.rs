@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Number of rooms, a power of two. If all are taken, packets wait in the kernel.
 pub const ROOMS: u16 = 256;
-/// Alignment of the queue.
+/// Alignment of the queue in bytes.
 const PAGE: usize = 4096;
 
 /// The rooms of one ring. The ring must be dropped before its rooms.

@@ -55,7 +55,7 @@ pub struct Try {
     pub ht: bool,
 }
 
-/// A frame from a radio.
+/// A frame that a radio has sent.
 pub struct Sent {
     /// The frame without its check sequence.
     pub bytes: Vec<u8>,

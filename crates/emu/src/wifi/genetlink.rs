@@ -33,9 +33,9 @@ const WAITING: usize = 8 << 20;
 /// A message that was received.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// Number of the family.
+    /// Number of the message's family.
     pub family: u16,
-    /// The family's command.
+    /// Command of the message within its family.
     pub command: u8,
     attributes: &'a [u8],
 }
@@ -188,11 +188,11 @@ impl AsFd for Socket {
 /// A part of a datagram that a socket has read.
 #[derive(Clone, Copy, Debug)]
 pub enum Received<'a> {
-    /// A message of a family.
+    /// A message of one of the families.
     Message(Message<'a>),
-    /// The end of a request.
+    /// The kernel has completed a request.
     Done {
-        /// Number of the request.
+        /// Sequence number of the request.
         sequence: u32,
         /// Result of the request: a negative error number, or 0 or more for success.
         code: i32,

@@ -83,7 +83,7 @@ struct Row {
 pub struct Ended {
     names: Vec<String>,
     cell: Cell<u64>,
-    /// Length of the run.
+    /// Duration of the whole run.
     whole: Span,
     /// Its transmissions of data, in order.
     trace: Vec<Row>,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Commands and attributes of mac80211_hwsim.
 pub mod hwsim {
-    /// Name of the family.
+    /// Name of the generic netlink family.
     pub const FAMILY: &str = "MAC80211_HWSIM";
     pub const REGISTER: u8 = 1;
     pub const FRAME: u8 = 2;

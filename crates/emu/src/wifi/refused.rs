@@ -20,9 +20,9 @@ pub enum Refused {
          flows with the kernel's endpoints, or stack = \"model\""
     )]
     Model {
-        /// Name of the flow.
+        /// Name of the flow in the scenario.
         flow: String,
-        /// Name of the network.
+        /// Name of the network in the scenario.
         network: String,
     },
     /// Drivers of real radios do not report the result of an aggregate's frames.
@@ -31,7 +31,7 @@ pub enum Refused {
          control; allowed: --clock kernel, 802.11a, b or g, or stack = \"model\""
     )]
     Aggregates {
-        /// Name of the network.
+        /// Name of the network in the scenario.
         network: String,
     },
     /// The radios of the guest's kernel support only parts of 802.11n.
@@ -40,7 +40,7 @@ pub enum Refused {
          \"model\""
     )]
     HighThroughput {
-        /// Name of the network.
+        /// Name of the network in the scenario.
         network: String,
         /// The setting of 802.11n that the radios lack.
         what: &'static str,
@@ -53,9 +53,9 @@ pub enum Refused {
          or \"fixed\" for all stations, or stack = \"model\""
     )]
     Adaptation {
-        /// Name of the network.
+        /// Name of the network in the scenario.
         network: String,
-        /// Name of the adaptation.
+        /// Name of the rate adaptation.
         adaptation: &'static str,
     },
     /// A packet does not fit into a frame of the kernel's Wi-Fi.
@@ -64,9 +64,9 @@ pub enum Refused {
          allowed: up to {LARGEST}, or stack = \"model\""
     )]
     Large {
-        /// Name of the flow.
+        /// Name of the flow in the scenario.
         flow: String,
-        /// Name of the network.
+        /// Name of the network in the scenario.
         network: String,
         /// Bytes of its largest packet.
         bytes: u64,
@@ -77,7 +77,7 @@ pub enum Refused {
          kernel with them (modprobe mac80211_hwsim), --clock kernel, or stack = \"model\""
     )]
     NoRadios {
-        /// Name of the network.
+        /// Name of the network in the scenario.
         network: String,
     },
 }

@@ -37,7 +37,7 @@ static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// No events so far.
+    /// The connection has had no events yet.
     Closed,
     Connecting,
     Open,

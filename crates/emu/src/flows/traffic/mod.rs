@@ -44,7 +44,7 @@ const KNOWN: u16 = 4096;
 /// The driver's services to an end during a call.
 pub struct Watch<'a> {
     epoll: &'a Epoll,
-    /// Number of the end.
+    /// Number of the end in the driver.
     number: u64,
     scratch: &'a mut [u8],
     rows: &'a mut Rows,

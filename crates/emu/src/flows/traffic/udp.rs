@@ -27,7 +27,7 @@ static ZEROS: [u8; LARGEST as usize] = [0; LARGEST as usize];
 /// Size of the buffer of datagrams that wait for the driver, in bytes.
 const BUFFER: usize = 16 << 20;
 
-/// One end of a UDP flow.
+/// One end of a flow of datagrams.
 pub struct Endpoint {
     pub site: Site,
     hosted: Hosted,

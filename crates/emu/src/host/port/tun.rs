@@ -26,7 +26,7 @@ const LIMITED_QUEUE: u32 = 32_767;
 /// The configuration of an interface.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Name of the interface.
+    /// Name of the interface in its namespace.
     pub name: String,
     /// Maximum size of a packet in bytes, from 1280 (RFC 8200, section 5) to 65 535.
     pub mtu: u32,
