@@ -26,7 +26,7 @@ def results(
             [
                 "# Results",
                 GENERATED,
-                "The results of a run are a folder:",
+                "A run writes its results into a folder:",
                 table(["file", "content"], _RUN_FOLDER),
                 "Tables are Parquet files; a missing value is null. In Python: `run.flows`, `run.table(NAME)`, "
                 "`run.trace(QUANTITY)`.",
