@@ -10,6 +10,7 @@ mod calendar;
 mod document;
 mod dscp;
 mod kind;
+pub mod math;
 mod naming;
 mod number;
 mod problem;

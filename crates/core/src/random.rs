@@ -1,6 +1,7 @@
 //! Named random streams. A stage's draws depend only on seed, run number and the stage's name, so
 //! adding a stage to a scenario does not change the draws of other stages.
 
+use crate::math;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use siphasher::sip128::{Hasher128, SipHasher24};
@@ -53,13 +54,13 @@ impl Stream {
     /// Draws from an exponential distribution with the given mean, in the mean's unit.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * (1.0 - self.uniform()).ln()
+        -mean * math::ln(1.0 - self.uniform())
     }
 
     /// Draws from the standard normal distribution (G. E. P. Box and M. E. Muller, 1958).
     #[inline]
     pub fn normal(&mut self) -> f64 {
-        self.exponential(2.0).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+        self.exponential(2.0).sqrt() * math::cos(std::f64::consts::TAU * self.uniform())
     }
 
     /// Draws 64 random bits.

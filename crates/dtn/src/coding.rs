@@ -20,6 +20,8 @@
 //!   default: tables of real decoders were not at hand. On a binary channel C and V are those of
 //!   the binary symmetric channel.
 
+use bentpipe_core::math;
+
 /// A code.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Code {
@@ -111,13 +113,13 @@ pub fn bpsk(es_n0: f64) -> f64 {
 }
 
 fn linear(db: f64) -> f64 {
-    10f64.powf(db / 10.0)
+    math::powf(10f64, db / 10.0)
 }
 
 /// Returns the probability that any of `count` independent events of probability p occurs, exact
 /// for small p.
 fn any(p: f64, count: f64) -> f64 {
-    -(count * (-p.min(1.0)).ln_1p()).exp_m1()
+    -math::exp_m1(count * math::ln_1p(-p.min(1.0)))
 }
 
 fn frame_of_codewords(p: f64, t: u32, interleave: u32) -> f64 {
@@ -133,14 +135,14 @@ pub fn above(n: u32, p: f64, t: u32) -> f64 {
     if p >= 1.0 {
         return f64::from(u8::from(n > t));
     }
-    let (log_p, log_q) = (p.ln(), (-p).ln_1p());
+    let (log_p, log_q) = (math::ln(p), math::ln_1p(-p));
     let mut log_choose = 0.0;
     let mut terms = Vec::with_capacity(n as usize + 1);
     for k in 0..=n {
         if k > 0 {
-            log_choose += (f64::from(n - k + 1) / f64::from(k)).ln();
+            log_choose += math::ln(f64::from(n - k + 1) / f64::from(k));
         }
-        terms.push((log_choose + f64::from(k) * log_p + f64::from(n - k) * log_q).exp());
+        terms.push(math::exp(log_choose + f64::from(k) * log_p + f64::from(n - k) * log_q));
     }
     terms.drain(..=t.min(n) as usize);
     terms.sort_by(f64::total_cmp);
@@ -169,7 +171,7 @@ fn near_best(information: f64, rate: f64, loss_db: f64, channel: Channel) -> f64
     if dispersion <= 0.0 {
         return f64::from(u8::from(capacity < rate));
     }
-    q((n * capacity - information + 0.5 * n.log2()) / (n * dispersion).sqrt())
+    q((n * capacity - information + 0.5 * math::log2(n)) / (n * dispersion).sqrt())
 }
 
 /// Returns capacity and dispersion of the binary symmetric channel, in bits.
@@ -177,8 +179,8 @@ fn symmetric(p: f64) -> (f64, f64) {
     if p <= 0.0 || p >= 1.0 {
         return (1.0, 0.0);
     }
-    let entropy = -p * p.log2() - (1.0 - p) * (1.0 - p).log2();
-    (1.0 - entropy, p * (1.0 - p) * ((1.0 - p) / p).log2().powi(2))
+    let entropy = -p * math::log2(p) - (1.0 - p) * math::log2(1.0 - p);
+    (1.0 - entropy, p * (1.0 - p) * math::log2((1.0 - p) / p).powi(2))
 }
 
 /// Returns capacity and dispersion of BPSK over Gaussian noise at a linear Es/N0, in bits: mean and
@@ -195,12 +197,12 @@ fn gaussian(es_n0: f64) -> (f64, f64) {
             step if step % 2 == 1 => 4.0,
             _ => 2.0,
         };
-        let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt() * weight * 18.0
+        let density = math::exp(-z * z / 2.0) / (2.0 * std::f64::consts::PI).sqrt() * weight * 18.0
             / f64::from(STEPS)
             / 3.0;
         let exponent = -2.0 * (1.0 + deviation * z) / variance;
         // log2(1 + e^x) without overflow.
-        let softplus = (exponent.max(0.0) + (-exponent.abs()).exp().ln_1p()) / std::f64::consts::LN_2;
+        let softplus = (exponent.max(0.0) + math::ln_1p(math::exp(-exponent.abs()))) / std::f64::consts::LN_2;
         mean += density * (1.0 - softplus);
         square += density * (1.0 - softplus).powi(2);
     }
@@ -228,7 +230,7 @@ fn erfc(x: f64) -> f64 {
         return 1.0 - 2.0 / std::f64::consts::PI.sqrt() * sum;
     }
     let fraction = (1..=80).rev().fold(0.0, |rest, k| f64::from(k) / 2.0 / (x + rest));
-    (-x * x).exp() / std::f64::consts::PI.sqrt() / (x + fraction)
+    math::exp(-x * x) / std::f64::consts::PI.sqrt() / (x + fraction)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 
 use super::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS, GM, J2, ROTATION};
 use super::vector::Vector;
+use bentpipe_core::math;
 
 /// A circular orbit. Angles in radians at the start of the run; rates in rad/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +28,7 @@ impl Circular {
     /// Creates an orbit of `radius` metres whose ascending node is at right ascension `node`, with
     /// the satellite at the argument of latitude `argument`.
     pub fn new(radius: f64, inclination: f64, node: f64, argument: f64) -> Circular {
-        let (sin, cos) = inclination.sin_cos();
+        let (sin, cos) = math::sin_cos(inclination);
         let mean_motion = (GM / radius.powi(3)).sqrt();
         let oblateness = 1.5 * J2 * (EQUATORIAL_RADIUS / radius).powi(2) * mean_motion;
         Circular {
@@ -58,13 +59,13 @@ impl Circular {
     /// Returns the position `t` seconds after the start.
     #[inline]
     pub fn position(&self, t: f64) -> Vector {
-        let (sin, cos) = (self.argument + self.rate * t).sin_cos();
+        let (sin, cos) = math::sin_cos(self.argument + self.rate * t);
         self.placed([self.radius * cos, self.radius * sin], t)
     }
 
     /// Returns the velocity in m/s, including the slow drift of the node.
     pub fn velocity(&self, t: f64) -> Vector {
-        let (sin, cos) = (self.argument + self.rate * t).sin_cos();
+        let (sin, cos) = math::sin_cos(self.argument + self.rate * t);
         let speed = self.radius * self.rate;
         let along = self.placed([-speed * sin, speed * cos], t);
         let position = self.position(t);
@@ -74,7 +75,7 @@ impl Circular {
     /// Converts from the plane of the orbit, with the first axis at the ascending node, to space.
     #[inline]
     fn placed(&self, [x, y]: [f64; 2], t: f64) -> Vector {
-        let (sin, cos) = (self.node + self.node_rate * t).sin_cos();
+        let (sin, cos) = math::sin_cos(self.node + self.node_rate * t);
         let flat = y * self.cos_inclination;
         [x * cos - flat * sin, x * sin + flat * cos, y * self.sin_inclination]
     }

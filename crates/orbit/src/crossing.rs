@@ -85,11 +85,12 @@ fn root(mut a: f64, mut at_a: f64, mut b: f64, mut at_b: f64, mut value: impl Fn
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_core::math;
 
     #[test]
     fn finds_every_root_of_a_sine_and_says_how_far_there_is_none() {
         // |sin'| <= 1, so the sign stays for |sin|.
-        let sine = |t: f64| Bound { value: (t - 0.3).sin(), safe: (t - 0.3).sin().abs() };
+        let sine = |t: f64| Bound { value: math::sin(t - 0.3), safe: math::sin(t - 0.3).abs() };
         let mut at = 0.0;
         for number in 0..10 {
             let Found::At(root) = next(at, 100.0, sine) else { panic!("there is a root") };

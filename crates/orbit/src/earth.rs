@@ -36,6 +36,7 @@ pub fn sidereal_time(ut1: Epoch) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_core::math;
 
     #[test]
     fn sidereal_time_is_that_of_the_textbook() {
@@ -48,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_geostationary_radius_follows_from_its_constants() {
-        let radius = (GM / 7.292_115e-5_f64.powi(2)).cbrt();
+        let radius = math::cbrt(GM / 7.292_115e-5_f64.powi(2));
         assert!((radius - GEOSTATIONARY_RADIUS).abs() < 0.1, "{radius}");
     }
 

@@ -14,7 +14,7 @@
 pub use super::site::Site;
 
 use super::earth::{GEOSTATIONARY_RADIUS, SPEED_OF_LIGHT};
-use bentpipe_core::{Angle, Distance, Span};
+use bentpipe_core::{math, Angle, Distance, Span};
 
 /// A geostationary satellite at a fixed longitude above the equator.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Satellite {
 
 impl Satellite {
     fn line_from(&self, site: &Site) -> [f64; 3] {
-        let (sin, cos) = self.longitude.radians().sin_cos();
+        let (sin, cos) = math::sin_cos(self.longitude.radians());
         let [x, y, z] = site.position();
         [GEOSTATIONARY_RADIUS * cos - x, GEOSTATIONARY_RADIUS * sin - y, -z]
     }
@@ -40,7 +40,7 @@ impl Satellite {
     pub fn elevation(&self, site: &Site) -> Angle {
         let line = self.line_from(site);
         let along_up: f64 = line.iter().zip(site.up()).map(|(a, b)| a * b).sum();
-        Angle::from_degrees((along_up / self.range(site).metres()).asin().to_degrees())
+        Angle::from_degrees(math::asin(along_up / self.range(site).metres()).to_degrees())
     }
 
     /// Returns the propagation delay to or from `site`, to the nanosecond.
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn the_horizon_on_the_equator_is_41679_km_away() {
         // acos(6378.137 / 42164.173) = 81.300 deg; sqrt(42164.173^2 - 6378.137^2) = 41678.974 km.
-        let edge = (EQUATORIAL_RADIUS / GEOSTATIONARY_RADIUS).acos().to_degrees();
+        let edge = math::acos(EQUATORIAL_RADIUS / GEOSTATIONARY_RADIUS).to_degrees();
         let horizon = site(0.0, 13.0 + edge);
         assert!((satellite(13.0).range(&horizon).metres() - 41_678_974.0).abs() < 10.0);
         assert!(satellite(13.0).elevation(&horizon).degrees().abs() < 1e-6);

@@ -6,6 +6,7 @@ use super::epoch::Epoch;
 use super::satellite::Satellite;
 use super::site::Site;
 use super::vector::{cross, dot, length, minus, turned, Vector};
+use bentpipe_core::math;
 
 /// The Earth's rotation during a run.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +25,7 @@ impl Turning {
     /// Returns sine and cosine of the angle from the mean equinox to Greenwich.
     #[inline]
     pub fn angle(&self, t: f64) -> (f64, f64) {
-        (self.start + ROTATION * t).sin_cos()
+        math::sin_cos(self.start + ROTATION * t)
     }
 
     /// Returns the Earth-fixed coordinates of a point in TEME.
@@ -86,7 +87,7 @@ impl Observer {
     pub fn elevation(&self, satellite: &Satellite, t: f64) -> (f64, f64) {
         let line = self.line(&satellite.position(t), t);
         let range = length(&line);
-        ((dot(&line, &self.up) / range).clamp(-1.0, 1.0).asin(), range)
+        (math::asin((dot(&line, &self.up) / range).clamp(-1.0, 1.0)), range)
     }
 
     /// Returns elevation, azimuth, range and range rate.
@@ -105,8 +106,8 @@ impl Observer {
         };
         let north = cross(&self.up, &east);
         Look {
-            elevation: (dot(&line, &self.up) / range).clamp(-1.0, 1.0).asin(),
-            azimuth: dot(&line, &east).atan2(dot(&line, &north)).rem_euclid(std::f64::consts::TAU),
+            elevation: math::asin((dot(&line, &self.up) / range).clamp(-1.0, 1.0)),
+            azimuth: math::atan2(dot(&line, &east), dot(&line, &north)).rem_euclid(std::f64::consts::TAU),
             range,
             range_rate: dot(&line, &moving) / range,
         }

@@ -2,7 +2,7 @@
 
 use super::earth::{EQUATORIAL_RADIUS, FLATTENING};
 use super::vector::Vector;
-use bentpipe_core::{Angle, Distance, Problems};
+use bentpipe_core::{math, Angle, Distance, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,8 +38,8 @@ impl Site {
 
     /// Returns Earth-centred, Earth-fixed coordinates in metres.
     pub fn position(&self) -> Vector {
-        let (sin, cos) = self.latitude.radians().sin_cos();
-        let (sin_longitude, cos_longitude) = self.longitude.radians().sin_cos();
+        let (sin, cos) = math::sin_cos(self.latitude.radians());
+        let (sin_longitude, cos_longitude) = math::sin_cos(self.longitude.radians());
         let eccentricity_squared = FLATTENING * (2.0 - FLATTENING);
         let normal = EQUATORIAL_RADIUS / (1.0 - eccentricity_squared * sin * sin).sqrt();
         let altitude = self.altitude.metres();
@@ -52,8 +52,8 @@ impl Site {
 
     /// Returns the earth-fixed unit vector normal to the ellipsoid, pointing up.
     pub fn up(&self) -> Vector {
-        let (sin, cos) = self.latitude.radians().sin_cos();
-        let (sin_longitude, cos_longitude) = self.longitude.radians().sin_cos();
+        let (sin, cos) = math::sin_cos(self.latitude.radians());
+        let (sin_longitude, cos_longitude) = math::sin_cos(self.longitude.radians());
         [cos * cos_longitude, cos * sin_longitude, sin]
     }
 }

@@ -9,6 +9,7 @@
 use super::crossing::{next, Bound, Found};
 use super::look::Observer;
 use super::satellite::Satellite;
+use bentpipe_core::math;
 
 /// A period of visibility, in seconds since the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +30,7 @@ pub fn above(observer: &Observer, satellite: &Satellite, mask: f64, t: f64) -> B
         // Without a position the satellite is not visible; it may be again later.
         return Bound { value: -1.0, safe: 60.0 };
     }
-    Bound { value, safe: range / satellite.speed * -(-value.abs()).exp_m1() }
+    Bound { value, safe: range / satellite.speed * -math::exp_m1(-value.abs()) }
 }
 
 /// Returns the time until which the satellite stays on its side of the mask, searched from `from`
@@ -65,7 +66,7 @@ pub fn overtaking(
         let (there, far) = observer.elevation(other, t);
         let value = there - here - margin;
         // Both directions turn.
-        Bound { value, safe: near.min(far) / speed * -(-0.5 * value.abs()).exp_m1() }
+        Bound { value, safe: near.min(far) / speed * -math::exp_m1(-0.5 * value.abs()) }
     })
 }
 

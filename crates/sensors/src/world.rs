@@ -6,7 +6,7 @@
 //! bursts: one sample in twenty is 30 dB louder.
 
 use crate::measure::{Measure, Quantity};
-use bentpipe_core::{Span, Stream, Time};
+use bentpipe_core::{math, Span, Stream, Time};
 use std::f64::consts::TAU;
 
 /// The length of the day.
@@ -29,7 +29,7 @@ pub fn sample(mote: u16, time: Time, stream: &mut Stream) -> Measure {
     let values = Quantity::ALL.map(|quantity| {
         let (mean, amplitude, deviation) = signal(quantity);
         let phase = f64::from(mote) / 40.0;
-        let value = mean + amplitude * (TAU * (day + phase)).sin() + deviation * stream.normal();
+        let value = mean + amplitude * math::sin(TAU * (day + phase)) + deviation * stream.normal();
         match quantity {
             Quantity::Light => value.max(0.0) as f32,
             Quantity::Audio if stream.chance(0.05) => (value + 30.0) as f32,

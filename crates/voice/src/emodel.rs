@@ -5,6 +5,8 @@
 //! Everything here is a pure function of [`Parameters`]. The wide-band and full-band E-models
 //! (G.107.1 and G.107.2) have other scales and are not included.
 
+use bentpipe_core::math;
+
 /// One parameter of the E-model (G.107, table 2).
 pub struct Symbol {
     /// The symbol of the parameter in the recommendation.
@@ -172,15 +174,15 @@ impl Parameters {
         let olr = self.slr + self.rlr;
         let nos = self.ps - self.slr - self.d_s - 100.0 + 0.004 * (self.ps - olr - self.d_s - 14.0).powi(2);
         let lstr = self.stmr + self.d_r;
-        let pre = self.pr + 10.0 * (1.0 + power((10.0 - lstr) / 10.0)).log10();
+        let pre = self.pr + 10.0 * math::log10(1.0 + power((10.0 - lstr) / 10.0));
         let nor = self.rlr - 121.0 + pre + 0.008 * (pre - 35.0).powi(2);
         let nfo = self.nfor + self.rlr;
-        10.0 * [self.nc, nos, nor, nfo].map(|level| power(level / 10.0)).iter().sum::<f64>().log10()
+        10.0 * math::log10([self.nc, nos, nor, nfo].map(|level| power(level / 10.0)).iter().sum::<f64>())
     }
 
     /// Returns STMRo, the sidetone combined with the talker's echo (equation 7-12).
     fn sidetone(&self) -> f64 {
-        -10.0 * (power(-self.stmr / 10.0) + (-self.t / 4.0).exp() * power(-self.telr / 10.0)).log10()
+        -10.0 * math::log10(power(-self.stmr / 10.0) + math::exp(-self.t / 4.0) * power(-self.telr / 10.0))
     }
 
     /// Returns Ist, the impairment by an unsuitable sidetone (equation 7-11).
@@ -197,28 +199,28 @@ impl Parameters {
     fn simultaneous(&self, no: f64, ro: f64) -> f64 {
         let xolr = (self.slr + self.rlr) + 0.2 * (64.0 + no - self.rlr);
         let iolr = 20.0 * (root(xolr / 8.0, 8) - xolr / 8.0);
-        let q = 37.0 - 15.0 * self.qdu.log10();
+        let q = 37.0 - 15.0 * math::log10(self.qdu);
         let g = 1.07 + 0.258 * q + 0.0602 * q * q;
         let y = (ro - 100.0) / 15.0 + 46.0 / 8.4 - g / 9.0;
         let z = 46.0 / 30.0 - g / 40.0;
-        let iq = 15.0 * (1.0 + power(y) + power(z)).log10();
+        let iq = 15.0 * math::log10(1.0 + power(y) + power(z));
         iolr + self.sidetone_impairment() + iq
     }
 
     /// Returns Idte, the talker's echo (equations 7-19 to 7-25).
     fn talker_echo(&self, no: f64) -> f64 {
         let roe = -1.5 * (no - self.rlr);
-        let delayed = 40.0 * ((1.0 + self.t / 10.0) / (1.0 + self.t / 150.0)).log10();
-        let mut terv = self.telr - delayed + 6.0 * (-0.3 * self.t * self.t).exp();
+        let delayed = 40.0 * math::log10((1.0 + self.t / 10.0) / (1.0 + self.t / 150.0));
+        let mut terv = self.telr - delayed + 6.0 * math::exp(-0.3 * self.t * self.t);
         let sidetone = self.sidetone_impairment();
         if self.stmr < 9.0 {
             terv += sidetone / 2.0;
         }
         let re = 80.0 + 2.5 * (terv - 14.0);
         let half = (roe - re) / 2.0;
-        let idte = (half + (half * half + 100.0).sqrt() - 1.0) * (1.0 - (-self.t).exp());
+        let idte = (half + (half * half + 100.0).sqrt() - 1.0) * (1.0 - math::exp(-self.t));
         match self.stmr > 20.0 {
-            true => idte.hypot(sidetone),
+            true => math::hypot(idte, sidetone),
             // Without delay it is 0, not -0.
             false => idte + 0.0,
         }
@@ -226,7 +228,7 @@ impl Parameters {
 
     /// Returns Idle, the listener's echo (equations 7-26 and 7-27).
     fn listener_echo(&self, ro: f64) -> f64 {
-        let rle = 10.5 * (self.wepl + 7.0) * (self.tr + 1.0).powf(-0.25);
+        let rle = 10.5 * (self.wepl + 7.0) * math::powf(self.tr + 1.0, -0.25);
         let half = (ro - rle) / 2.0;
         half + (half * half + 169.0).sqrt()
     }
@@ -236,9 +238,9 @@ impl Parameters {
         if self.ta <= self.m_t {
             return 0.0;
         }
-        let x = (self.ta / self.m_t).log2();
+        let x = math::log2(self.ta / self.m_t);
         let exponent = 6.0 * self.s_t;
-        let root = |x: f64| (1.0 + x.powf(exponent)).powf(1.0 / exponent);
+        let root = |x: f64| math::powf(1.0 + math::powf(x, exponent), 1.0 / exponent);
         25.0 * (root(x) - 3.0 * root(x / 3.0) + 2.0)
     }
 }
@@ -284,12 +286,12 @@ pub fn burst_ratio(p: f64, q: f64) -> f64 {
 }
 
 fn power(x: f64) -> f64 {
-    10f64.powf(x)
+    math::powf(10f64, x)
 }
 
 /// Returns `(1 + x^n)^(1/n)`, which is also real where an odd power of a negative `x` is less than
 /// -1.
 fn root(x: f64, n: i32) -> f64 {
     let inside = 1.0 + x.powi(n);
-    inside.signum() * inside.abs().powf(1.0 / f64::from(n))
+    inside.signum() * math::powf(inside.abs(), 1.0 / f64::from(n))
 }

@@ -1,7 +1,7 @@
 //! Simulated numbers compared with published equations.
 
 use crate::run::{goodput, report, results, scenario, untraced, value, Run};
-use bentpipe_core::Time;
+use bentpipe_core::{math, Time};
 
 /// Returns one TCP flow over one link of 1500-byte packets; `link` and `transport` are additional
 /// keys. The default profile is the one that the equations describe.
@@ -36,8 +36,8 @@ fn one_flow(duration: f64, link: &str, transport: &str) -> String {
 fn padhye(p: f64, rtt: f64, t0: f64, b: f64, wmax: f64) -> f64 {
     let q = |w: f64| {
         let q3 = 1.0 - (1.0 - p).powi(3);
-        let tail = 1.0 + (1.0 - p).powi(3) * (1.0 - (1.0 - p).powf(w - 3.0));
-        (q3 * tail / (1.0 - (1.0 - p).powf(w))).min(1.0)
+        let tail = 1.0 + (1.0 - p).powi(3) * (1.0 - math::powf(1.0 - p, w - 3.0));
+        (q3 * tail / (1.0 - math::powf(1.0 - p, w))).min(1.0)
     };
     let f = 1.0 + (1..=6).map(|k| 2f64.powi(k - 1) * p.powi(k)).sum::<f64>();
     let c = (2.0 + b) / (3.0 * b);

@@ -1,7 +1,7 @@
 //! Congestion controls compared with the equations of their authors.
 
 use crate::run::{goodput, report, untraced, value};
-use bentpipe_core::Streams;
+use bentpipe_core::{math, Streams};
 
 /// Returns a scenario of `count` endless flows over one link, each with its share of the report.
 fn flows(count: usize, variant: &str, duration: f64, link: &str, transport: &str) -> String {
@@ -64,8 +64,8 @@ fn cubic_under_independent_losses(p: f64, rtt: f64) -> f64 {
     let (mut w_max, mut epoch) = (1.0 / p.sqrt(), BETA / p.sqrt());
     let (mut sent, mut time) = (0.0, 0.0);
     for loss in 0..4000 {
-        let gap = -(1.0 - random.uniform()).ln() / p;
-        let k = ((w_max - epoch).max(0.0) / C).cbrt();
+        let gap = -math::ln(1.0 - random.uniform()) / p;
+        let k = math::cbrt((w_max - epoch).max(0.0) / C);
         let origin = w_max.max(epoch);
         let step = rtt / 10.0;
         let (mut t, mut since) = (0.0, 0.0);
@@ -88,7 +88,7 @@ fn cubic_under_independent_losses(p: f64, rtt: f64) -> f64 {
 fn cubic_follows_its_equations_where_it_is_not_reno() {
     for (p, rtt) in [(1e-4_f64, 0.5_f64), (1e-4, 1.0), (3e-4, 0.5)] {
         // RFC 9438, equation 6, is for losses at equal distances: 1.054 (RTT / p)^(3/4).
-        let equal = 1.054 * (rtt / p).powf(0.75);
+        let equal = 1.054 * math::powf(rtt / p, 0.75);
         let independent = cubic_under_independent_losses(p, rtt);
         let window = mean_window("cubic", p, rtt, 1500.0, 3);
         println!("cubic p {p:.0e} RTT {rtt} s: {window:.0}; equations {independent:.0}, equal distances {equal:.0}");
@@ -101,7 +101,8 @@ fn cubic_follows_its_equations_where_it_is_not_reno() {
 fn highspeed_and_scalable_follow_their_response_functions() {
     // RFC 3649, section 5: w = (0.078 / p)^(1 / 1.2). Kelly 2003, section 3.1: w = a / (b p) = 0.08
     // / p.
-    for (variant, expected) in [("highspeed", (0.078_f64 / 1e-4).powf(1.0 / 1.2)), ("scalable", 0.08 / 1e-4)]
+    for (variant, expected) in
+        [("highspeed", math::powf(0.078_f64 / 1e-4, 1.0 / 1.2)), ("scalable", 0.08 / 1e-4)]
     {
         let window = mean_window(variant, 1e-4, 0.1, 1000.0, 3);
         println!("{variant}: {window:.0} of {expected:.0}");

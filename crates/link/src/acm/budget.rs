@@ -24,7 +24,7 @@
 //! ```
 
 use super::{Modcod, Rule};
-use bentpipe_core::{Angle, Distance, Fraction, Frequency, Problems, Real};
+use bentpipe_core::{math, Angle, Distance, Fraction, Frequency, Problems, Real};
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, value::MapAccessDeserializer, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -140,7 +140,7 @@ const LIGHT: f64 = 299_792_458.0;
 const BOLTZMANN: f64 = 1.380_649e-23;
 
 fn db(ratio: f64) -> f64 {
-    10.0 * ratio.log10()
+    10.0 * math::log10(ratio)
 }
 
 /// A line of a link budget.
@@ -296,7 +296,7 @@ impl Budget {
     pub fn lines(&self) -> Vec<Line> {
         let symbols = db(self.0.symbol_rate.hertz());
         let (mut lines, mut noise) = (Vec::new(), 0.0);
-        let mut add = |ratio: f64| noise += 10f64.powf(-ratio / 10.0);
+        let mut add = |ratio: f64| noise += math::powf(10f64, -ratio / 10.0);
         for (name, leg) in [("Uplink", &self.0.up), ("Downlink", &self.0.down)] {
             let Some(leg) = leg else { continue };
             let own = leg.lines();

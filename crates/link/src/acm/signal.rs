@@ -23,7 +23,7 @@
 
 use super::Decibel;
 use crate::series::Table;
-use bentpipe_core::{Problems, Span, Time};
+use bentpipe_core::{math, Problems, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -235,8 +235,8 @@ impl Signal {
 
 /// Returns the signal-to-noise ratio of two links in series, in dB: their noises add up.
 pub fn sum(one: f64, other: f64) -> f64 {
-    let noise = |ratio: f64| 10f64.powf(-ratio / 10.0);
-    -10.0 * (noise(one) + noise(other)).log10()
+    let noise = |ratio: f64| math::powf(10f64, -ratio / 10.0);
+    -10.0 * math::log10(noise(one) + noise(other))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! ```
 
 use super::{Channel, Effect, Process};
-use bentpipe_core::{Fraction, Sample, Stream, Time};
+use bentpipe_core::{math, Fraction, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ impl Sample for Config {
 
 impl Channel for Config {
     fn build(&self) -> Option<Box<dyn Process>> {
-        Some(Box::new(Independent { log_survival: (-self.rate.value()).ln_1p() }))
+        Some(Box::new(Independent { log_survival: math::ln_1p(-self.rate.value()) }))
     }
 
     fn effect(&self) -> Effect {
@@ -43,13 +43,13 @@ impl Channel for Config {
     }
 
     fn expected_loss(&self, _packets: u64, bytes: f64) -> f64 {
-        1.0 - (1.0 - self.rate.value()).powf(bytes * 8.0)
+        1.0 - math::powf(1.0 - self.rate.value(), bytes * 8.0)
     }
 }
 
 impl Process for Independent {
     fn spoils(&mut self, _now: Time, bytes: u32, stream: &mut Stream) -> bool {
-        let survival = (self.log_survival * 8.0 * f64::from(bytes)).exp();
+        let survival = math::exp(self.log_survival * 8.0 * f64::from(bytes));
         stream.uniform() >= survival
     }
 }

@@ -29,6 +29,7 @@
 //! probability. The memory is that of the runs' lengths and of one block, because the filter is
 //! recomputed from the beginning of each block.
 
+use bentpipe_core::math;
 use std::collections::BTreeMap;
 
 /// Maximum number of states of a chain.
@@ -120,12 +121,12 @@ impl Runs {
             for kind in block {
                 let power = &whole[*kind as usize];
                 let scale = forwards(&mut state, &power.matrix);
-                log_likelihood += scale.ln() + power.log;
+                log_likelihood += math::ln(scale) + power.log;
             }
         }
         let ending = emits(last);
         let total: f64 = state.iter().zip(&ending).map(|(state, emits)| state * emits).sum();
-        log_likelihood += total.ln();
+        log_likelihood += math::ln(total);
         // The sum is NaN or minus infinity after an impossible outcome.
         if !log_likelihood.is_finite() {
             return None;
@@ -194,7 +195,7 @@ impl<const N: usize> Scaled<N> {
         if most > 0.0 {
             matrix.iter_mut().flatten().for_each(|one| *one /= most);
         }
-        Scaled { matrix, log: self.log + other.log + most.ln() }
+        Scaled { matrix, log: self.log + other.log + math::ln(most) }
     }
 }
 
@@ -226,7 +227,7 @@ impl<const N: usize> Powers<N> {
         let mut log = -self.whole().log;
         let mut sum = [[0.0; N]; N];
         let mut add = |x: &Matrix<N>, log: f64| {
-            let factor = log.exp();
+            let factor = math::exp(log);
             for (sum, x) in sum.iter_mut().flatten().zip(x.iter().flatten()) {
                 *sum += x * factor;
             }
@@ -302,7 +303,7 @@ mod tests {
         }
         pairs.iter_mut().flatten().for_each(|one| *one /= total);
         frames.iter_mut().flatten().for_each(|one| *one /= total);
-        Expected { log_likelihood: f64::ln(total), transitions: pairs, frames }
+        Expected { log_likelihood: math::ln(total), transitions: pairs, frames }
     }
 
     proptest! {

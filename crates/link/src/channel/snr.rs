@@ -17,7 +17,7 @@
 use super::fading::shadowing::{self, Shadow};
 use super::fading::{self, Gain};
 use super::{Channel, Coding, Effect, Frame, Mode, Modulation, Process};
-use bentpipe_core::{Distance, Problems, Real, Sample, Speed, Stream, Time};
+use bentpipe_core::{math, Distance, Problems, Real, Sample, Speed, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
@@ -142,7 +142,7 @@ impl Sample for Config {
 }
 
 fn ratio(db: f64) -> f64 {
-    10f64.powf(db / 10.0)
+    math::powf(10f64, db / 10.0)
 }
 
 impl Channel for Config {
@@ -212,7 +212,7 @@ impl Process for Radio {
     }
 
     fn snr_db(&mut self, now: Time, stream: &mut Stream) -> Option<f64> {
-        Some(10.0 * self.snr(now, stream).log10())
+        Some(10.0 * math::log10(self.snr(now, stream)))
     }
 }
 

@@ -35,6 +35,7 @@
 //! and header are always received, so a frame is lost only because of its bits.
 
 use super::{Coding, Modulation};
+use bentpipe_core::math;
 use std::f64::consts::{PI, SQRT_2};
 
 /// Chip bandwidth that limits the noise of DSSS and CCK, in Hz.
@@ -47,7 +48,7 @@ impl Modulation {
     /// (not in dB).
     pub fn success(self, snr: f64, bits: f64) -> f64 {
         let wrong = match self {
-            Modulation::Dbpsk => 0.5 * (-snr * BANDWIDTH / 1e6).exp(),
+            Modulation::Dbpsk => 0.5 * math::exp(-snr * BANDWIDTH / 1e6),
             Modulation::Dqpsk => dqpsk(snr * BANDWIDTH / 2e6),
             Modulation::Cck4 => {
                 return (-wrong_of_sixteen(snr * BANDWIDTH / CCK_SYMBOLS / 2.0)).ln_1p_power(bits / 4.0)
@@ -71,7 +72,7 @@ impl Power for f64 {
         if self <= -1.0 {
             0.0
         } else {
-            (n * self.ln_1p()).exp()
+            math::exp(n * math::ln_1p(self))
         }
     }
 }
@@ -79,7 +80,7 @@ impl Power for f64 {
 fn dqpsk(eb_n0: f64) -> f64 {
     let factor = (SQRT_2 + 1.0) / (8.0 * PI * SQRT_2).sqrt();
     // Guessing is wrong half of the time; the approximation exceeds that at very low ratios.
-    (factor / eb_n0.sqrt() * (-(2.0 - SQRT_2) * eb_n0).exp()).min(0.5)
+    (factor / eb_n0.sqrt() * math::exp(-(2.0 - SQRT_2) * eb_n0)).min(0.5)
 }
 
 /// Returns the probability of a wrong decision among 16 biorthogonal signals, by Simpson's rule.
@@ -92,9 +93,9 @@ fn wrong_of_sixteen(es_n0: f64) -> f64 {
     let step = (FAR - from) / STEPS as f64;
     let at = |place: usize| {
         let x = from + step * place as f64;
-        let density = (-0.5 * x * x).exp() / (2.0 * PI).sqrt();
+        let density = math::exp(-0.5 * x * x) / (2.0 * PI).sqrt();
         // 1 - (1 - 2 Q)^7
-        density * -(7.0 * (-2.0 * tail(x + b)).ln_1p()).exp_m1()
+        density * -math::exp_m1(7.0 * math::ln_1p(-2.0 * tail(x + b)))
     };
     let weighted = |place: usize| if place % 2 == 1 { 4.0 } else { 2.0 } * at(place);
     let sum = at(0) + at(STEPS) + (1..STEPS).map(weighted).sum::<f64>();
@@ -103,7 +104,7 @@ fn wrong_of_sixteen(es_n0: f64) -> f64 {
 
 /// Returns the probability that a standard normal variable exceeds `x`.
 fn tail(x: f64) -> f64 {
-    0.5 * libm::erfc(x / SQRT_2)
+    0.5 * math::erfc(x / SQRT_2)
 }
 
 /// Returns the probability of a wrong coded bit, by the coded bits per subcarrier.
@@ -114,7 +115,7 @@ fn demodulated(bits: u8, snr: f64) -> f64 {
         3 | 4 => (0.375, 10.0),
         _ => (7.0 / 24.0, 42.0),
     };
-    factor * libm::erfc((snr / divisor).sqrt())
+    factor * math::erfc((snr / divisor).sqrt())
 }
 
 /// Returns the probability of a wrong bit after the decoder.
@@ -183,7 +184,7 @@ mod tests {
                 "11 Mbit/s CCK" => Modulation::Cck8,
                 other => panic!("{other}"),
             };
-            let success = modulation.success(10f64.powf(number(row[2]) / 10.0), number(row[3]));
+            let success = modulation.success(math::powf(10f64, number(row[2]) / 10.0), number(row[3]));
             assert!((success - number(row[4])).abs() <= number(row[5]), "{row:?} {success}");
             checked += 1;
         }
@@ -203,7 +204,7 @@ mod tests {
                 "54" => (6, Coding::ThreeQuarters),
                 other => panic!("{other}"),
             };
-            let snr = 10f64.powf(number(row[1]) / 10.0);
+            let snr = math::powf(10f64, number(row[1]) / 10.0);
             let success = Modulation::Ofdm { bits, coding }.success(snr, number(row[2]));
             assert!((success - number(row[3])).abs() <= number(row[4]), "{row:?} {success}");
             checked += 1;

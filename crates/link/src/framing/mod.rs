@@ -21,7 +21,7 @@ pub mod transport_stream;
 pub mod ule;
 
 use crate::channel::{self, Errors, Fate};
-use bentpipe_core::{kinds, Problems, Stream, Time};
+use bentpipe_core::{kinds, math, Problems, Stream, Time};
 use bentpipe_stage::{DropReason, Packet};
 
 /// Drop reason: the packet is longer than the framing's length field can express.
@@ -123,7 +123,7 @@ impl Framed {
     pub fn loss(self, error: &channel::Config, bytes: u32, packets: u64) -> f64 {
         let units = (packets as f64 * self.units).round() as u64;
         let of_unit = error.expected_loss(units, f64::from(self.unit.unwrap_or(bytes)));
-        1.0 - (1.0 - of_unit).powf(self.units)
+        1.0 - math::powf(1.0 - of_unit, self.units)
     }
 }
 

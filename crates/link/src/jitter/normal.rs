@@ -5,7 +5,7 @@
 //! and Phi are density and distribution of the standard normal.
 
 use super::{Jitter, Process};
-use bentpipe_core::{Problems, Sample, Span, Stream, Time};
+use bentpipe_core::{math, Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ impl Jitter for Config {
         }
         // Computed numerically, because there is no error function here: the distribution up to 8
         // deviations.
-        let density = |x: f64| (-x * x / 2.0).exp();
+        let density = |x: f64| math::exp(-x * x / 2.0);
         let (from, steps) = ((-mean / deviation).max(-8.0), 4000);
         let width = (8.0 - from) / f64::from(steps);
         let points = (0..steps).map(|step| from + width * (f64::from(step) + 0.5));

@@ -17,7 +17,7 @@
 
 use super::early::{self, Average, Curve, Packets, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use bentpipe_core::{Dscp, Fraction, Problems, Rate, Sample, Size, Span, Stream, Time};
+use bentpipe_core::{math, Dscp, Fraction, Problems, Rate, Sample, Size, Span, Stream, Time};
 use bentpipe_stage::{facts, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -119,7 +119,7 @@ impl Ared {
 fn settings(config: &Config, rate: Rate, most: f64) -> (Curve, Fraction) {
     let per_second = 1.0 / rate.span_of(config.typical.bytes()).as_secs_f64();
     let min = (config.target.as_secs_f64() * per_second / 2.0).max(5.0);
-    let weight = Fraction::new(-(-1.0 / per_second).exp_m1()).unwrap_or_default();
+    let weight = Fraction::new(-math::exp_m1(-1.0 / per_second)).unwrap_or_default();
     (Curve { min, max: 3.0 * min, most, gentle: true }, weight)
 }
 

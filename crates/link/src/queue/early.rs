@@ -9,7 +9,7 @@
 
 use super::drop_tail::FULL;
 use super::{Backlog, Verdict};
-use bentpipe_core::{Count, Fraction, Problems, Rate, Size, Span, Stream, Time};
+use bentpipe_core::{math, Count, Fraction, Problems, Rate, Size, Span, Stream, Time};
 use bentpipe_stage::{DropReason, Ecn, Packet};
 
 /// A limit or threshold in packets.
@@ -76,7 +76,7 @@ impl Average {
             self.value *= 1.0 - self.weight;
         } else {
             let idle = now.since(backlog.empty_since).as_secs_f64() / self.packet.as_secs_f64();
-            self.value *= (1.0 - self.weight).powf(idle);
+            self.value *= math::powf(1.0 - self.weight, idle);
         }
         self.value
     }

@@ -17,7 +17,7 @@
 
 use super::early::{self, Average, Curve, Spread};
 use super::{Admission, Backlog, Discipline, Queue, Verdict};
-use bentpipe_core::{Count, Dscp, Fraction, Problems, Rate, Sample, Size, Stream, Time};
+use bentpipe_core::{math, Count, Dscp, Fraction, Problems, Rate, Sample, Size, Stream, Time};
 use bentpipe_stage::{facts, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,7 +94,7 @@ impl Config {
     fn weight(&self) -> Option<f64> {
         let arrivals = self.burst() as f64;
         let least = self.min() as f64 / self.typical.bytes() as f64;
-        let after = |weight: f64| arrivals + 1.0 + ((1.0 - weight).powf(arrivals + 1.0) - 1.0) / weight;
+        let after = |weight: f64| arrivals + 1.0 + (math::powf(1.0 - weight, arrivals + 1.0) - 1.0) / weight;
         (1..32).map(|exponent| 0.5f64.powi(exponent)).find(|weight| after(*weight) <= least)
     }
 }

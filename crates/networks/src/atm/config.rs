@@ -3,7 +3,7 @@
 use super::contract;
 use super::lan::on_ethernet;
 use super::leg;
-use bentpipe_core::{Rate, Sample, Span};
+use bentpipe_core::{math, Rate, Sample, Span};
 use bentpipe_link::channel;
 use bentpipe_link::framing::atm::{Encapsulation, CELL};
 use schemars::JsonSchema;
@@ -131,7 +131,7 @@ impl Config {
     /// Returns the share of packets of `bytes` of which the lines corrupt or lose a cell.
     pub(super) fn loss(&self, bytes: u32) -> f64 {
         let Frames { cells, .. } = self.frames(bytes);
-        let whole = |leg: &leg::Config| (1.0 - leg.error.expected_loss(0, f64::from(CELL))).powf(cells);
+        let whole = |leg: &leg::Config| math::powf(1.0 - leg.error.expected_loss(0, f64::from(CELL)), cells);
         1.0 - self.lines().map(whole).product::<f64>()
     }
 

@@ -19,7 +19,7 @@
 //! ([`super::cell`]). Any other process loses the cells that it hits.
 
 use super::cell::{Mode, CELL_BITS, HEADER_BITS};
-use bentpipe_core::{Column, Count, Problems, Rate, Report, Span, Stream, Table, Time};
+use bentpipe_core::{math, Column, Count, Problems, Rate, Report, Span, Stream, Table, Time};
 use bentpipe_link::channel::{self, Errors};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -370,7 +370,7 @@ impl Noise {
     fn of(config: &channel::Config) -> Noise {
         match config {
             channel::Config::Bit(bit) if bit.rate.value() > 0.0 => {
-                Noise::Bits { until: None, log_right: (-bit.rate.value()).ln_1p(), mode: Mode::default() }
+                Noise::Bits { until: None, log_right: math::ln_1p(-bit.rate.value()), mode: Mode::default() }
             }
             channel::Config::Bit(_) => Noise::None,
             other => other.errors().map_or(Noise::None, Noise::Process),
@@ -387,7 +387,7 @@ impl Noise {
             Noise::Bits { until, log_right, mode } => {
                 // The number of right bits before the next wrong one is geometric.
                 let mut draw = || {
-                    let right = (1.0 - stream.uniform()).ln() / *log_right;
+                    let right = math::ln(1.0 - stream.uniform()) / *log_right;
                     if right < u64::MAX as f64 {
                         right as u64
                     } else {

@@ -5,7 +5,7 @@ use super::forwarding::Forwarding;
 use super::routes::{light_time, Metric};
 use super::{balance, choice, isl};
 use crate::fate::Fate;
-use bentpipe_core::{Angle, Count, Distance, Problems, Rate, Sample, Span};
+use bentpipe_core::{math, Angle, Count, Distance, Problems, Rate, Sample, Span};
 use bentpipe_link::{channel, queue};
 use bentpipe_orbit::earth::EQUATORIAL_RADIUS;
 use bentpipe_orbit::epoch::Epoch;
@@ -195,7 +195,7 @@ impl Config {
         let up: Vec<Vector> = self.sites.values().map(|site| site.site().up()).collect();
         let height = self.shell.iter().map(|shell| shell.height()).fold(f64::INFINITY, f64::min);
         move |a, b| {
-            let along = dot(&up[a], &up[b]).clamp(-1.0, 1.0).acos() * EQUATORIAL_RADIUS;
+            let along = math::acos(dot(&up[a], &up[b]).clamp(-1.0, 1.0)) * EQUATORIAL_RADIUS;
             light_time(along + 2.0 * height.max(0.0))
         }
     }

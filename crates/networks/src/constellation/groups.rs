@@ -7,7 +7,7 @@
 
 use super::config::GroundSite;
 use crate::Expanded;
-use bentpipe_core::{numbered, Angle, Problems};
+use bentpipe_core::{math, numbered, Angle, Problems};
 use bentpipe_orbit::earth::EQUATORIAL_RADIUS;
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
@@ -58,10 +58,10 @@ pub(super) fn expanded(
 fn at(site: &GroundSite, index: f64, count: f64, spread: f64) -> GroundSite {
     let golden = PI * (3.0 - 5.0_f64.sqrt());
     let (azimuth, arc) = (index * golden, spread * ((index + 0.5) / count).sqrt() / EQUATORIAL_RADIUS);
-    let ((sin, cos), (sin_arc, cos_arc)) = (site.latitude.radians().sin_cos(), arc.sin_cos());
+    let ((sin, cos), (sin_arc, cos_arc)) = (math::sin_cos(site.latitude.radians()), math::sin_cos(arc));
     // A point seen from another in a given direction: spherical law of cosines, and of sines.
-    let latitude = (sin * cos_arc + cos * sin_arc * azimuth.cos()).clamp(-1.0, 1.0).asin();
-    let east = (azimuth.sin() * sin_arc * cos).atan2(cos_arc - sin * latitude.sin());
+    let latitude = math::asin((sin * cos_arc + cos * sin_arc * math::cos(azimuth)).clamp(-1.0, 1.0));
+    let east = math::atan2(math::sin(azimuth) * sin_arc * cos, cos_arc - sin * math::sin(latitude));
     let turned = site.longitude.degrees() + east.to_degrees();
     let longitude = (turned + 180.0).rem_euclid(360.0) - 180.0;
     let placed = match arc == 0.0 {
@@ -99,10 +99,10 @@ mod tests {
                 let (latitude, longitude) = (site.latitude.radians(), site.longitude.radians());
                 assert!((-180.0..180.0).contains(&site.longitude.degrees()));
                 // The haversine formula, which the code does not use.
-                let half = |angle: f64| (angle / 2.0).sin().powi(2);
-                let h =
-                    half(latitude - centre.0) + centre.0.cos() * latitude.cos() * half(longitude - centre.1);
-                2.0 * h.sqrt().asin() * EQUATORIAL_RADIUS / 1000.0
+                let half = |angle: f64| math::sin(angle / 2.0).powi(2);
+                let h = half(latitude - centre.0)
+                    + math::cos(centre.0) * math::cos(latitude) * half(longitude - centre.1);
+                2.0 * math::asin(h.sqrt()) * EQUATORIAL_RADIUS / 1000.0
             })
             .collect();
         distances.sort_by(f64::total_cmp);

@@ -7,7 +7,7 @@
 //! the exact positions, to the nanosecond: the polynomial is used only if two other points show
 //! that it is right, and only where its value is not close to the border between two nanoseconds.
 
-use bentpipe_core::{Span, Time};
+use bentpipe_core::{math, Span, Time};
 use bentpipe_orbit::earth::SPEED_OF_LIGHT;
 
 /// The time that light takes for a distance in metres.
@@ -94,9 +94,9 @@ fn interpolate(stretch: u64, metres: &impl Fn(f64) -> f64) -> Option<Polynomial>
     let mut series = [0.0; NODES];
     for node in 0..NODES {
         let angle = (2 * node + 1) as f64 * std::f64::consts::PI / (2 * NODES) as f64;
-        let at_node = exact(angle.cos());
+        let at_node = exact(math::cos(angle));
         for (order, coefficient) in series.iter_mut().enumerate() {
-            *coefficient += at_node * (angle * order as f64).cos() * 2.0 / NODES as f64;
+            *coefficient += at_node * math::cos(angle * order as f64) * 2.0 / NODES as f64;
         }
     }
     let [c0, c1, c2, c3, c4] = series;
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn what_is_not_smooth_is_exact() {
         let mut ranging = Ranging::default();
-        let metres = |t: f64| 1e6 + 1e5 * (40.0 * t).sin();
+        let metres = |t: f64| 1e6 + 1e5 * math::sin(40.0 * t);
         for at in (0..4_000_000_000).step_by(1_234_567).map(Time::from_nanos) {
             assert_eq!(ranging.light_time(at, 0, metres), light_time(metres(seconds(at))));
         }

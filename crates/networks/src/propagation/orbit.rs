@@ -36,7 +36,7 @@ use crate::constellation::isl;
 use crate::constellation::routes::light_time;
 use crate::constellation::serving::{Handover, Tally};
 use crate::constellation::topology::{seconds, Change, Parts, Place, Topology};
-use bentpipe_core::{Angle, Probe, Problems, Report, Span, Time};
+use bentpipe_core::{math, Angle, Probe, Problems, Report, Span, Time};
 use bentpipe_orbit::earth::{EQUATORIAL_RADIUS, SPEED_OF_LIGHT};
 use bentpipe_orbit::epoch::Epoch;
 use bentpipe_orbit::look::{Observer, Turning};
@@ -92,8 +92,8 @@ impl Orbit {
         let (position, vertical) = (site.position(), site.up());
         let radius = length(&position);
         let farthest = self.shell.iter().map(|shell| shell.farthest()).fold(0.0, f64::max);
-        let deflection = (dot(&position, &vertical) / radius).clamp(-1.0, 1.0).acos();
-        let (sin, cos) = (self.mask.radians() - deflection).sin_cos();
+        let deflection = math::acos((dot(&position, &vertical) / radius).clamp(-1.0, 1.0));
+        let (sin, cos) = math::sin_cos(self.mask.radians() - deflection);
         let range = (farthest * farthest - radius * radius * cos * cos).max(0.0).sqrt() - radius * sin;
         // Rounded up, so that no delay of the run exceeds it.
         Span::from_nanos((range / SPEED_OF_LIGHT * 1e9).ceil() as u64)

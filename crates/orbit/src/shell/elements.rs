@@ -11,7 +11,7 @@ use crate::look::Turning;
 use crate::satellite::{Motion, Satellite};
 use crate::sgp4::Sgp4;
 use crate::vector::length;
-use bentpipe_core::{Problems, Sample, Span};
+use bentpipe_core::{math, Problems, Sample, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ const DRIFT: (f64, f64) = (1.0, 3.0);
 
 /// Returns the semi-major axis in metres.
 fn semi_major_axis(set: &Elements) -> f64 {
-    (GM / (set.mean_motion * std::f64::consts::TAU / 86_400.0).powi(2)).cbrt()
+    math::cbrt(GM / (set.mean_motion * std::f64::consts::TAU / 86_400.0).powi(2))
 }
 
 /// Returns the fault of an element set for a run that starts at `start`, if any.

@@ -19,6 +19,7 @@
 
 use super::{Neighbourhood, Neighbours};
 use crate::vector::{cross, dot, length, Vector};
+use bentpipe_core::math;
 use std::f64::consts::{PI, TAU};
 
 /// The position and motion of a satellite at the start of the run.
@@ -91,7 +92,7 @@ pub fn neighbours(orbits: &[Orbit]) -> Vec<Neighbours> {
 fn found(orbits: &[Orbit]) -> Vec<Plane> {
     let normals: Vec<Vector> =
         orbits.iter().map(|orbit| unit(&cross(&orbit.position, &orbit.velocity))).collect();
-    let near = ANGLE.cos();
+    let near = math::cos(ANGLE);
     let mut left: Vec<u32> = (0..orbits.len() as u32)
         .filter(|place| normals[*place as usize].iter().all(|x| x.is_finite()))
         .collect();
@@ -127,21 +128,21 @@ fn plane(orbits: &[Orbit], normals: &[Vector], members: &[u32]) -> Plane {
     });
     let normal = unit(&sum);
     // For an orbit over the equator any direction is valid.
-    let towards = match normal[0].hypot(normal[1]) > 1e-6 {
+    let towards = match math::hypot(normal[0], normal[1]) > 1e-6 {
         true => unit(&[-normal[1], normal[0], 0.0]),
         false => [1.0, 0.0, 0.0],
     };
     let ahead = cross(&normal, &towards);
     let argument = |place: &u32| {
         let position = &orbits[*place as usize].position;
-        dot(position, &ahead).atan2(dot(position, &towards)).rem_euclid(TAU)
+        math::atan2(dot(position, &ahead), dot(position, &towards)).rem_euclid(TAU)
     };
     let mut satellites: Vec<(f64, u32)> = members.iter().map(|place| (argument(place), *place)).collect();
     satellites.sort_by(|a, b| a.0.total_cmp(&b.0));
     let semi_major = members.iter().map(|place| orbits[*place as usize].semi_major).sum::<f64>();
     Plane {
         normal,
-        node: towards[1].atan2(towards[0]).rem_euclid(TAU),
+        node: math::atan2(towards[1], towards[0]).rem_euclid(TAU),
         semi_major: semi_major / members.len() as f64,
         satellites,
     }
@@ -149,7 +150,7 @@ fn plane(orbits: &[Orbit], normals: &[Vector], members: &[u32]) -> Plane {
 
 /// Groups planes that belong together, in order of their nodes.
 fn families(planes: Vec<Plane>) -> Vec<Vec<Plane>> {
-    let inclination = |plane: &Plane| plane.normal[2].clamp(-1.0, 1.0).acos();
+    let inclination = |plane: &Plane| math::acos(plane.normal[2].clamp(-1.0, 1.0));
     let mut families: Vec<Vec<Plane>> = Vec::new();
     for plane in planes {
         let of = families.iter_mut().find(|family| {

@@ -1,7 +1,7 @@
 //! Random sizes and numbers of applications, from distributions with the means that the scenario
 //! gives.
 
-use bentpipe_core::{Count, Problems, Size, Span, Stream};
+use bentpipe_core::{math, Count, Problems, Size, Span, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ impl Sizes {
         let drawn = match self {
             Sizes::Constant => mean,
             Sizes::Exponential => stream.exponential(mean),
-            Sizes::Pareto => mean * (shape - 1.0) / shape * (1.0 - stream.uniform()).powf(-1.0 / shape),
+            Sizes::Pareto => mean * (shape - 1.0) / shape * math::powf(1.0 - stream.uniform(), -1.0 / shape),
         };
         drawn.round().max(1.0) as u64
     }
@@ -97,8 +97,8 @@ impl Bounded {
             // For an even density the inverse below would be 0 / 0.
             _ if exponent.abs() < 1e-9 => uniform,
             // From the end with the greater density, so that nothing overflows.
-            _ if exponent > 0.0 => -(uniform * (-exponent).exp_m1()).ln_1p() / exponent,
-            _ => 1.0 + (uniform * exponent.exp_m1()).ln_1p() / -exponent,
+            _ if exponent > 0.0 => -math::ln_1p(uniform * math::exp_m1(-exponent)) / exponent,
+            _ => 1.0 + math::ln_1p(uniform * math::exp_m1(exponent)) / -exponent,
         };
         self.low + self.width * part
     }
@@ -131,7 +131,7 @@ fn mean_above_low(rate: f64, width: f64) -> f64 {
     if exponent.abs() < 1e-6 {
         return width * (0.5 - exponent / 12.0);
     }
-    width * (1.0 / exponent - 1.0 / exponent.exp_m1())
+    width * (1.0 / exponent - 1.0 / math::exp_m1(exponent))
 }
 
 /// A number of pages, files, objects or messages.

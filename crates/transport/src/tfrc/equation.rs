@@ -3,6 +3,8 @@
 //!
 //! X_Bps = s / (R sqrt(2 b p / 3) + t_RTO (3 sqrt(3 b p / 8) p (1 + 32 p^2)))
 
+use bentpipe_core::math;
+
 /// Returns the rate in bytes per second for packets of `size` bytes, a round-trip time in seconds
 /// and a loss event rate above 0.
 pub fn rate(size: f64, rtt: f64, loss_event_rate: f64) -> f64 {
@@ -12,17 +14,17 @@ pub fn rate(size: f64, rtt: f64, loss_event_rate: f64) -> f64 {
 /// Returns the loss event rate at which the equation gives `rate`; between 1e-8 and 1.
 pub fn loss_event_rate(size: f64, rtt: f64, rate: f64) -> f64 {
     let wanted = size / (rtt * rate.max(f64::MIN_POSITIVE));
-    let (mut least, mut most) = (1e-8_f64.ln(), 0.0);
+    let (mut least, mut most) = (math::ln(1e-8), 0.0);
     // The cost grows with the loss event rate: 50 halvings of its logarithm are exact.
     for _ in 0..50 {
         let middle: f64 = (least + most) / 2.0;
-        if cost(middle.exp()) < wanted {
+        if cost(math::exp(middle)) < wanted {
             least = middle;
         } else {
             most = middle;
         }
     }
-    ((least + most) / 2.0).exp()
+    math::exp((least + most) / 2.0)
 }
 
 /// Returns f(p), the denominator for a round-trip time of 1 s.

@@ -22,7 +22,7 @@
 
 use super::{Copying, Router, Routing};
 use crate::contacts::{Node, Plan};
-use bentpipe_core::{Span, Time};
+use bentpipe_core::{math, Span, Time};
 use std::collections::BTreeMap;
 
 /// Parameters of PRoPHET (RFC 6693, section 3.3).
@@ -83,7 +83,7 @@ impl Predictabilities {
         let place = node.0 as usize;
         let units = now.since(self.aged[place]).as_secs_f64() / self.parameters.unit.as_secs_f64();
         self.aged[place] = now;
-        self.of[place].values_mut().for_each(|chance| *chance *= self.parameters.ageing.powf(units));
+        self.of[place].values_mut().for_each(|chance| *chance *= math::powf(self.parameters.ageing, units));
     }
 
     fn chance(&self, node: Node, other: Node) -> f64 {

@@ -45,6 +45,7 @@ impl Gain for Rayleigh {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_core::math;
     use bentpipe_core::Streams;
 
     #[test]
@@ -66,11 +67,11 @@ mod tests {
         let trials = f64::from(trials);
         assert!((sum / trials - 1.0).abs() < 0.02, "{sum}");
         for at in 0..3 {
-            let expected = 1.0 - f64::exp(-levels[at]);
+            let expected = 1.0 - math::exp(-levels[at]);
             assert!((below[at] / trials - expected).abs() < 5.0 * (expected / trials).sqrt(), "{below:?}");
             // For a complex Gaussian process, the covariance of powers is the square of that of
             // amplitudes.
-            let correlation = libm::j0(doppler * lags[at]).powi(2);
+            let correlation = math::j0(doppler * lags[at]).powi(2);
             assert!((products[at] / trials - 1.0 - correlation).abs() < 0.06, "{products:?} {correlation}");
         }
         assert!((Config {}.mean(&|gain| f64::from(gain < 0.1)) - 0.0952).abs() < 0.002);

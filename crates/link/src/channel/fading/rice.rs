@@ -15,7 +15,7 @@
 
 use super::waves::Waves;
 use super::{Fading, Gain};
-use bentpipe_core::{Real, Sample, Stream};
+use bentpipe_core::{math, Real, Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
@@ -44,7 +44,7 @@ impl Fading for Config {
     fn build(&self, doppler: f64, stream: &mut Stream) -> Box<dyn Gain> {
         let waves = Waves::new(doppler, stream);
         let mut angle = || PI * (2.0 * stream.uniform() - 1.0);
-        Box::new(Rice { waves, k: self.k_factor.value(), direct: (doppler * angle().cos(), angle()) })
+        Box::new(Rice { waves, k: self.k_factor.value(), direct: (doppler * math::cos(angle()), angle()) })
     }
 
     fn mean(&self, of: &dyn Fn(f64) -> f64) -> f64 {
@@ -55,7 +55,7 @@ impl Fading for Config {
 impl Gain for Rice {
     fn at(&self, time: f64) -> f64 {
         let ((c, s), (frequency, phase)) = (self.waves.at(time), self.direct);
-        let (sine, cosine) = (frequency * time + phase).sin_cos();
+        let (sine, cosine) = math::sin_cos(frequency * time + phase);
         let (c, s) = (c + self.k.sqrt() * cosine, s + self.k.sqrt() * sine);
         (c * c + s * s) / (1.0 + self.k)
     }
@@ -74,7 +74,7 @@ pub fn mean(k: f64, of: &dyn Fn(f64) -> f64) -> f64 {
         let a = from + step * (place as f64 + 0.5);
         let argument = 2.0 * a * (k * (1.0 + k)).sqrt();
         // The exponent of I0 is factored out, so that neither overflows.
-        let weight = a * (argument - k - (1.0 + k) * a * a).exp() * scaled_i0(argument);
+        let weight = a * math::exp(argument - k - (1.0 + k) * a * a) * scaled_i0(argument);
         sum += weight * of(a * a);
         weights += weight;
     }
@@ -87,7 +87,7 @@ fn scaled_i0(x: f64) -> f64 {
         return (1.0 + 1.0 / (8.0 * x) + 9.0 / (128.0 * x * x)) / (2.0 * PI * x).sqrt();
     }
     const STEPS: usize = 64;
-    let term = |place: usize| (x * ((PI * (place as f64 + 0.5) / STEPS as f64).cos() - 1.0)).exp();
+    let term = |place: usize| math::exp(x * (math::cos(PI * (place as f64 + 0.5) / STEPS as f64) - 1.0));
     (0..STEPS).map(term).sum::<f64>() / STEPS as f64
 }
 

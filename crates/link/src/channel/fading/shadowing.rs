@@ -5,7 +5,7 @@
 //! shadow fading in mobile radio systems", Electronics Letters 27(23), 1991. Between two moments
 //! the process takes one exact step of this first-order autoregression.
 
-use bentpipe_core::{Distance, Problems, Real, Stream};
+use bentpipe_core::{math, Distance, Problems, Real, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ impl Config {
     pub fn mean(&self, of: &dyn Fn(f64) -> f64) -> f64 {
         const STEPS: i32 = 50;
         let place = |step: i32| 5.0 * f64::from(step) / f64::from(STEPS);
-        let weight = |step: i32| (-0.5 * place(step).powi(2)).exp();
+        let weight = |step: i32| math::exp(-0.5 * place(step).powi(2));
         let sum: f64 =
             (-STEPS..=STEPS).map(|step| weight(step) * of(place(step) * self.deviation_db.value())).sum();
         sum / (-STEPS..=STEPS).map(weight).sum::<f64>()
@@ -64,7 +64,7 @@ impl Shadow {
             None => stream.normal(),
             Some((last, value)) if last >= time => value,
             Some((last, value)) => {
-                let kept = (-self.pace * (time - last)).exp();
+                let kept = math::exp(-self.pace * (time - last));
                 kept * value + (1.0 - kept * kept).sqrt() * stream.normal()
             }
         };
@@ -91,7 +91,7 @@ mod tests {
         assert!((variance / 36.0 - 1.0).abs() < 0.03, "{variance}");
         for lag in [1usize, 4] {
             let covariance = values.iter().zip(&values[lag..]).map(|(a, b)| a * b).sum::<f64>() / count;
-            assert!((covariance / 36.0 - (-0.25 * lag as f64).exp()).abs() < 0.03, "{covariance}");
+            assert!((covariance / 36.0 - math::exp(-0.25 * lag as f64)).abs() < 0.03, "{covariance}");
         }
         assert!((config.mean(&|db| db * db) - 36.0).abs() < 0.01);
     }

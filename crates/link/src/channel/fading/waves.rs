@@ -14,7 +14,7 @@
 //! for all, which would put all waves in phase at time 0. The mean over time of one process differs
 //! slightly from the mean over many processes, because the number of waves is small.
 
-use bentpipe_core::Stream;
+use bentpipe_core::{math, Stream};
 use std::f64::consts::PI;
 
 /// Number of waves (M); the paper finds 8 sufficient.
@@ -32,10 +32,10 @@ impl Waves {
         let mut angle = || PI * (2.0 * stream.uniform() - 1.0);
         let theta = angle();
         let waves = std::array::from_fn(|place| {
-            let (sine, cosine) = angle().sin_cos();
+            let (sine, cosine) = math::sin_cos(angle());
             let arrives = (2.0 * PI * (place + 1) as f64 - PI + theta) / (4.0 * WAVES as f64);
             let amplitude = (2.0 / WAVES as f64).sqrt();
-            (doppler * arrives.cos(), angle(), amplitude * cosine, amplitude * sine)
+            (doppler * math::cos(arrives), angle(), amplitude * cosine, amplitude * sine)
         });
         Waves { waves }
     }
@@ -43,7 +43,7 @@ impl Waves {
     /// Returns both parts at a time in seconds.
     pub fn at(&self, time: f64) -> (f64, f64) {
         self.waves.iter().fold((0.0, 0.0), |(c, s), (frequency, phase, cosine, sine)| {
-            let wave = (frequency * time + phase).cos();
+            let wave = math::cos(frequency * time + phase);
             (c + cosine * wave, s + sine * wave)
         })
     }

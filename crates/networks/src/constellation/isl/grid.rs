@@ -9,7 +9,7 @@
 
 use super::Links;
 use crate::constellation::carrier::Kind;
-use bentpipe_core::{Angle, Distance, Problems, Rate, Sample};
+use bentpipe_core::{math, Angle, Distance, Problems, Rate, Sample};
 use bentpipe_link::{channel, queue};
 use bentpipe_orbit::crossing::Bound;
 use bentpipe_orbit::earth::EQUATORIAL_RADIUS;
@@ -78,7 +78,7 @@ impl Links for Config {
         if let (Some(most), false) = (self.max_latitude, neighbours.kind == Neighbourhood::InPlane) {
             for (position, fastest) in [(at_a, fast_a), (at_b, fast_b)] {
                 let distance = length(&position);
-                let latitude = (position[2] / distance).clamp(-1.0, 1.0).asin().abs();
+                let latitude = math::asin((position[2] / distance).clamp(-1.0, 1.0)).abs();
                 // With half the distance, as it may shrink in the meantime.
                 rule(most.radians() - latitude, 2.0 * fastest / distance);
             }

@@ -38,7 +38,7 @@
 //! ```
 
 use super::{Adaptation, Adapter, Choice, Outcome, Speed};
-use bentpipe_core::{Problems, Sample, Span, Stream, Time};
+use bentpipe_core::{math, Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, SQRT_2};
@@ -155,8 +155,8 @@ struct Filter {
 impl Filter {
     fn new() -> Filter {
         let angle = SQRT_2 * PI / PERIOD;
-        let a = (-angle).exp();
-        let (last, before) = (2.0 * a * (2.0 * angle).cos(), -a * a);
+        let a = math::exp(-angle);
+        let (last, before) = (2.0 * a * math::cos(2.0 * angle), -a * a);
         Filter { present: 1.0 - last - before, last, before }
     }
 
