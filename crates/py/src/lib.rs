@@ -135,7 +135,6 @@ fn version() -> &'static str {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Source in scenarios is refused, with the remedy, until it is allowed.
     bentpipe_congestion::compile::allow(false);
-    bentpipe_scenario::read_parquet_by(parquet::text);
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_class::<Scenario>()?;
     module.add_function(wrap_pyfunction!(congestion::allow_code, module)?)?;

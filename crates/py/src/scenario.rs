@@ -1,7 +1,7 @@
 //! A scenario that was read, resolved and validated once, with all questions that Python asks about
 //! it.
 
-use crate::error;
+use crate::{error, parquet};
 use bentpipe_core::{Problem, Problems};
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario as Model;
@@ -69,7 +69,7 @@ impl Scenario {
             (None, None) => return Err(PyTypeError::new_err("neither a path nor a text")),
         };
         let overrides: Vec<_> = overrides.into_iter().map(bentpipe_scenario::Given::from).collect();
-        let loaded = load_given(source, &presets::all(), &overrides)
+        let loaded = load_given(source, &presets::all(), &overrides, &parquet::read_file)
             .map_err(|refused| error::refused(py, &refused))?;
         Ok(Scenario { loaded })
     }

@@ -2,29 +2,16 @@
 //! file. The path is relative to the folder of the file that contains it, or to the current folder
 //! for presets and overrides.
 //!
-//! The text becomes part of the scenario, so a run's resolved scenario needs no other file. A
-//! Parquet file stands for its table as comma-separated text; the program that loads scenarios may
-//! register a reader ([`read_parquet_by`]).
+//! The text becomes part of the scenario, so a run's resolved scenario needs no other file. The
+//! caller's [`Files`] may convert other formats to text, as the Python package does with Parquet.
 
 use crate::error::{Problem, ScenarioError};
-use crate::read;
+use crate::read::{too_large, Files, SIZE_LIMIT};
 use crate::value::{addresses, path_text, Node, Origin, Table, Text, Value};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 const FILE: &str = "file";
-
-/// A function that converts a Parquet file into comma-separated text whose first line names the
-/// columns, or returns the reason for a failure.
-pub type ParquetReader = fn(&Path) -> Result<String, String>;
-
-static PARQUET: OnceLock<ParquetReader> = OnceLock::new();
-
-/// Sets the reader of Parquet files for the whole process. Without a reader they are refused. Only
-/// the first call has an effect.
-pub fn read_parquet_by(reader: ParquetReader) {
-    let _only_once = PARQUET.set(reader);
-}
 
 /// Returns true if a table stands for the text of a file.
 pub(crate) fn is_file(table: &Table) -> bool {
@@ -32,9 +19,9 @@ pub(crate) fn is_file(table: &Table) -> bool {
 }
 
 /// Replaces the tables by the texts of their files.
-pub(crate) fn files(root: &mut Value) -> Result<(), ScenarioError> {
+pub(crate) fn files(root: &mut Value, files: Files<'_>) -> Result<(), ScenarioError> {
     let mut problems = Vec::new();
-    include(root, &mut Vec::new(), &mut problems);
+    include(root, files, &mut Vec::new(), &mut problems);
     if problems.is_empty() {
         Ok(())
     } else {
@@ -42,13 +29,13 @@ pub(crate) fn files(root: &mut Value) -> Result<(), ScenarioError> {
     }
 }
 
-fn include(value: &mut Value, path: &mut Vec<String>, problems: &mut Vec<Problem>) {
+fn include(value: &mut Value, files: Files<'_>, path: &mut Vec<String>, problems: &mut Vec<Problem>) {
     match &mut value.node {
         Node::Table(table) => {
             let only = if is_file(table) { table.get(FILE) } else { None };
             if let Some((name, entry)) = only.and_then(|entry| Some((entry.value.text()?.to_owned(), entry)))
             {
-                match text(&name, &entry.value.origin) {
+                match text(&name, &entry.value.origin, files) {
                     Ok(text) => {
                         value.origin = Origin::new(&text, 0..text.content.len());
                         value.node = Node::String(text.content.clone());
@@ -66,14 +53,14 @@ fn include(value: &mut Value, path: &mut Vec<String>, problems: &mut Vec<Problem
             }
             for (key, entry) in table {
                 path.push(key.clone());
-                include(&mut entry.value, path, problems);
+                include(&mut entry.value, files, path, problems);
                 path.pop();
             }
         }
         Node::Array(elements) => {
             for (address, element) in addresses(elements).into_iter().zip(elements) {
                 path.push(address);
-                include(element, path, problems);
+                include(element, files, path, problems);
                 path.pop();
             }
         }
@@ -81,27 +68,23 @@ fn include(value: &mut Value, path: &mut Vec<String>, problems: &mut Vec<Problem
     }
 }
 
-/// The first bytes of every Parquet file.
-const PARQUET_BEGINS: &[u8] = b"PAR1";
+/// First bytes of every Parquet file.
+pub const PARQUET_BEGINS: &[u8] = b"PAR1";
 
-fn text(name: &str, origin: &Origin) -> Result<Arc<Text>, String> {
+fn text(name: &str, origin: &Origin, files: Files<'_>) -> Result<Arc<Text>, String> {
     let folder = Path::new(origin.file()).parent().filter(|_| origin.position().is_some());
     let path = folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
     let shown = path.display().to_string();
-    let bytes = read::read(&path).map_err(|error| {
-        let messages: Vec<_> = error.problems.into_iter().map(|problem| problem.message).collect();
-        format!("{shown}: {}", messages.join("; "))
-    })?;
-    let content = if bytes.starts_with(PARQUET_BEGINS) {
-        let reader = PARQUET.get().ok_or_else(|| {
-            format!("{shown}: is a Parquet file, which nothing reads here; allowed: comma-separated text")
-        })?;
-        reader(&path).map_err(|message| format!("{shown}: {message}"))?
-    } else {
-        String::from_utf8(bytes).map_err(|_| format!("{shown}: is neither UTF-8 text nor a Parquet file"))?
-    };
-    if content.len() as u64 > read::SIZE_LIMIT {
-        return Err(format!("{shown}: as text it {}", read::too_large(&format!("{} bytes", content.len()))));
+    let bytes = files(&path).map_err(|message| format!("{shown}: {message}"))?;
+    if bytes.starts_with(PARQUET_BEGINS) {
+        return Err(format!(
+            "{shown}: is a Parquet file, which only the Python package reads; allowed: comma-separated text"
+        ));
+    }
+    let content =
+        String::from_utf8(bytes).map_err(|_| format!("{shown}: is neither UTF-8 text nor a Parquet file"))?;
+    if content.len() as u64 > SIZE_LIMIT {
+        return Err(format!("{shown}: as text it {}", too_large(&format!("{} bytes", content.len()))));
     }
     Ok(Arc::new(Text { name: shown, content, has_lines: true, is_value: true }))
 }

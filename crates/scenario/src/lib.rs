@@ -57,12 +57,12 @@ mod value;
 
 pub use change::{assignment, changed, refused, Set};
 pub use error::{Problem, ScenarioError};
-pub use include::{read_parquet_by, ParquetReader};
+pub use include::PARQUET_BEGINS;
 pub use merge::Presets;
 pub use overrides::Given;
 pub use parse::parse_bytes;
 pub use print::to_toml;
-pub use read::SIZE_LIMIT;
+pub use read::{read_file, Files, SIZE_LIMIT};
 pub use renamed::Renamed;
 pub use resolve::{load, load_given, Check, Loaded, Members, Source};
 pub use value::{Entry, Node, Origin, Table, Text, Value};

@@ -1,6 +1,5 @@
 //! Reads a scenario's file. No other module of the crate accesses files.
 
-use crate::error::{Problem, ScenarioError};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -9,27 +8,31 @@ use std::path::Path;
 /// times as much memory.
 pub const SIZE_LIMIT: u64 = 4 << 20;
 
+/// A function that returns the content of the file at a path, or the reason for a failure. Loading
+/// accesses files only through it, so a program without a file system can pass its own.
+pub type Files<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
+
 /// Reads the file at `path` after checking its type: opening a pipe would block, and a device may
 /// never end.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ScenarioError> {
-    let problem =
-        |message: String| ScenarioError::from(Problem::of_file(&path.display().to_string(), message));
-    let unreadable = |error: std::io::Error| {
-        problem(match error.kind() {
-            ErrorKind::NotFound => "there is no such file".to_owned(),
-            ErrorKind::PermissionDenied => "reading it is not permitted".to_owned(),
-            _ => format!("cannot be read: {error}"),
-        })
+///
+/// # Errors
+/// Returns the reason, without the path, if the path is not a readable regular file of at most
+/// [`SIZE_LIMIT`].
+pub fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+    let unreadable = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::PermissionDenied => "reading it is not permitted".to_owned(),
+        _ => format!("cannot be read: {error}"),
     };
     let metadata = fs::metadata(path).map_err(unreadable)?;
     if metadata.is_dir() {
-        return Err(problem("is a directory, not a scenario file".to_owned()));
+        return Err("is a directory, not a scenario file".to_owned());
     }
     if !metadata.is_file() {
-        return Err(problem("is not a regular file but a pipe, a socket or a device".to_owned()));
+        return Err("is not a regular file but a pipe, a socket or a device".to_owned());
     }
     if metadata.len() > SIZE_LIMIT {
-        return Err(problem(too_large(&format!("{:.1} MB", metadata.len() as f64 / 1e6))));
+        return Err(too_large(&format!("{:.1} MB", metadata.len() as f64 / 1e6)));
     }
     let mut bytes = Vec::new();
     // A file may grow after its size was read, and some special files report a size of zero.

@@ -4,9 +4,10 @@ use crate::deserialize::{deserialize, Typed};
 use crate::error::{Problem, ScenarioError};
 use crate::merge::{self, Presets};
 use crate::overrides::Given;
+use crate::read::{read_file, Files};
 use crate::renamed::Renamed;
 use crate::value::{path_text, Value};
-use crate::{include, overrides, parse, print, read};
+use crate::{include, overrides, parse, print};
 use bentpipe_core::Problems;
 use serde::de::DeserializeOwned;
 use serde::Serialize;
@@ -76,10 +77,11 @@ pub fn load<T: DeserializeOwned + Check>(
     overrides: &[String],
 ) -> Result<Loaded<T>, ScenarioError> {
     let overrides: Vec<Given> = overrides.iter().cloned().map(Given::from).collect();
-    load_given(source, presets, &overrides)
+    load_given(source, presets, &overrides, &read_file)
 }
 
-/// Loads a scenario as [`load`] does, with overrides that have their own names in messages.
+/// Loads a scenario as [`load`] does, with overrides that have their own names in messages, and with
+/// `files` in place of the file system.
 ///
 /// # Errors
 /// Returns problems as [`load`] does.
@@ -87,8 +89,9 @@ pub fn load_given<T: DeserializeOwned + Check>(
     source: Source<'_>,
     presets: &Presets,
     overrides: &[Given],
+    files: Files<'_>,
 ) -> Result<Loaded<T>, ScenarioError> {
-    let tree = layered(source, presets, overrides)?;
+    let tree = layered(source, presets, overrides, files)?;
     let (typed, found) = deserialize::<T>(&tree, T::RENAMED);
     let Some(Typed { value, notes }) = typed else { return Err(found.into()) };
     let mut problems = Problems::default();
@@ -107,9 +110,18 @@ pub fn load_given<T: DeserializeOwned + Check>(
 }
 
 /// Returns the tree with all its layers, before deserialization.
-fn layered(source: Source<'_>, presets: &Presets, overrides: &[Given]) -> Result<Value, ScenarioError> {
+fn layered(
+    source: Source<'_>,
+    presets: &Presets,
+    overrides: &[Given],
+    files: Files<'_>,
+) -> Result<Value, ScenarioError> {
     let mut tree = match source {
-        Source::File(path) => parse::from_bytes(&path.display().to_string(), &read::read(path)?)?,
+        Source::File(path) => {
+            let name = path.display().to_string();
+            let bytes = files(path).map_err(|message| Problem::of_file(&name, message))?;
+            parse::from_bytes(&name, &bytes)?
+        }
         Source::Text { name, text } => parse::from_bytes(name, text.as_bytes())?,
     };
     // The presets can be overridden too, so those overrides come first.
@@ -122,7 +134,7 @@ fn layered(source: Source<'_>, presets: &Presets, overrides: &[Given]) -> Result
     let refused = above.into_iter().filter_map(|over| overrides::apply(&mut tree, over).err());
     let problems: Vec<Problem> = refused.flat_map(|error| error.problems).collect();
     if problems.is_empty() {
-        include::files(&mut tree)?;
+        include::files(&mut tree, files)?;
         Ok(tree)
     } else {
         Err(problems.into())
