@@ -4,13 +4,13 @@
 //! The ends of a flow and the proxies on its path report separately. This module joins the sender
 //! and the receiver of a leg into the row of that leg, and the legs into the row of the whole path.
 
+use crate::scenario::{Flow, Scenario};
+use crate::splits;
 use bentpipe_congestion::label;
 use bentpipe_core::{FlowId, Report, Time};
-use bentpipe_engine::scenario::{Flow, Scenario};
-use bentpipe_engine::splits;
 use bentpipe_networks::node::proxy;
 use bentpipe_networks::Classes;
-use bentpipe_results::{FlowColumn, FlowColumns, FlowValues};
+use bentpipe_outcome::{FlowColumn, FlowColumns, FlowValues};
 use bentpipe_stage::packet::Leg;
 use bentpipe_stage::Totals;
 use bentpipe_transport::app::{self, End};

@@ -4,6 +4,7 @@ mod builder;
 mod change;
 mod check;
 pub mod facts;
+pub mod flows;
 mod handovers;
 mod instantiate;
 mod layout;

@@ -37,7 +37,7 @@ impl Outcome<'_> {
     }
 
     /// Returns the content of `summary.json`. Values that are not finite become null.
-    pub(crate) fn summary(&self) -> Value {
+    pub fn summary(&self) -> Value {
         let drops: Vec<Value> = self
             .totals
             .dropped

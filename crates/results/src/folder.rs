@@ -2,8 +2,9 @@
 
 use crate::capture::{self, CaptureFile, CaptureOptions, PacketCapture};
 use crate::provenance::{self, replace_file, write_json};
-use crate::{tables, Outcome, Provenance, ResultsError, Status, TraceSink, Traces, Written};
+use crate::{tables, Provenance, ResultsError, Status, TraceSink, Traces, Written};
 use bentpipe_core::Span;
+use bentpipe_outcome::Outcome;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `provenance.json` | who made it, from what, when, at what cost, and whether it is complete ([`Provenance`]) |
 //! | `scenario.toml` | the scenario as resolved |
-//! | `summary.json` | all report tables, the packets created, consumed, dropped and held ([`Outcome`]) |
+//! | `summary.json` | all report tables, the packets created, consumed, dropped and held ([`Outcome`](bentpipe_outcome::Outcome)) |
 //! | `flows.parquet` | one row per flow: the report tables about flows, joined |
 //! | `tables/NAME.parquet` | the other report tables |
 //! | `traces/NAME.parquet` | one row per recorded event: `time`, the entity's name, the table's columns |
@@ -32,7 +32,6 @@ mod pages;
 mod pcapng;
 mod provenance;
 mod reals;
-mod summary;
 mod table_file;
 mod tables;
 mod traces;
@@ -42,6 +41,4 @@ pub use error::ResultsError;
 pub use folder::{Cost, Ending, Existing, RunFolder};
 pub use headers::CONTROL_PORT;
 pub use provenance::{utc, Host, Provenance, Status};
-pub use summary::Outcome;
-pub use tables::{FlowColumn, FlowColumns, FlowValues};
 pub use traces::{TraceSink, Traces, Written};

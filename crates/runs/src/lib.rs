@@ -1,15 +1,14 @@
 //! A run of a scenario, in virtual or real time: opens the run folder for the recordings that the
 //! scenario requests, and closes it with the outcome.
 
-mod flows;
 mod follow;
 pub mod virtual_time;
 
 use bentpipe_core::{Recorder, Report, Span, Time};
+use bentpipe_engine::flows;
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_results::{
-    CaptureOptions, Cost, Ending, Existing, Outcome, Provenance, ResultsError, RunFolder,
-};
+use bentpipe_outcome::Outcome;
+use bentpipe_results::{CaptureOptions, Cost, Ending, Existing, Provenance, ResultsError, RunFolder};
 use bentpipe_stage::{Capture, Held, Totals};
 use std::path::Path;
 

@@ -2,10 +2,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use bentpipe_core::{Column, Recorder, Report, Span, Table, Time};
-use bentpipe_results::{
-    Cost, Ending, Existing, FlowColumn, FlowColumns, FlowValues, Outcome, Provenance, ResultsError,
-    RunFolder, Written,
-};
+use bentpipe_outcome::{FlowColumn, FlowColumns, FlowValues, Outcome};
+use bentpipe_results::{Cost, Ending, Existing, Provenance, ResultsError, RunFolder, Written};
 use bentpipe_stage::{DropReason, Held, Totals};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;

@@ -1,0 +1,8 @@
+//! The outcome of a run, independent of the folder or page that shows it: the content of
+//! `summary.json` ([`Outcome`]) and the columns about each flow ([`FlowColumns`]).
+
+mod flow_columns;
+mod summary;
+
+pub use flow_columns::{FlowColumn, FlowColumns, FlowValues};
+pub use summary::Outcome;
