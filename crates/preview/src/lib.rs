@@ -1,0 +1,166 @@
+//! A run of a scenario in pieces, without files, threads or clocks: from a [`Request`] to an
+//! [`Answer`] with the summary, the flow columns and the traces. A page runs this crate in a
+//! browser (`crates/web`).
+//!
+//! The random streams, the summary and the trace rows equal those of `bentpipe simulate`.
+
+mod traces;
+
+use bentpipe_core::{Recorder, Time};
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_engine::{flows, instantiate, presets, Network};
+use bentpipe_outcome::{FlowColumns, FlowValues, Outcome};
+use bentpipe_scenario::{load_given, Given, Loaded, ScenarioError, Source};
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub use traces::{Trace, Traces};
+
+/// The scenario and the options of a run.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Request {
+    /// Text of the scenario, as TOML or JSON.
+    pub toml: String,
+    /// Name of the text in messages. Default: `scenario`.
+    pub name: Option<String>,
+    /// Contents of the files that the scenario includes, by path as written there.
+    pub files: BTreeMap<String, String>,
+    /// Overrides in the form `KEY.PATH=VALUE`.
+    pub overrides: Vec<String>,
+    /// Seed of all random streams. Default: the scenario's seed.
+    pub seed: Option<u64>,
+    /// Number of the replication, which selects other random streams under the same seed.
+    pub run: u64,
+    /// Names of the recorded traces. Default: those of the scenario.
+    pub traces: Option<Vec<String>>,
+    /// Minimum time in seconds between two kept rows of an entity in a trace. Default: 0, which
+    /// keeps every row.
+    pub spacing_s: f64,
+}
+
+impl Request {
+    /// Loads and checks the scenario.
+    ///
+    /// # Errors
+    /// Returns the problems, as `bentpipe check` does.
+    pub fn load(&self) -> Result<Loaded<Scenario>, ScenarioError> {
+        let name = self.name.as_deref().unwrap_or("scenario");
+        let source = Source::Text { name, text: &self.toml };
+        let overrides: Vec<Given> = self.overrides.iter().cloned().map(Given::from).collect();
+        load_given(source, &presets::all(), &overrides, &|path: &Path| {
+            let content = self.files.get(&path.display().to_string());
+            content.map(|text| text.clone().into_bytes()).ok_or_else(|| "there is no such file".to_owned())
+        })
+    }
+}
+
+/// A run in progress.
+pub struct Preview {
+    loaded: Loaded<Scenario>,
+    network: Network,
+    traces: Traces,
+    reached: Time,
+    end: Time,
+}
+
+impl Preview {
+    /// Loads the scenario and builds its network.
+    ///
+    /// # Errors
+    /// Returns the problems of the scenario, and those that prevent a simulation.
+    pub fn open(request: &Request) -> Result<Preview, ScenarioError> {
+        let mut loaded = request.load()?;
+        loaded.refuse(loaded.value.check_run())?;
+        loaded.refuse(loaded.value.check_simulated())?;
+        if let Some(traces) = &request.traces {
+            loaded.value.record.traces.clone_from(traces);
+        }
+        let scenario = &loaded.value;
+        let traces = Traces::new(request.spacing_s);
+        let recorder = match scenario.record.traces.is_empty() {
+            true => Recorder::default(),
+            false => Recorder::new(traces.sink()),
+        };
+        let seed = request.seed.unwrap_or(scenario.seed.value());
+        let network = instantiate(scenario, seed, request.run, recorder);
+        let end = Time::ZERO + scenario.duration;
+        Ok(Preview { loaded, network, traces, reached: Time::ZERO, end })
+    }
+
+    /// Processes at most `events` events and returns the completed fraction of the duration, which
+    /// is 1 at the end.
+    pub fn advance(&mut self, events: u64) -> f64 {
+        if self.reached < self.end {
+            self.reached = self.network.run_some(self.end, events);
+        }
+        self.reached.as_secs_f64() / self.end.as_secs_f64()
+    }
+
+    /// Returns the number of events processed so far.
+    pub fn events(&self) -> u64 {
+        self.network.events()
+    }
+
+    /// Ends the run at the time that it has reached.
+    pub fn close(mut self) -> Answer {
+        let reached = self.reached;
+        self.network.finish(reached);
+        self.network.out().recorder().finish();
+        let report = self.network.report(reached);
+        let totals = self.network.out().totals().clone();
+        let rows = flows::rows(&self.loaded.value, &report);
+        let report = rows.joined(&report);
+        let columns = rows.columns(&report, &totals, reached, false);
+        let outcome = Outcome {
+            duration: reached.since(Time::ZERO),
+            report: &report,
+            totals: &totals,
+            held: self.network.held(),
+            stages: self.network.names(),
+            flows: &columns,
+        };
+        Answer {
+            summary: outcome.summary(),
+            flows: table(&columns),
+            complete: reached == self.end,
+            events: self.network.events(),
+            traces: self.traces.take(),
+        }
+    }
+}
+
+/// The outcome of a run.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// The content of `summary.json`.
+    pub summary: Value,
+    /// The first columns of `flows.parquet`: one object per row, with the key `flow` for its name.
+    pub flows: Vec<Value>,
+    /// True if the run reached the end of the scenario.
+    pub complete: bool,
+    /// Number of events of the event loop.
+    pub events: u64,
+    /// The kept rows of the traces.
+    #[serde(skip)]
+    pub traces: Vec<Trace>,
+}
+
+/// Returns the columns as one object per flow. Missing values are null.
+fn table(columns: &FlowColumns) -> Vec<Value> {
+    let row = |(place, flow): (usize, &String)| {
+        let mut row = Map::from_iter([("flow".to_owned(), json!(flow))]);
+        for column in &columns.columns {
+            let value = match &column.values {
+                FlowValues::Text(values) => json!(values[place]),
+                FlowValues::Whole(values) => json!(values[place]),
+                FlowValues::Real(values) => json!(values[place]),
+            };
+            row.insert(column.name.clone(), value);
+        }
+        Value::Object(row)
+    };
+    columns.flows.iter().enumerate().map(row).collect()
+}

@@ -1,0 +1,116 @@
+//! The rows of traces in memory, as columns.
+
+use bentpipe_core::{Row, Sink, Table};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Maximum number of values that are kept over all traces, 256 MB. Further rows are counted as
+/// dropped.
+const VALUES: usize = 32 << 20;
+
+/// The kept rows of one trace.
+#[derive(Debug)]
+pub struct Trace {
+    /// The table, with the description of its columns.
+    pub table: &'static Table,
+    /// Names of the entities, by the indices in `entity`.
+    pub entities: Vec<String>,
+    /// Times in nanoseconds since the start of the run, one per row.
+    pub time: Vec<f64>,
+    /// Indices of the entities, one per row.
+    pub entity: Vec<u32>,
+    /// The values of each column, one per row. NaN stands for a missing value.
+    pub columns: Vec<Vec<f64>>,
+    /// Number of rows beyond the limit of memory.
+    pub dropped: u64,
+    /// Earliest time of the next kept row, by entity.
+    next: Vec<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    traces: Vec<Trace>,
+    values: usize,
+}
+
+/// The traces of a run in progress.
+#[derive(Clone, Debug)]
+pub struct Traces {
+    kept: Arc<Mutex<Kept>>,
+    /// Minimum time between two kept rows of an entity, in nanoseconds.
+    spacing: u64,
+}
+
+impl Traces {
+    /// Creates an empty store that keeps at most one row per `spacing_s` seconds for each entity of
+    /// a table.
+    pub fn new(spacing_s: f64) -> Traces {
+        Traces { kept: Arc::default(), spacing: (spacing_s.max(0.0) * 1e9) as u64 }
+    }
+
+    /// Returns the sink to which a recorder writes.
+    pub fn sink(&self) -> Box<dyn Sink> {
+        Box::new(self.clone())
+    }
+
+    /// Returns the kept rows, in the order in which their tables were opened.
+    pub fn take(&self) -> Vec<Trace> {
+        std::mem::take(&mut self.lock().traces)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().expect("no holder of the lock panics")
+    }
+}
+
+impl Kept {
+    fn trace(&mut self, table: &'static Table) -> usize {
+        let known = self.traces.iter().position(|trace| std::ptr::eq(trace.table, table));
+        known.unwrap_or_else(|| {
+            self.traces.push(Trace {
+                table,
+                entities: Vec::new(),
+                time: Vec::new(),
+                entity: Vec::new(),
+                columns: vec![Vec::new(); table.columns.len()],
+                dropped: 0,
+                next: Vec::new(),
+            });
+            self.traces.len() - 1
+        })
+    }
+}
+
+impl Sink for Traces {
+    fn open(&mut self, table: &'static Table) {
+        self.lock().trace(table);
+    }
+
+    fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>) {
+        let spacing = self.spacing;
+        let mut kept = self.lock();
+        let place = kept.trace(table);
+        let mut room = VALUES - kept.values;
+        let trace = &mut kept.traces[place];
+        let width = table.columns.len();
+        trace.entities.extend_from_slice(&entities[trace.entities.len()..]);
+        trace.next.resize(entities.len(), 0);
+        for (row, values) in rows.iter().zip(values.chunks_exact(width)) {
+            let entity = row.entity as usize;
+            if row.time < trace.next[entity] {
+                continue;
+            }
+            trace.next[entity] = row.time.saturating_add(spacing);
+            if room < width {
+                trace.dropped += 1;
+                continue;
+            }
+            room -= width;
+            trace.time.push(row.time as f64);
+            trace.entity.push(row.entity);
+            for (column, value) in trace.columns.iter_mut().zip(values) {
+                column.push(*value);
+            }
+        }
+        kept.values = VALUES - room;
+    }
+}
