@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import tomllib
 from collections.abc import Iterator
 from itertools import pairwise
@@ -29,7 +28,7 @@ from bentpipe.results.flows import flow_results
 from bentpipe.results.groups import by_group, group_table, summarise
 from bentpipe.scenario.facts import Hop, facts
 from bentpipe.scenario.starters import scenario_from
-from helpers import ROOT
+from helpers.scenarios import described
 from rigs import commands
 
 #: Duration of the runs, if the scenario allows it.
@@ -110,11 +109,7 @@ OWN = {"page": page, "split": split, "dead": dead}
 
 def scenarios() -> Iterator[tuple[str, Any]]:
     """Yields every scenario with its name: a path, or its content."""
-    for file in sorted((ROOT / "examples").glob("*.toml")):
-        yield f"examples/{file.stem}", file
-    for file in sorted((ROOT / "docs" / "gallery").glob("*.md")):
-        for block in re.findall(r"```toml\n(.*?)```", file.read_text(encoding="utf-8"), re.DOTALL):
-            yield f"gallery/{file.stem}", tomllib.loads(block)
+    yield from described()
     for name, about, text in _native.presets():
         yield f"presets/{name}", tomllib.loads(scenario_from(name, about, text))
     for name, make in OWN.items():

@@ -1,0 +1,20 @@
+"""The scenarios of the documentation."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+from . import ROOT
+
+
+def described() -> Iterator[tuple[str, Any]]:
+    """Yields every example, by its path, and every scenario of the gallery, by its content, with a name."""
+    for file in sorted((ROOT / "examples").glob("*.toml")):
+        yield f"examples/{file.stem}", file
+    for file in sorted((ROOT / "docs" / "gallery").glob("*.md")):
+        blocks = re.findall(r"```toml\n(.*?)```", file.read_text(encoding="utf-8"), re.DOTALL)
+        for number, block in enumerate(blocks, 1):
+            yield f"gallery/{file.stem}" + (f"-{number}" if number > 1 else ""), tomllib.loads(block)

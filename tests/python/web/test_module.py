@@ -1,0 +1,84 @@
+"""The WebAssembly module gives the results of ``bentpipe simulate``, to the last bit.
+
+Node runs every example and every scenario of the gallery in the module. The summary and every value of
+every trace row must equal those of the native engine.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import bentpipe as bp
+import numpy as np
+import polars as pl
+import pytest
+from bentpipe import _native
+from helpers import ROOT
+from helpers.scenarios import described
+
+HERE = Path(__file__).parent
+MODULE = ROOT / "build" / "wasm" / "bentpipe.wasm"
+
+#: Scenarios whose runs are too long for a page: more events than the playground accepts.
+LONG = {"examples/hub-storm": "18 million events"}
+
+SCENARIOS = dict(described())
+
+pytestmark = [
+    pytest.mark.skipif(not MODULE.exists(), reason="the module is not built: scripts/wasm --build"),
+    pytest.mark.skipif(shutil.which("node") is None, reason="there is no 'node' on the PATH"),
+]
+
+
+def in_module(request: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Run a request in the module with Node, and return its answer."""
+    (folder / "request.json").write_text(json.dumps(request))
+    subprocess.run(
+        ["node", str(HERE / "run.mjs"), str(MODULE), str(folder / "request.json"), str(folder)], check=True
+    )
+    answer: dict[str, Any] = json.loads((folder / "answer.json").read_text())
+    return answer
+
+
+def assert_equal_rows(trace: dict[str, Any], folder: Path, native: pl.DataFrame) -> None:
+    """Compare each value of a trace. A missing value is NaN in the module and null in the file."""
+    table = trace["table"]
+    times = np.fromfile(folder / f"{table}.time.bin")
+    np.testing.assert_array_equal(times, native["time"].to_numpy().astype(float), err_msg=table)
+    entities = np.array(trace["entities"], dtype=object)[
+        np.fromfile(folder / f"{table}.entity.bin", dtype=np.uint32)
+    ]
+    assert entities.tolist() == native[trace["noun"]].to_list()
+    for place, name in enumerate(trace["columns"]):
+        values = np.fromfile(folder / f"{table}.{place}.bin")
+        expected = native[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        np.testing.assert_array_equal(values, expected, err_msg=f"{table}.{name}")
+
+
+@pytest.mark.parametrize("name", [name for name in SCENARIOS if name not in LONG])
+def test_the_module_equals_the_native_engine(name: str, tmp_path: Path) -> None:
+    scenario = bp.load(SCENARIOS[name])
+    run = bp.simulate(scenario, out=tmp_path / "native")
+    answer = in_module({"toml": scenario.to_toml()}, tmp_path)
+    assert answer["complete"]
+    assert answer["summary"] == json.loads((run.folder / "summary.json").read_text())
+    compared = 0
+    for trace in answer["traces"]:
+        native = pl.read_parquet(run.folder / "traces" / f"{trace['table']}.parquet")
+        assert (trace["rows"], trace["dropped"]) == (native.height, 0)
+        assert_equal_rows(trace, tmp_path, native)
+        compared += trace["rows"]
+    assert compared > 0
+
+
+def test_a_refusal_equals_the_native_one(tmp_path: Path) -> None:
+    text = (ROOT / "examples" / "geo-bulk.toml").read_text().replace("cubic", "cubik")
+    answer = in_module({"toml": text, "name": "geo-bulk.toml"}, tmp_path)
+    with pytest.raises(bp.ScenarioError) as refused:
+        _native.Scenario("geo-bulk.toml", text, [])
+    assert answer["text"] == str(refused.value)
+    assert answer["problems"][0]["nearest"] == "cubic"
