@@ -62,23 +62,24 @@ def assert_equal_rows(trace: dict[str, Any], folder: Path, native: pl.DataFrame)
 @pytest.mark.parametrize("name", [name for name in SCENARIOS if name not in LONG])
 def test_the_module_equals_the_native_engine(name: str, tmp_path: Path) -> None:
     scenario = bp.load(SCENARIOS[name])
-    run = bp.simulate(scenario, out=tmp_path / "native")
-    answer = in_module({"toml": scenario.to_toml()}, tmp_path)
+    native_folder = tmp_path / "native"
+    bp.simulate(scenario, out=native_folder)
+    answer = in_module({"toml": scenario.toml}, tmp_path)
     assert answer["complete"]
-    assert answer["summary"] == json.loads((run.folder / "summary.json").read_text())
+    assert answer["summary"] == json.loads((native_folder / "summary.json").read_text())
     compared = 0
     for trace in answer["traces"]:
-        native = pl.read_parquet(run.folder / "traces" / f"{trace['table']}.parquet")
+        native = pl.read_parquet(native_folder / "traces" / f"{trace['table']}.parquet")
         assert (trace["rows"], trace["dropped"]) == (native.height, 0)
         assert_equal_rows(trace, tmp_path, native)
         compared += trace["rows"]
-    assert compared > 0
+    assert compared > 0 or not scenario.data["record"]["traces"]
 
 
 def test_a_refusal_equals_the_native_one(tmp_path: Path) -> None:
-    text = (ROOT / "examples" / "geo-bulk.toml").read_text().replace("cubic", "cubik")
+    text = (ROOT / "examples" / "geo-bulk.toml").read_text().replace('"reno"', '"renno"')
     answer = in_module({"toml": text, "name": "geo-bulk.toml"}, tmp_path)
     with pytest.raises(bp.ScenarioError) as refused:
         _native.Scenario("geo-bulk.toml", text, [])
     assert answer["text"] == str(refused.value)
-    assert answer["problems"][0]["nearest"] == "cubic"
+    assert answer["problems"][0]["nearest"] == "reno"
