@@ -9,7 +9,7 @@ NATIVE := python/bentpipe/_native.abi3.so
 # Maturin's arguments for compiling the engine. The engine depends on this file.
 BUILT := .venv/built
 # `dist` is for users and optimised across crates; `release` compiles in half the time, runs up to half as long again, and
-# `make run` and tests share it, as do the packages, whose own engine is always `dist` and compiled by zig: this one only draws the site. Only
+# `make run` and tests share it, as do the packages, whose own engine is always `dist` and compiled by zig: this one only gives the site its version. Only
 # `make build` and `make bench` insist on `dist`: the others use the existing engine.
 ifneq ($(filter build bench,$(MAKECMDGOALS)),)
 PROFILE ?= dist
@@ -86,7 +86,7 @@ studies: build ## Reproduce every published experiment completely (satnex needs 
 web: venv ## Build the page of the test bed (`bentpipe serve`), with Node
 	@scripts/web
 
-docs: build ## Build the documentation as a site: python/bentpipe/site, which `bentpipe docs` opens
+docs: build ## Build the documentation as a site with a search: python/bentpipe/site, which `bentpipe docs` opens
 	@scripts/docs
 
 wheel: docs ## Build a wheel that needs no compiler: dist/bentpipe-*.whl, with the site in it

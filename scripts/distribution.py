@@ -4,7 +4,6 @@ a list of the tests that fail, for ``scripts/test``."""
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import signal
 from collections import Counter, defaultdict
@@ -12,8 +11,6 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[1]
 
 #: How many seconds each file of tests took, when it last ran beside others.
 SECONDS = "bentpipe/seconds"
@@ -26,19 +23,12 @@ def _file(test: str) -> str:
     return test.partition("::")[0]
 
 
-@functools.cache
-def _draws(file: str) -> bool:
-    """Whether this is a page with figures, which the test of the site needs."""
-    return file.endswith(".md") and "```{plot}" in (ROOT / file).read_text(encoding="utf-8")
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where files run side by side, the longest begin first; where they never ran, those with most tests. Pages with
-    figures begin before all others, so that the site finds their figures drawn."""
+    """Where files run side by side, the longest begin first; where they never ran, those with most tests."""
     cache = getattr(config, "cache", None)
     if cache is not None and hasattr(config, "workerinput"):
         known, count = cache.get(SECONDS, {}), Counter(_file(item.nodeid) for item in items)
-        items.sort(key=lambda item: (not _draws(file := _file(item.nodeid)), -known.get(file, count[file])))
+        items.sort(key=lambda item: -known.get(file := _file(item.nodeid), count[file]))
 
 
 class _Seconds:

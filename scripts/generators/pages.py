@@ -141,7 +141,7 @@ def congestion(variants_listed: Sequence[Mapping[str, Any]]) -> dict[str, str]:
                 "For real hosts `linux-NAME` is the running kernel's own. `bentpipe variants` and `bentpipe variants "
                 "NAME` show them.",
                 table(["name", "what it is", "homes"], rows),
-                "![The window of each variant, simulated and in a kernel, over GEO and LEO](../variants.png)",
+                "![The window of each variant, simulated and in a kernel, over GEO and LEO](../pictures/variants.png)",
             ]
         )
     }
@@ -232,8 +232,7 @@ _VERDICTS: Final = """| verdict | meaning |
 Each study's README states its assumptions and experiments. Its `published.csv` has the tolerances and causes. A test
 named `...-causes` repeats statements with one assumption changed, to find the cause of a difference."""
 
-_FIGURE: Final = """```{plot} Statements by verdict.
-:hide:
+_FIGURE: Final = """<!-- drawn by
 from bentpipe import studies
 from matplotlib.figure import Figure
 
@@ -248,7 +247,11 @@ for column, outcome in enumerate(header[2:-1], 2):
 axes.invert_yaxis()
 axes.set_xlabel("statements")
 axes.legend(loc="center right")
-```"""
+-->
+
+![Statements by verdict](pictures/studies.png)
+
+*Statements by verdict.*"""
 
 
 def readmes() -> dict[str, str]:

@@ -1,17 +1,21 @@
 """The fenced blocks of a page of Markdown, and what it means to run them.
 
-The blocks of a page run in order, in one folder and with one set of Python variables, as a reader would type them:
+The blocks of a page run in order, in one folder and with one set of Python variables, as a reader
+would type them:
 
-- ``sh``: every command succeeds. If a block ``text`` follows, it is what they print, with ``...`` for any text; then
-  the last command may fail.
-- ``toml``: a scenario that loads, or a part of one with valid keys and values (:mod:`manual.fragments`). If the first
-  line is a comment like ``# mine.toml``, the block is written to the file of that name.
-- ``python``: a program that ends; or, if the first line is a comment like ``# test_page.py``, a file of that name.
-- ``{plot}``: a program that leaves a matplotlib figure in the variable ``figure``; the site shows it below the program.
-  The words after ``{plot}`` describe the figure. With the option ``:hide:`` the site shows the figure alone.
-- ``text``, ``c`` and others in :data:`SHOWN`: only shown, or instructions to Sphinx.
+- ``sh``: every command succeeds. If a block ``text`` follows, it is the commands' output, with
+  ``...`` for any text; then the last command may fail.
+- ``toml``: a scenario that loads, or a part of one with valid keys and values
+  (:mod:`manual.fragments`). If the first line is a comment like ``# mine.toml``, the block is
+  written to the file of that name.
+- ``python``: a program that ends; or, if the first line is a comment like ``# test_page.py``, a
+  file of that name.
+- ``python`` directly above a picture of docs/pictures: a program that draws the picture. It leaves a
+  matplotlib figure in the variable ``figure`` (:mod:`manual.pictures`).
+- ``text``, ``c`` and others in :data:`SHOWN`: only shown.
 
-A comment ``<!-- not run: REASON -->`` above a block excludes it.
+A comment ``<!-- not run: REASON -->`` above a block excludes it. A comment ``<!-- drawn by`` ...
+``-->`` above a picture contains the program of the picture, if readers need not see the program.
 """
 
 from __future__ import annotations
@@ -35,13 +39,15 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 LENT: Final = (".venv", "examples", "scripts", "studies")
 
 #: Languages that are shown and not run.
-SHOWN: Final = ("text", "json", "c", "rust", "ini", "html", "{toctree}", "{pages}", "{gallery}")
+SHOWN: Final = ("text", "json", "c", "rust", "ini", "html")
 
-#: A fenced block with the comment that may stand above it.
+#: A fenced block with the comment above it, or a program in a comment; both with the picture that
+#: may follow.
 _BLOCK: Final = re.compile(
-    r"(?:^<!-- not run: (?P<reason>.+?) -->\n+)?"
-    r"^(?P<fence>```+)(?P<language>\{?[\w-]*\}?)[ \t]*(?P<rest>[^\n]*)\n"
-    r"(?P<options>(?::[\w-]+:[^\n]*\n)*)(?P<text>.*?)^(?P=fence)[ \t]*$",
+    r"(?:(?:^<!-- not run: (?P<reason>.+?) -->\n+)?"
+    r"^(?P<fence>```+)(?P<language>\{?[\w-]*\}?)[^\n]*\n(?P<text>.*?)^(?P=fence)[ \t]*$"
+    r"|^<!-- drawn by\n(?P<hidden>.*?)^-->$)"
+    r"(?:\n+!\[[^]\n]*\]\((?P<picture>(?:\.\./)*pictures/[^)\n]+)\)$)?",
     re.DOTALL | re.MULTILINE,
 )
 
@@ -57,16 +63,15 @@ _PLAIN: Final = re.compile(r"bentpipe [^|&;<>$*?~`(){}!\\]*")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block. ``number`` counts the figures of the page from 1; ``expected`` is the ``text`` that follows."""
+    """A block. ``picture`` is the path that the page gives for the picture that the block draws.
+    ``expected`` is the ``text`` that follows."""
 
     language: str
     text: str
     start: int
     end: int
-    rest: str = ""
     reason: str = ""
-    hidden: bool = False
-    number: int = 0
+    picture: str = ""
     expected: str | None = None
 
     @property
@@ -81,30 +86,22 @@ def read(page: str) -> list[Block]:
     >>> one, two = read("Hello:\n\n```sh\necho hello\n```\n\n```text\nhello\n```\n")
     >>> one.language, one.text, one.expected
     ('sh', 'echo hello\n', 'hello\n')
+    >>> (one,) = read("<!-- drawn by\nfigure = draw()\n-->\n\n![A window](../pictures/one.png)\n")
+    >>> one.text, one.picture
+    ('figure = draw()\n', '../pictures/one.png')
     """
     found: list[Block] = []
-    figures = 0
     for match in _BLOCK.finditer(page):
-        language = match["language"]
+        language = "python" if match["hidden"] else match["language"]
         if not language:
             line = page.count("\n", 0, match.start()) + 1
             raise ValueError(f"line {line}: the block has no language; use `text` for what is only shown")
-        figures += language == "{plot}"
+        text = match["hidden"] or match["text"]
         between = page[found[-1].end : match.start()] if found else "-"
         if language == "text" and found and found[-1].language == "sh" and not between.strip():
-            found[-1] = Block(**{**vars(found[-1]), "expected": match["text"]})
-        found.append(
-            Block(
-                language,
-                match["text"],
-                match.start(),
-                match.end(),
-                match["rest"],
-                match["reason"] or "",
-                ":hide:" in match["options"],
-                figures if language == "{plot}" else 0,
-            )
-        )
+            found[-1] = Block(**{**vars(found[-1]), "expected": text})
+        picture = match["picture"] or "" if language == "python" else ""
+        found.append(Block(language, text, match.start(), match.end(), match["reason"] or "", picture))
     return found
 
 
@@ -113,14 +110,14 @@ MOST_S: Final = 900
 
 
 class Session:
-    """Runs the blocks of one page in a folder. Figures are written to ``figures`` as 1.png, 2.png and so on.
+    """Runs the blocks of one page in a folder. Pictures are written to the folder ``pictures``, by their file names.
 
     The networks of a page are kept apart from those of the machine, which may have the same names.
     """
 
-    def __init__(self, folder: Path, figures: Path) -> None:
+    def __init__(self, folder: Path, pictures: Path) -> None:
         self.folder = folder
-        self.figures = figures
+        self.pictures = pictures
         self.variables: dict[str, Any] = {"__name__": "__main__"}
         self._state = folder / ".bentpipe"
         self._environment = {
@@ -154,14 +151,14 @@ class Session:
             self._toml(block)
         elif block.language == "python" and (name := _NAMED.match(block.text)):
             (self.folder / name[1]).write_text(block.text, encoding="utf-8")
-        elif block.language in ("python", "{plot}"):
+        elif block.language == "python":
             from bentpipe import plots
 
             # Figures that a page draws itself look like those of bentpipe.
             with self._here(), plots.styled():
                 exec(compile(block.text, "<block>", "exec"), self.variables)
-                if block.number:
-                    self._figure(block.number)
+                if block.picture:
+                    self._draw(self.pictures / Path(block.picture).name)
         else:
             raise AssertionError(f"nothing is known about blocks of `{block.language}`")
 
@@ -215,13 +212,14 @@ class Session:
         else:
             fragments.check(block.text)
 
-    def _figure(self, number: int) -> None:
-        from bentpipe import plots
+    def _draw(self, file: Path) -> None:
         from matplotlib.figure import Figure
+
+        from . import pictures
 
         figure = self.variables.pop("figure", None)
         assert isinstance(figure, Figure), "the block leaves no matplotlib figure in the variable `figure`"
-        plots.save(figure, self.figures / f"{number}.png")
+        pictures.save(figure, file)
 
     @contextlib.contextmanager
     def _here(self) -> Iterator[None]:

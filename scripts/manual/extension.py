@@ -1,48 +1,51 @@
-"""Extension of Sphinx: figures that are drawn by the program shown above them, a gallery of pages, and contents that
-follow from the folders.
+"""Extension of Sphinx: captions of pictures, and contents that follow from the folders. The pages
+themselves are plain Markdown, which a code host shows as well.
 
-- The folder of a page ``NAME.md`` is ``NAME``: the pages in it are its subpages. The same holds for a ``README.md`` and
-  the other pages of its folder, and for ``docs/studies.md`` and the studies' READMEs. So a new page needs no entry in
-  any list.
-- ``{plot}``: see :mod:`manual.blocks`.
-- ``{gallery}``: the subpages of the page, each with its first figure and its first paragraph.
-- ``{pages}``: the pages of the folder that no list of contents on this page names.
-- The navigation unfolds only the sections around the page that is shown. With all 260 pages on each page the site was
-  half as large again, and took half as long again to build.
-- Tables of keys, columns and statements have the class ``keys``, by which the style sheet stacks their cells on narrow
-  screens.
+- The folder of a page ``NAME.md`` is ``NAME``: the pages in it are its subpages. The same holds for
+  a ``README.md`` and the other pages of its folder, and for ``docs/studies.md`` and the studies'
+  READMEs. So a new page needs no entry in any list.
+- The contents of the first page are :data:`CONTENTS`, and all pages of docs/ that it does not name.
+- A paragraph of emphasised text below a picture is the picture's caption.
+- The navigation unfolds only the sections around the page that is shown. With all 260 pages on
+  each page the site was half as large again, and took half as long again to build.
+- Tables of keys, columns and statements have the class ``keys``, by which the style sheet stacks
+  their cells on narrow screens.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
-import re
-import tempfile
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from docutils import nodes
-from docutils.parsers.rst import directives
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 
-from . import blocks, figures
-
-LOG: Final = logging.getLogger(__name__)
+#: The contents of the site: headings with the pages below them. None stands for the pages that are
+#: not named.
+CONTENTS: Final[dict[str, list[str] | None]] = {
+    "Start": ["tutorial", "how-to", "concepts", "gallery"],
+    "Look up": ["reference", "features", "glossary"],
+    "Topics": None,
+    "Accuracy and speed": ["studies", "measured-linux", "measure", "performance"],
+    "The project": [
+        "../CHANGELOG",
+        "changes-0.1.0",
+        "../ARCHITECTURE",
+        "../CONTRIBUTING",
+        "testing",
+        "decisions/README",
+        "notes/README",
+    ],
+}
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect everything to Sphinx."""
-    app.add_directive("plot", Plot)
-    app.add_directive("gallery", Gallery)
     app.connect("env-get-outdated", with_other_subpages)
-    app.connect("env-before-read-docs", draw)
     app.connect("source-read", with_contents)
     app.connect("doctree-read", with_classes)
+    app.connect("doctree-read", with_captions)
     # Before the theme draws the navigation, at 500.
     app.connect("html-page-context", with_own_section, priority=400)
     app.connect("build-finished", with_entrance)
@@ -55,75 +58,6 @@ def with_own_section(
     """Unfold only the sections around the page in the navigation."""
     if contents := context.get("toctree"):
         context["toctree"] = lambda **options: contents(**{**options, "collapse": True})
-
-
-def draw(_: Sphinx, env: BuildEnvironment, names: list[str]) -> None:
-    """Draw the figures of every page that has some, by running the page's blocks."""
-    for name in sorted(env.found_docs):
-        page = Path(env.doc2path(name)).read_text(encoding="utf-8")
-        if "```{plot}" not in page or figures.current(name, page):
-            continue
-        LOG.info("drawing the figures of %s", name)
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as drawn:
-            with contextlib.closing(blocks.Session(Path(folder), Path(drawn))) as session:
-                for block in blocks.read(page):
-                    if block.runs:
-                        with contextlib.redirect_stdout(io.StringIO()):
-                            session.run(block)
-            figures.keep(name, page, Path(drawn))
-        # Pages that show these figures are read again.
-        if name not in names:
-            names.append(name)
-
-
-class Plot(SphinxDirective):
-    """A program and the figure that it leaves."""
-
-    has_content = True
-    required_arguments = 1
-    final_argument_whitespace = True
-    option_spec: ClassVar[Any] = {"hide": directives.flag}
-
-    def run(self) -> list[nodes.Node]:
-        """Return the program, the figure and its caption."""
-        count = int(self.env.temp_data.get("plots") or 0) + 1
-        self.env.temp_data["plots"] = count
-        shown: list[nodes.Node] = []
-        if "hide" not in self.options:
-            text = "\n".join(self.content)
-            shown.append(nodes.literal_block(text, text, language="python"))
-        image = nodes.image(uri=f"/{figures.FOLDER}/{self.env.docname}/{count}.png", alt=self.arguments[0])
-        figure = nodes.figure("", image, nodes.caption(self.arguments[0], self.arguments[0]))
-        return [*shown, figure]
-
-
-class Gallery(SphinxDirective):
-    """The subpages of this page as cards."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return one card per page, in the order of the pages' names."""
-        here = Path(self.env.doc2path(self.env.docname))
-        whole = nodes.container(classes=["gallery"])
-        for file in sorted(here.with_suffix("").glob("*.md")):
-            title, question = head(file.read_text(encoding="utf-8"))
-            link = f"{here.stem}/{file.name}"
-            figure = f"/{figures.FOLDER}/{self.env.docname}/{file.stem}/1.png"
-            card = nodes.container(classes=["card"])
-            text = [f"[![]({figure})]({link})", "", f"[{title}]({link})", "", question]
-            self.state.nested_parse(StringList(text, source=str(here)), self.content_offset, card)
-            whole += card
-        return [whole]
-
-
-def head(page: str) -> tuple[str, str]:
-    r"""Returns title and first paragraph of a page.
-
-    >>> head("# One\n\nTwo\nthree.\n\nFour.\n")
-    ('One', 'Two three.')
-    """
-    match = re.match(r"# (.+)\n\n+(?:<!--.*?-->\n+)*((?:.+\n)+)", page)
-    assert match is not None, f"a page begins with its title and a paragraph: {page[:60]!r}"
-    return match[1], " ".join(match[2].split())
 
 
 def subpages(app: Sphinx, name: str) -> list[str]:
@@ -144,21 +78,37 @@ def with_other_subpages(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> lis
 
 
 def with_contents(app: Sphinx, name: str, source: list[str]) -> None:
-    """Add the subpages of a page to the contents, and complete its lists of contents."""
+    """Add the contents of the site to its first page, and to every other page its subpages."""
+    if name != app.config.root_doc:
+        if below := subpages(app, name):
+            source[0] += _contents("", below)
+        return
     page = Path(app.env.doc2path(name))
-    below = subpages(app, name)
-    if "```{pages}" in source[0]:
-        named = set(re.findall(r"^[\w./-]+$", source[0], re.MULTILINE))
-        rest = sorted(one.stem for one in page.parent.glob("*.md") if one != page and one.stem not in named)
-        listed = "\n".join(rest)
-        source[0] = re.sub(
-            r"^```\{pages\}(.*)\n(?:(:.*\n)*)```",
-            lambda found: f"```{{toctree}}\n:hidden:\n:caption: {found[1].strip()}\n\n{listed}\n```",
-            source[0],
-            flags=re.MULTILINE,
-        )
-    if below and "{toctree}" not in source[0]:
-        source[0] += "\n```{toctree}\n:hidden:\n\n" + "\n".join(below) + "\n```\n"
+    named = {page.stem, *(one for listed in CONTENTS.values() for one in listed or ())}
+    rest = sorted(one.stem for one in page.parent.glob("*.md") if one.stem not in named)
+    for heading, listed in CONTENTS.items():
+        source[0] += _contents(f":caption: {heading}\n", rest if listed is None else listed)
+
+
+def _contents(options: str, listed: list[str]) -> str:
+    return "\n```{toctree}\n:hidden:\n" + options + "\n" + "\n".join(listed) + "\n```\n"
+
+
+def with_captions(_: Sphinx, page: nodes.document) -> None:
+    """Join each picture with its caption, and leave out the programs that are comments."""
+    for comment in list(page.findall(nodes.raw)):
+        if comment.astext().startswith("<!--"):
+            comment.parent.remove(comment)
+    for image in list(page.findall(nodes.image)):
+        paragraph = image.parent
+        if not isinstance(paragraph, nodes.paragraph) or len(paragraph) != 1:
+            continue
+        below = paragraph.next_node(descend=False, siblings=True)
+        if isinstance(below, nodes.paragraph) and len(below) == 1 and isinstance(below[0], nodes.emphasis):
+            below.parent.remove(below)
+            figure = nodes.figure("", image, nodes.caption("", "", *below[0].children))
+            page.set_id(figure)
+            paragraph.replace_self(figure)
 
 
 def with_classes(_: Sphinx, page: nodes.document) -> None:
