@@ -112,7 +112,7 @@ def serve(
             f"--socket {socket}: there is no folder {socket.parent}; allowed: a file in an existing folder"
         )
     address = Address(host, port, socket)
-    secret = prepare(settings)
+    secret = prepare(settings, part)
 
     def ready() -> None:
         if part == "executor":

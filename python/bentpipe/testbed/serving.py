@@ -56,10 +56,14 @@ class Address:
         return f"http://{host}:{self.port}"
 
 
-def prepare(settings: Settings) -> str | None:
+def prepare(settings: Settings, part: Part = "all") -> str | None:
     """Creates the folder and the database, or updates the database. Returns the secret of the first
     administrator's invitation if there is no administrator. Raises :class:`bentpipe.InputError` for
-    a folder with other contents."""
+    a folder with other contents.
+
+    The executor creates no invitation, because it would replace the invitation that the web
+    process has printed.
+    """
     _create(settings)
     # Other users get no access, whatever the folder's mode. The group may write files of the other
     # process.
@@ -79,7 +83,7 @@ def prepare(settings: Settings) -> str | None:
     migrate(store)
     # After the database, so that no folder without a database remains.
     settings.runs.mkdir(exist_ok=True)
-    secret = accounts.first_invitation(store)
+    secret = None if part == "executor" else accounts.first_invitation(store)
     store.close()
     return secret
 
