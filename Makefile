@@ -99,6 +99,7 @@ deb: wheel ## Build the Debian package: dist/bentpipe_*.deb
 	@scripts/deb
 
 test-packages: deb sdist ## Build all packages and use them without compiler, repository and network
+	@scripts/packages container
 	@$(BIN)/pytest -s tests/packages
 
 lock: venv ## Rewrite requirements/ from pyproject.toml, with the newest versions
