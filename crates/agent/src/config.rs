@@ -1,7 +1,7 @@
 //! The configuration of an agent, filled from its command line.
 
 use crate::security::Keys;
-use bentpipe_dtn::convergence::stream::Form;
+use bentpipe_dtn::convergence::stream::Framing;
 use bentpipe_dtn::convergence::{mtcp, stcp};
 use bp7::EndpointID;
 use serde::Deserialize;
@@ -127,10 +127,10 @@ pub enum Layer {
 impl Layer {
     /// Returns the format in which the layer puts bundles into a TCP connection one after the
     /// other, if it does.
-    pub fn form(self) -> Option<Form> {
+    pub fn framing(self) -> Option<Framing> {
         match self {
-            Layer::Mtcp => Some(mtcp::FORM),
-            Layer::Stcp => Some(stcp::FORM),
+            Layer::Mtcp => Some(mtcp::FRAMING),
+            Layer::Stcp => Some(stcp::FRAMING),
             Layer::Tcpcl | Layer::Udp | Layer::Ltp => None,
         }
     }

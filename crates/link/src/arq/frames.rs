@@ -33,14 +33,15 @@ impl Frames {
                 header: space.packets.header(),
                 most: space.length.value() as u32,
             },
-            _ => Frames { code: coding::Code::None, header: 0, most: frames::Kind::Proximity1.longest() },
+            _ => Frames { code: coding::Code::None, header: 0, most: frames::Kind::Proximity1.max_length() },
         }
     }
 
     /// Returns the bytes sent for a frame with `data` bytes after its header.
     fn with(&self, data: u32) -> u32 {
         let kind = frames::Kind::Proximity1;
-        frames::Frame { kind, length: kind.header() + data, control_field: false, insert: 0 }.sent(&self.code)
+        frames::Frame { kind, length: kind.header() + data, control_field: false, insert: 0 }
+            .encoded_length(&self.code)
     }
 
     /// Returns the bytes sent for a packet.

@@ -236,7 +236,7 @@ pub struct PlanText {
     text: String,
     plan: dtn::Plan,
     /// The reasons for the contacts that were left out of the plan because they are impossible.
-    skipped: Vec<dtn::Wrong>,
+    skipped: Vec<dtn::ParseError>,
 }
 
 impl PlanText {
@@ -245,7 +245,7 @@ impl PlanText {
     /// # Errors
     /// Returns the problems, line by line.
     pub fn parse(text: &str) -> Result<PlanText, String> {
-        let (plan, skipped) = dtn::read::possible(text).map_err(|wrong| listed(&wrong))?;
+        let (plan, skipped) = dtn::read::plan_skipping_impossible(text).map_err(|wrong| listed(&wrong))?;
         Ok(PlanText { text: text.to_owned(), plan, skipped })
     }
 
@@ -272,7 +272,7 @@ impl PlanText {
 }
 
 /// Returns the first faulty lines of a plan, as text.
-fn listed(wrong: &[dtn::Wrong]) -> String {
+fn listed(wrong: &[dtn::ParseError]) -> String {
     const MOST: usize = 5;
     let mut shown: Vec<String> = wrong.iter().take(MOST).map(ToString::to_string).collect();
     if wrong.len() > MOST {
