@@ -9,16 +9,16 @@ use super::vector::{cross, dot, length, minus, turned, Vector};
 
 /// The Earth's rotation during a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Turning {
+pub struct EarthRotation {
     /// Greenwich mean sidereal time at the start, in radians.
     pub start: f64,
 }
 
-impl Turning {
+impl EarthRotation {
     /// Creates the rotation in a run that starts at `start`, with UT1 `ut1_minus_utc` seconds ahead
     /// of UTC.
-    pub fn new(start: Epoch, ut1_minus_utc: f64) -> Turning {
-        Turning { start: sidereal_time(start.after(ut1_minus_utc)) }
+    pub fn new(start: Epoch, ut1_minus_utc: f64) -> EarthRotation {
+        EarthRotation { start: sidereal_time(start.after(ut1_minus_utc)) }
     }
 
     /// Returns sine and cosine of the angle from the mean equinox to Greenwich.
@@ -40,12 +40,12 @@ impl Turning {
 pub struct Observer {
     position: Vector,
     up: Vector,
-    turning: Turning,
+    rotation: EarthRotation,
 }
 
 /// The apparent position of a satellite at a site.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
+pub struct LookAngles {
     /// Angle above the horizon, in radians.
     pub elevation: f64,
     /// Azimuth in radians, 0 to 2 pi, from north through east.
@@ -58,14 +58,14 @@ pub struct Look {
 
 impl Observer {
     /// Creates the observer at a site.
-    pub fn new(site: &Site, turning: Turning) -> Observer {
-        Observer { position: site.position(), up: site.up(), turning }
+    pub fn new(site: &Site, rotation: EarthRotation) -> Observer {
+        Observer { position: site.position(), up: site.up(), rotation }
     }
 
     /// Returns the vector from the site to a satellite's position, in the Earth-fixed frame.
     #[inline]
     fn line(&self, position: &Vector, t: f64) -> Vector {
-        minus(&self.turning.earth_fixed(position, t), &self.position)
+        minus(&self.rotation.earth_fixed(position, t), &self.position)
     }
 
     /// Returns the distance in metres between the site and a position in Earth-fixed coordinates.
@@ -90,13 +90,13 @@ impl Observer {
     }
 
     /// Returns elevation, azimuth, range and range rate.
-    pub fn look(&self, satellite: &Satellite, t: f64) -> Look {
+    pub fn look_angles(&self, satellite: &Satellite, t: f64) -> LookAngles {
         let (position, velocity) = (satellite.position(t), satellite.velocity(t));
         let line = self.line(&position, t);
         let range = length(&line);
         // Relative to the Earth the satellite moves with v - omega x r.
         let drift = [velocity[0] + ROTATION * position[1], velocity[1] - ROTATION * position[0], velocity[2]];
-        let moving = self.turning.earth_fixed(&drift, t);
+        let moving = self.rotation.earth_fixed(&drift, t);
         // At a pole every direction is south or north; east is then the normal of the meridian of
         // the site.
         let east = match [-self.position[1], self.position[0], 0.0] {
@@ -104,7 +104,7 @@ impl Observer {
             _ => [0.0, 1.0, 0.0],
         };
         let north = cross(&self.up, &east);
-        Look {
+        LookAngles {
             elevation: (dot(&line, &self.up) / range).clamp(-1.0, 1.0).asin(),
             azimuth: dot(&line, &east).atan2(dot(&line, &north)).rem_euclid(std::f64::consts::TAU),
             range,

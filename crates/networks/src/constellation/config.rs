@@ -9,7 +9,7 @@ use bentpipe_core::{Angle, Count, Distance, Problems, Rate, Sample, Span};
 use bentpipe_link::{channel, queue};
 use bentpipe_orbit::earth::EQUATORIAL_RADIUS;
 use bentpipe_orbit::epoch::Epoch;
-use bentpipe_orbit::look::Turning;
+use bentpipe_orbit::observer::EarthRotation;
 use bentpipe_orbit::satellite::Satellite;
 use bentpipe_orbit::shell::{self, Neighbours};
 use bentpipe_orbit::site::Site;
@@ -179,13 +179,13 @@ impl Default for Routing {
 
 impl Config {
     /// The Earth's rotation during the run.
-    pub fn turning(&self) -> Turning {
-        Turning::new(self.epoch, 0.0)
+    pub fn rotation(&self) -> EarthRotation {
+        EarthRotation::new(self.epoch, 0.0)
     }
 
     /// All satellites, and the pairs of them that may be linked ([`shell::fleet`]).
     pub fn fleet(&self) -> (Vec<Satellite>, Vec<Neighbours>) {
-        shell::fleet(&self.shell, self.epoch, self.turning())
+        shell::fleet(&self.shell, self.epoch, self.rotation())
     }
 
     /// The delay between two sites, by number, that routing outside the constellation assumes: up
@@ -193,7 +193,7 @@ impl Config {
     /// site.
     pub fn expected_delays(&self) -> impl Fn(usize, usize) -> Span {
         let up: Vec<Vector> = self.sites.values().map(|site| site.site().up()).collect();
-        let height = self.shell.iter().map(|shell| shell.height()).fold(f64::INFINITY, f64::min);
+        let height = self.shell.iter().map(|shell| shell.min_altitude()).fold(f64::INFINITY, f64::min);
         move |a, b| {
             let along = dot(&up[a], &up[b]).clamp(-1.0, 1.0).acos() * EQUATORIAL_RADIUS;
             light_time(along + 2.0 * height.max(0.0))

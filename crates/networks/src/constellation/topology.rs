@@ -10,9 +10,9 @@
 use super::choice::{self, Sky, Visible};
 use super::isl;
 use bentpipe_core::Time;
-use bentpipe_orbit::crossing::{self, Bound, Found};
+use bentpipe_orbit::crossing::{self, Bound, SignChange};
 use bentpipe_orbit::epoch::Epoch;
-use bentpipe_orbit::look::Observer;
+use bentpipe_orbit::observer::Observer;
 use bentpipe_orbit::satellite::Satellite;
 use bentpipe_orbit::shell::Neighbours;
 use bentpipe_orbit::vector::{length, minus};
@@ -55,28 +55,30 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// Elevation of a satellite above the masks, as [`visibility::above`]: the minimum over all
+    /// Elevation of a satellite above the masks, as [`visibility::elevation_margin`]: the minimum over all
     /// places.
     fn above(&self, satellite: &Satellite, t: f64) -> Bound {
-        let others =
-            self.others.iter().map(|(observer, mask)| visibility::above(observer, satellite, *mask, t));
-        others.fold(visibility::above(&self.observer, satellite, self.mask, t), |all, one| {
-            let safe = match (all.value >= 0.0, one.value >= 0.0) {
-                (true, true) => all.safe.min(one.safe),
+        let others = self
+            .others
+            .iter()
+            .map(|(observer, mask)| visibility::elevation_margin(observer, satellite, *mask, t));
+        others.fold(visibility::elevation_margin(&self.observer, satellite, self.mask, t), |all, one| {
+            let holds_for = match (all.value >= 0.0, one.value >= 0.0) {
+                (true, true) => all.holds_for.min(one.holds_for),
                 // A satellite below one mask is not visible, whatever the other places see.
-                (true, false) => one.safe,
-                (false, true) => all.safe,
-                (false, false) => all.safe.max(one.safe),
+                (true, false) => one.holds_for,
+                (false, true) => all.holds_for,
+                (false, false) => all.holds_for.max(one.holds_for),
             };
-            Bound { value: all.value.min(one.value), safe }
+            Bound { value: all.value.min(one.value), holds_for }
         })
     }
 
-    /// The time until which a satellite stays on its side of the masks, as [`visibility::change`].
-    fn change(&self, satellite: &Satellite, from: f64, to: f64) -> Found {
+    /// The time until which a satellite stays on its side of the masks, as [`visibility::next_change`].
+    fn change(&self, satellite: &Satellite, from: f64, to: f64) -> SignChange {
         match self.others.is_empty() {
-            true => visibility::change(&self.observer, satellite, self.mask, from, to),
-            false => visibility::change_by(satellite, from, to, |t| self.above(satellite, t)),
+            true => visibility::next_change(&self.observer, satellite, self.mask, from, to),
+            false => visibility::next_change_where(satellite, from, to, |t| self.above(satellite, t)),
         }
     }
 }
@@ -222,7 +224,7 @@ impl Topology {
             choices: 0,
         };
         let joined = parts.neighbours.into_iter().filter(|neighbours| parts.rules.joins(neighbours));
-        let isl = |neighbours: Neighbours| Isl { ends: neighbours.places, neighbours, up: false };
+        let isl = |neighbours: Neighbours| Isl { ends: neighbours.indices, neighbours, up: false };
         let mut topology = Topology {
             isls: joined.map(isl).collect(),
             sites: parts.sites.into_iter().map(ground).collect(),
@@ -279,7 +281,7 @@ impl Topology {
         let to = from + AHEAD;
         let (found, event) = match look {
             Look::Isl { index } => {
-                (crossing::next(from, to, |t| self.margin(index, t)), Event::Isl { index })
+                (crossing::next_crossing(from, to, |t| self.margin(index, t)), Event::Isl { index })
             }
             Look::Pair { site, satellite } => {
                 let (ground, target) = (&self.sites[site as usize], &self.satellites[satellite as usize]);
@@ -287,9 +289,9 @@ impl Topology {
             }
         };
         match found {
-            Found::At(moment) => self.events.push(Reverse((at_or_after(moment), event))),
-            Found::NotBefore(moment) if moment == f64::INFINITY => {}
-            Found::NotBefore(moment) => self.looks.push(Reverse((at_or_after(moment), look))),
+            SignChange::At(moment) => self.events.push(Reverse((at_or_after(moment), event))),
+            SignChange::NotBefore(moment) if moment == f64::INFINITY => {}
+            SignChange::NotBefore(moment) => self.looks.push(Reverse((at_or_after(moment), look))),
         }
     }
 
@@ -299,16 +301,16 @@ impl Topology {
         let target = &self.satellites[satellite as usize];
         let found = ground.change(target, from, from + HORIZON);
         let set = match found {
-            Found::At(moment) => {
+            SignChange::At(moment) => {
                 self.events.push(Reverse((at_or_after(moment), Event::Set { site, satellite })));
                 moment
             }
             // Beyond the horizon the search continues when the horizon is reached.
-            Found::NotBefore(moment) if moment.is_finite() => {
+            SignChange::NotBefore(moment) if moment.is_finite() => {
                 self.events.push(Reverse((at_or_after(moment), Event::Set { site, satellite })));
                 moment
             }
-            Found::NotBefore(moment) => moment,
+            SignChange::NotBefore(moment) => moment,
         };
         ground.visible.push(Visible { satellite, set });
     }

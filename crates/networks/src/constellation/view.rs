@@ -6,7 +6,7 @@ use super::forwarding::{text_of, State};
 use super::routes::{light_time, Exit, Hop, Routes};
 use super::topology::{seconds, Ends, Isl, Parts, Place, Topology};
 use bentpipe_core::{Span, Time};
-use bentpipe_orbit::look::{Observer, Turning};
+use bentpipe_orbit::observer::{EarthRotation, Observer};
 use bentpipe_orbit::vector::Vector;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use serde::Serialize;
 pub struct View {
     topology: Topology,
     routes: Routes,
-    turning: Turning,
+    rotation: EarthRotation,
     sites: Vec<String>,
 }
 
@@ -49,9 +49,9 @@ impl Config {
     /// If the configuration has not passed [`Config::check`].
     pub fn topology(&self) -> Topology {
         let (satellites, neighbours) = self.fleet();
-        let turning = self.turning();
+        let rotation = self.rotation();
         let place = |site: &super::GroundSite| Place {
-            observer: Observer::new(&site.site(), turning),
+            observer: Observer::new(&site.site(), rotation),
             mask: self.mask(site),
             antennas: self.antennas(site),
             others: Vec::new(),
@@ -85,7 +85,7 @@ impl View {
         let exits = (0..topology.sites.len() as u32).map(|site| vec![Exit { site, beyond: Span::ZERO }]);
         let routes = config.routes(&topology, exits.collect());
         let sites = config.sites.keys().cloned().collect();
-        View { topology, routes, turning: config.turning(), sites }
+        View { topology, routes, rotation: config.rotation(), sites }
     }
 
     /// Names of the satellites.
@@ -103,7 +103,7 @@ impl View {
         while self.topology.advance(now).is_some() {}
         let t = seconds(now);
         let Topology { satellites, isls, sites, .. } = &self.topology;
-        let fixed = |position: Vector| self.turning.earth_fixed(&position, t);
+        let fixed = |position: Vector| self.rotation.earth_fixed(&position, t);
         let is_up = |(number, isl): (usize, &Isl)| isl.up.then_some(number as u32);
         Frame {
             time: t,

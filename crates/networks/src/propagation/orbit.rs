@@ -39,7 +39,7 @@ use crate::constellation::topology::{seconds, Change, Parts, Place, Topology};
 use bentpipe_core::{Angle, Probe, Problems, Report, Span, Time};
 use bentpipe_orbit::earth::{EQUATORIAL_RADIUS, SPEED_OF_LIGHT};
 use bentpipe_orbit::epoch::Epoch;
-use bentpipe_orbit::look::{Observer, Turning};
+use bentpipe_orbit::observer::{EarthRotation, Observer};
 use bentpipe_orbit::shell;
 use bentpipe_orbit::site::Site;
 use bentpipe_orbit::vector::{dot, length, Vector};
@@ -91,7 +91,7 @@ impl Orbit {
     pub fn longest(&self, site: &Site) -> Span {
         let (position, vertical) = (site.position(), site.up());
         let radius = length(&position);
-        let farthest = self.shell.iter().map(|shell| shell.farthest()).fold(0.0, f64::max);
+        let farthest = self.shell.iter().map(|shell| shell.max_radius()).fold(0.0, f64::max);
         let deflection = (dot(&position, &vertical) / radius).clamp(-1.0, 1.0).acos();
         let (sin, cos) = (self.mask.radians() - deflection).sin_cos();
         let range = (farthest * farthest - radius * radius * cos * cos).max(0.0).sqrt() - radius * sin;
@@ -146,7 +146,7 @@ struct Snapshot {
 /// Positions of the satellites, and the periods in which they serve.
 struct Ephemeris {
     topology: Topology,
-    turning: Turning,
+    rotation: EarthRotation,
     gateway: Observer,
     /// Indices in `places` by site.
     sites: BTreeMap<Coordinates, usize>,
@@ -164,7 +164,7 @@ impl Moving {
     /// Creates the satellites of a network whose terminals are at these sites. The configuration
     /// has passed its check.
     pub fn new(positions: &Positions, orbit: &Orbit, sites: &[Site]) -> Moving {
-        let turning = Turning::new(orbit.epoch, 0.0);
+        let rotation = EarthRotation::new(orbit.epoch, 0.0);
         let (mut places, mut by_site) = (Vec::new(), BTreeMap::new());
         for site in sites {
             by_site.entry(coordinates(site)).or_insert_with(|| {
@@ -172,9 +172,9 @@ impl Moving {
                 places.len() - 1
             });
         }
-        let observe = |site: &Site| Observer::new(site, turning);
+        let observe = |site: &Site| Observer::new(site, rotation);
         let mask = orbit.mask.radians();
-        let (satellites, _) = shell::fleet(&orbit.shell, orbit.epoch, turning);
+        let (satellites, _) = shell::fleet(&orbit.shell, orbit.epoch, rotation);
         let topology = Topology::new(Parts {
             start: orbit.epoch,
             satellites,
@@ -199,7 +199,7 @@ impl Moving {
             sites: by_site,
             interruption: orbit.interruption,
             topology,
-            turning,
+            rotation,
             periods,
             known: Time::ZERO,
             snapshot: None,
@@ -320,7 +320,7 @@ impl Ephemeris {
             let moment = if served == index { at } else { self.periods[served + 1].begin };
             let satellite = self.periods[served].satellite.expect("a satellite serves");
             let position = self.topology.satellites[satellite as usize].position(seconds(moment));
-            self.turning.earth_fixed(&position, seconds(moment))
+            self.rotation.earth_fixed(&position, seconds(moment))
         });
         let gateway =
             position.map_or(self.longest.1, |position| light_time(self.gateway.distance(&position)));

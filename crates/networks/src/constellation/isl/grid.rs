@@ -14,7 +14,7 @@ use bentpipe_link::{channel, queue};
 use bentpipe_orbit::crossing::Bound;
 use bentpipe_orbit::earth::EQUATORIAL_RADIUS;
 use bentpipe_orbit::satellite::Satellite;
-use bentpipe_orbit::shell::{Neighbourhood, Neighbours};
+use bentpipe_orbit::shell::{NeighbourKind, Neighbours};
 use bentpipe_orbit::vector::{clearance, length, minus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ impl Sample for Config {
 
 impl Links for Config {
     fn joins(&self, neighbours: &Neighbours) -> bool {
-        neighbours.kind != Neighbourhood::AcrossSeam || self.cross_seam
+        neighbours.kind != NeighbourKind::AcrossSeam || self.cross_seam
     }
 
     fn margin(&self, neighbours: &Neighbours, (a, b): (&Satellite, &Satellite), t: f64) -> Bound {
@@ -75,7 +75,7 @@ impl Links for Config {
         if let Some(most) = self.max_range {
             rule(most.metres() - length(&minus(&at_a, &at_b)), fast_a + fast_b);
         }
-        if let (Some(most), false) = (self.max_latitude, neighbours.kind == Neighbourhood::InPlane) {
+        if let (Some(most), false) = (self.max_latitude, neighbours.kind == NeighbourKind::InPlane) {
             for (position, fastest) in [(at_a, fast_a), (at_b, fast_b)] {
                 let distance = length(&position);
                 let latitude = (position[2] / distance).clamp(-1.0, 1.0).asin().abs();
@@ -84,8 +84,8 @@ impl Links for Config {
             }
         }
         match value.is_nan() {
-            true => Bound { value: -1.0, safe: 60.0 },
-            false => Bound { value, safe: value.abs() },
+            true => Bound { value: -1.0, holds_for: 60.0 },
+            false => Bound { value, holds_for: value.abs() },
         }
     }
 

@@ -24,7 +24,7 @@ impl Links for Config {
     }
 
     fn margin(&self, _kind: &Neighbours, _ends: (&Satellite, &Satellite), _t: f64) -> Bound {
-        Bound { value: -1.0, safe: f64::INFINITY }
+        Bound { value: -1.0, holds_for: f64::INFINITY }
     }
 
     fn link(&self) -> Option<Kind> {
