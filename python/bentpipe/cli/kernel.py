@@ -41,7 +41,7 @@ def build(
     Uses the installed source package, or downloads it with apt-get. As root, also installs missing
     build tools. The build takes a few minutes. Repeat the command to resume an interrupted build.
     """
-    from bentpipe.guest.build import Stopped
+    from bentpipe.guest.build import BuildStopped
     from bentpipe.guest.build import build as build_one
 
     from .output import print_json
@@ -51,7 +51,7 @@ def build(
     with stoppable() as stop, shown("building the kernel", stop) as bar:
         try:
             kernel = build_one(bar.describe, jobs, source)
-        except Stopped:
+        except BuildStopped:
             typer.echo("interrupted; run `bentpipe kernel build` again to resume", err=True)
             raise typer.Exit(stop.exit_code) from None
     if json:

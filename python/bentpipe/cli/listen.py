@@ -75,10 +75,10 @@ def listen(
         raise InputError("no speech given: add a recording with --speech FILE.wav")
     spoken = [ear.read_speech(file) for file in speech]
     for file, samples in zip(speech, spoken, strict=True):
-        if len(samples) < ear.LEAST_SPEECH:
+        if len(samples) < ear.MIN_SPEECH:
             raise InputError(
                 f"{file}: {len(samples) / ear.RATE:g} s of sound; allowed: a recording of at least "
-                f"{ear.LEAST_SPEECH / ear.RATE:g} s"
+                f"{ear.MIN_SPEECH / ear.RATE:g} s"
             )
     if activity:
         spurts, length = ear.activity(spoken[0]), len(spoken[0]) / ear.RATE

@@ -59,7 +59,7 @@ def reflect(
                 port,
                 secret,
                 rate=rate,
-                keep_on=lambda: not stop.wanted,
+                should_continue=lambda: not stop.wanted,
                 ready=lambda: typer.echo(f"listening at port {port}", err=True),
             )
         except OSError as error:

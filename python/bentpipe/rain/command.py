@@ -26,7 +26,7 @@ STORM: Final = {
     "at": "passes_s",
 }
 #: Maximum number of samples to write, over all columns.
-MOST: Final = 50_000_000
+MAX_SAMPLES: Final = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -147,9 +147,9 @@ def write(
     if len(set(names)) < len(names):
         raise InputError(f"two sites have the same name: {', '.join(names)}")
     samples = duration_s / step_s * len(skies)
-    if samples > MOST:
+    if samples > MAX_SAMPLES:
         raise InputError(
-            f"{samples:.0f} samples; allowed: at most {MOST}; use a longer --step or a shorter --duration"
+            f"{samples:.0f} samples; allowed: at most {MAX_SAMPLES}; use a longer --step or a shorter --duration"
         )
     if storm is None:
         series = synthesise(skies, duration_s, step_s=step_s, seed=seed)

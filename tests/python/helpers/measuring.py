@@ -57,7 +57,7 @@ def reflecting(
                 "127.0.0.1",
                 port,
                 key,
-                keep_on=lambda: not go_on.is_set(),
+                should_continue=lambda: not go_on.is_set(),
                 ready=ready.set,
                 rate=rate,
                 clock=clock,
@@ -109,7 +109,7 @@ begin, ahead, fast = time.time_ns(), *map(int, sys.argv[1:])
 def shifted():
     now = time.time_ns()
     return now + ahead + (now - begin) * fast // 1_000_000
-measure.reflect("0.0.0.0", 8620, Path("key").read_bytes(), clock=shifted, keep_on=lambda: True)
+measure.reflect("0.0.0.0", 8620, Path("key").read_bytes(), clock=shifted, should_continue=lambda: True)
 """
 
 

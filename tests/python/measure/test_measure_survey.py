@@ -169,7 +169,7 @@ FAR = """
 import sys
 from pathlib import Path
 from bentpipe import measure
-measure.reflect("0.0.0.0", 8620, Path(sys.argv[1]).read_bytes(), keep_on=lambda: True)
+measure.reflect("0.0.0.0", 8620, Path(sys.argv[1]).read_bytes(), should_continue=lambda: True)
 """
 
 

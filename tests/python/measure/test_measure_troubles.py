@@ -52,7 +52,7 @@ def test_times_do_not_follow_the_clock_of_this_host_when_it_is_set(monkeypatch: 
         monotonic_ns=lambda: state["monotonic"], time_ns=lambda: state["wall"], monotonic=time.monotonic
     )
     monkeypatch.setattr(sockets, "time", clocks)
-    steady = sockets.Steady()
+    steady = sockets.MonotonicClock()
     assert steady.of(state["wall"]) == state["wall"] and steady.moved == 0
     # A second later the wall clock has been set back by 700 ms.
     state["monotonic"] += 10**9

@@ -158,14 +158,14 @@ def test_telephones_over_both_protocols_hear_each_other() -> None:
     """On loopback: a telephone over SIP and one over IAX2 in one conference, and one that finds no
     free line."""
     from bentpipe.voice.pabx import Pabx
-    from bentpipe.voice.phone import Said, call
+    from bentpipe.voice.phone import CallResult, call
 
     events: list[dict[str, Any]] = []
     ended = threading.Event()
     exchange = Pabx("127.0.0.1", 0, 2, events.append, iax_port=0)
     serving = threading.Thread(target=exchange.run, args=(ended.is_set,))
     serving.start()
-    said: dict[str, Said] = {}
+    said: dict[str, CallResult] = {}
     time = np.arange(8000) / 8000
     tones = {"sip": 440, "iax2": 700}
     ports = {"sip": exchange.port, "iax2": exchange.iax_port}

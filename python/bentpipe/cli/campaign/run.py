@@ -13,7 +13,7 @@ from bentpipe.errors import InputError
 from .common import failures, imprecise, planned
 
 if TYPE_CHECKING:
-    from bentpipe.campaign import Standing
+    from bentpipe.campaign import ExecutionStatus
     from bentpipe.scenario.scenarios import Override
 
 
@@ -71,10 +71,10 @@ def run(
     plan = planned(scenario, given, vary, replications, label)
     for warning in plan.base.warnings:
         typer.echo(f"warning: {warning}", err=True)
-    last: Standing | None = None
+    last: ExecutionStatus | None = None
     with stoppable() as stop, Bar("running", stop) as bar:
 
-        def tell(standing: Standing) -> bool:
+        def tell(standing: ExecutionStatus) -> bool:
             nonlocal last
             last = standing
             failed = f", {standing.failed} failed" if standing.failed else ""

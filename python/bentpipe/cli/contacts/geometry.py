@@ -104,7 +104,9 @@ def geometry(
     terrestrial = {one.name for one in stations}
     found = [
         sight
-        for sight in ephemeris.sights(ends, start, hours * 3600, longest=longest, start_name="--start")
+        for sight in ephemeris.visibility_windows(
+            ends, start, hours * 3600, longest=longest, start_name="--start"
+        )
         if not (sight.src in terrestrial and sight.dst in terrestrial)
     ]
     if not found:

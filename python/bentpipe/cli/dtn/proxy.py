@@ -75,7 +75,7 @@ def proxy(
     import time
 
     from bentpipe import _native
-    from bentpipe.dtn.proxy import Entrance, Exit
+    from bentpipe.dtn.proxy import Egress, Ingress
     from bentpipe.errors import InputError
 
     from ..output import print_json
@@ -96,7 +96,7 @@ def proxy(
     try:
         with stoppable() as stop:
             if inbox is not None:
-                working: Entrance | Exit = Exit(inbox, place(connect or "", "--connect"))
+                working: Ingress | Egress = Egress(inbox, place(connect or "", "--connect"))
                 ready(str(inbox))
             else:
                 layer, at = address(via, "--via", ("tcpcl",))
@@ -122,7 +122,7 @@ def proxy(
                 # Refuse an invalid endpoint before any connection is accepted.
                 accepted([])
 
-                working = Entrance(place(listen or "", "--listen"), send, largest, seconds(flush, "--flush"))
+                working = Ingress(place(listen or "", "--listen"), send, largest, seconds(flush, "--flush"))
                 ready("{}:{}".format(*working.address))
             working.run(lambda: stop.wanted)
     except OSError as error:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .coded import CODECS, RATE, Coded
+from .speech_codecs import CODECS, RATE, SpeechDecoder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,7 @@ class Packets:
 
 
 @dataclass(frozen=True)
-class Heard:
+class PlayedSpeech:
     """The spoken and the heard speech, with equal length, aligned at the first played packet."""
 
     #: Time in seconds at which position 0 of the speech is played.
@@ -52,7 +52,7 @@ class Heard:
     heard: Samples
 
 
-def play(packets: Packets, speech: Samples, clean: Samples, codec: Any, frames: int) -> Heard | None:
+def play(packets: Packets, speech: Samples, clean: Samples, codec: Any, frames: int) -> PlayedSpeech | None:
     """Plays a stream. ``speech`` is the input of the speaker's codec, and ``clean`` the speech that
     the listener should hear.
 
@@ -95,7 +95,7 @@ def play(packets: Packets, speech: Samples, clean: Samples, codec: Any, frames: 
             history = np.concatenate([history[-4 * packet :], speaks.decode(position // samples, frames)])
         put(out, start, history[-packet:])
         ends = start + packet
-    return Heard(begin, spoken[: max(ends, 1)], out[: max(ends, 1)])
+    return PlayedSpeech(begin, spoken[: max(ends, 1)], out[: max(ends, 1)])
 
 
 def put(out: Samples, at: int, samples: Samples) -> None:
@@ -105,7 +105,7 @@ def put(out: Samples, at: int, samples: Samples) -> None:
         out[begin:end] = samples[begin - at : end - at]
 
 
-def _concealed(speaks: Coded, history: Samples, size: tuple[int, int], conceals: bool) -> Samples:
+def _concealed(speaks: SpeechDecoder, history: Samples, size: tuple[int, int], conceals: bool) -> Samples:
     """Appends a concealed packet to the heard speech. ``size`` is its number of samples and of
     frames."""
     import numpy as np

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 RATE: Final = 8000
 
 
-class Coded(Protocol):
+class SpeechDecoder(Protocol):
     """A recording in the frames of a codec, and its decoder, which receives the frames in order."""
 
     def decode(self, first: int, count: int) -> Samples:
@@ -285,17 +285,17 @@ def resampled(av: Any, frames: Any, rate: int) -> Samples:
     return np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
 
 
-def _ffmpeg(encoder: str, decoder: str, bit_rate: int) -> Callable[[Samples, int], Coded]:
+def _ffmpeg(encoder: str, decoder: str, bit_rate: int) -> Callable[[Samples, int], SpeechDecoder]:
     return lambda speech, samples: _Ffmpeg((encoder, decoder, bit_rate), speech, samples)
 
 
-def _g711(encoding: str) -> Callable[[Samples, int], Coded]:
+def _g711(encoding: str) -> Callable[[Samples, int], SpeechDecoder]:
     return lambda speech, samples: _G711(encoding, speech, samples)
 
 
 #: The codecs with a library, by name. Each function encodes a recording in frames of the given
 #: number of samples.
-CODECS: Final[dict[str, Callable[[Samples, int], Coded]]] = {
+CODECS: Final[dict[str, Callable[[Samples, int], SpeechDecoder]]] = {
     "G.711u": _g711("PCMU"),
     "G.711a": _g711("PCMA"),
     "G.711u+PLC": _g711("PCMU"),

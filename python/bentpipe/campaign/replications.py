@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .store import Store
 
 
-class Enough:
+class Replications:
     """The replications of every variant of a plan."""
 
     def __init__(self, plan: Plan) -> None:
