@@ -89,8 +89,8 @@ pub fn send_bundles(
         });
         match layer {
             Layer::Tcpcl => client::send_tcpcl(address, &node, &mut bundles, patience),
-            Layer::Mtcp => client::send_stream(address, mtcp::FORM, &mut bundles, patience),
-            Layer::Stcp => client::send_stream(address, stcp::FORM, &mut bundles, patience),
+            Layer::Mtcp => client::send_stream(address, mtcp::FRAMING, &mut bundles, patience),
+            Layer::Stcp => client::send_stream(address, stcp::FRAMING, &mut bundles, patience),
             Layer::Udp => client::send_udp(address, &mut bundles),
             Layer::Ltp => Err(io::Error::new(
                 io::ErrorKind::InvalidInput,

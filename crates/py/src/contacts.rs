@@ -125,11 +125,11 @@ impl ContactPlan {
 }
 
 fn passed(plan: &Plan, route: &Route) -> Value {
-    let contacts = route.passages.iter().map(|passage| {
-        let mut contact = described(plan, &plan.contacts()[passage.contact as usize]);
-        contact["first_bit"] = json!(passage.first_bit.as_secs_f64());
-        contact["last_bit"] = json!(passage.last_bit.as_secs_f64());
-        contact["arrival"] = json!(passage.arrival.as_secs_f64());
+    let contacts = route.transmissions.iter().map(|transmission| {
+        let mut contact = described(plan, &plan.contacts()[transmission.contact as usize]);
+        contact["first_bit"] = json!(transmission.first_bit.as_secs_f64());
+        contact["last_bit"] = json!(transmission.last_bit.as_secs_f64());
+        contact["arrival"] = json!(transmission.arrival.as_secs_f64());
         contact
     });
     json!({

@@ -88,11 +88,11 @@ pub struct Rules {
     pub storage: u64,
     /// Action of the agent without room.
     pub discard: Discard,
-    /// True if the agent remembers what it has stored before, so that it does not accept a second
-    /// copy.
+    /// True if the agent keeps the names of bundles that it has stored before, and rejects further
+    /// copies.
     pub duplicate_history: bool,
-    /// True if the agent watches for the ends of lifetimes; a simulation does this for all agents
-    /// together.
+    /// True if the agent keeps the expiry times of its bundles. A simulation has timers for all
+    /// agents together.
     pub expiry_timers: bool,
 }
 
@@ -285,8 +285,8 @@ impl<S: Store, N: Name> Agent<S, N> {
         self.store.remove(number);
     }
 
-    /// Returns the stored bundle whose lifetime ended first, if one has ended, for an agent that
-    /// watches.
+    /// Returns the stored bundle whose lifetime ended first, if any has ended. Needs the rule
+    /// `expiry_timers`.
     pub fn expired(&self, now: Time) -> Option<u64> {
         self.expiries.first().filter(|(expires, _)| *expires <= now).map(|(_, number)| *number)
     }

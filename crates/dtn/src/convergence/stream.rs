@@ -1,14 +1,14 @@
-//! Bundles one after the other in a stream of bytes, each behind a head with its length: the common
-//! part of MTCP and STCP.
+//! Bundles in a stream of bytes, each after a header with its length: the common part of MTCP and
+//! STCP.
 
 use bytes::Bytes;
 
-/// Reads a head: its length and that of its bundle, or `None` if it is not whole. The error is a
-/// byte that begins no head.
+/// Reads a header. Returns the lengths of the header and of its bundle, or `None` if the header is
+/// incomplete. The error is a first byte that begins no header.
 pub type ReadHeader = fn(&[u8]) -> Result<Option<(usize, u64)>, u8>;
 
-/// Appends a bundle with its head; returns false and appends nothing if the bundle is too long for
-/// a head.
+/// Appends a bundle with its header. Returns false and appends nothing if the bundle is too long
+/// for a header.
 pub type WriteBundle = fn(&[u8], &mut Vec<u8>) -> bool;
 
 /// The format in which a convergence layer puts bundles into a stream.

@@ -1,10 +1,11 @@
-//! The times at which answers are due if both directions are open only in contacts.
+//! Deadlines of answers if both directions are open only during contacts.
 
 use super::AnswerDeadlines;
 use crate::contacts::{Node, Plan};
 use bentpipe_core::{Span, Time};
 
-/// The patience of an engine at one node with its peer at another, by the contacts between them.
+/// Deadlines of an engine at one node for answers of its peer at another, by the contacts between
+/// them.
 pub struct ContactDeadlines<'a> {
     /// The contact plan.
     pub plan: &'a Plan,

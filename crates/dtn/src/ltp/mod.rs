@@ -7,8 +7,8 @@
 //! for which the path is closed in either direction, and a margin ([`AnswerDeadlines`]).
 //!
 //! **Limits.** There is no authentication (RFC 5327) and no aggregation of bundles into blocks: a
-//! block is what its client gives. The last [`engine::MAX_ENDED_SESSIONS`] ended sessions are remembered,
-//! so that late segments do not open them again.
+//! block is what its client gives. The last [`engine::MAX_ENDED_SESSIONS`] ended sessions are
+//! remembered, so that late segments do not open them again.
 
 pub mod contacts;
 pub mod engine;
@@ -37,13 +37,13 @@ impl Default for Config {
     }
 }
 
-/// The time at which an answer is due, from light time and contacts.
+/// Deadlines of answers, from light times and contacts.
 pub trait AnswerDeadlines {
     /// Returns the time at which the answer from `peer` to a segment sent at `sent` is overdue.
     fn deadline(&self, peer: u64, sent: Time) -> Time;
 }
 
-/// A peer at a constant distance that can always be reached.
+/// Deadlines for a peer at a constant distance that can always be reached.
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantDelay {
     /// Light time, one way.

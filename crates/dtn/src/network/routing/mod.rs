@@ -1,10 +1,9 @@
 //! Routings of bundles: the choice of the next node. Each routing is a file of this folder and a
 //! line of the list below.
 //!
-//! A routing is one of two kinds. One that [plans](Planning) decides over which contact of the
-//! known plan each stored bundle leaves. One that [copies](Copying) decides at each meeting of two
-//! nodes which bundles the neighbour gets, too; a bundle that meets its destination is always
-//! handed over.
+//! A routing is one of two kinds. [`Forwarding`] chooses the contact of the known plan over which
+//! each stored bundle leaves. [`Replication`] chooses, at each encounter of two nodes, the bundles
+//! of which the neighbour gets a copy; a bundle that meets its destination is always handed over.
 
 pub mod contact_graph;
 pub mod epidemic;
