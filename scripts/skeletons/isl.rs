@@ -29,7 +29,7 @@ impl Sample for Config {
 }
 
 impl Links for Config {
-    fn joins(&self, neighbours: &Neighbours) -> bool {
+    fn connects(&self, neighbours: &Neighbours) -> bool {
         neighbours.kind == Neighbourhood::InPlane
     }
 

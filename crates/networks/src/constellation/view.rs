@@ -4,7 +4,7 @@
 use super::config::Config;
 use super::forwarding::{text_of, State};
 use super::routes::{light_time, Exit, Hop, Routes};
-use super::topology::{seconds, Ends, Isl, Parts, Place, Topology};
+use super::topology::{seconds, Ends, Isl, Parts, SiteParts, Topology};
 use bentpipe_core::{Span, Time};
 use bentpipe_orbit::observer::{EarthRotation, Observer};
 use bentpipe_orbit::vector::Vector;
@@ -50,7 +50,7 @@ impl Config {
     pub fn topology(&self) -> Topology {
         let (satellites, neighbours) = self.fleet();
         let rotation = self.rotation();
-        let place = |site: &super::GroundSite| Place {
+        let place = |site: &super::GroundSite| SiteParts {
             observer: Observer::new(&site.site(), rotation),
             mask: self.mask(site),
             antennas: self.antennas(site),
@@ -61,7 +61,7 @@ impl Config {
             satellites,
             neighbours,
             sites: self.sites.values().map(place).collect(),
-            rules: self.isl.clone(),
+            isl_rules: self.isl.clone(),
             choice: self.gsl.choice.clone(),
         })
     }
@@ -82,7 +82,8 @@ impl View {
     /// Creates the view at the start of the run. The configuration is valid.
     pub fn new(config: &Config) -> View {
         let topology = config.topology();
-        let exits = (0..topology.sites.len() as u32).map(|site| vec![Exit { site, beyond: Span::ZERO }]);
+        let exits =
+            (0..topology.sites.len() as u32).map(|site| vec![Exit { site, delay_beyond: Span::ZERO }]);
         let routes = config.routes(&topology, exits.collect());
         let sites = config.sites.keys().cloned().collect();
         View { topology, routes, rotation: config.rotation(), sites }
@@ -151,8 +152,8 @@ impl View {
                     let delay = (delay + range(to, at)).as_secs_f64();
                     return Some(Path { satellites: over, delay });
                 }
-                Hop::Isl { way, to } => {
-                    delay += light_time(topology.length(Ends::Isl(way / 2), t));
+                Hop::Isl { arc, to } => {
+                    delay += light_time(topology.length(Ends::Isl(arc / 2), t));
                     at = to;
                     over.push(at);
                 }

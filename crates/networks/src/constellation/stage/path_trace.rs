@@ -11,7 +11,7 @@ use bentpipe_stage::{Outbox, Packet};
 impl Constellation {
     /// Notes over which path a packet goes, if its flow is followed.
     #[inline]
-    pub(super) fn follow_path(
+    pub(super) fn trace_path(
         &mut self,
         now: Time,
         site: u32,
@@ -21,8 +21,8 @@ impl Constellation {
         out: &mut Outbox,
     ) {
         let flow = packet.flow.0 as usize;
-        let followed = |one: &PathTrace| one.path.destination == packet.destination && one.is_followed();
-        let Some(index) = self.flows.get(flow).and_then(|both| both.iter().position(followed)) else {
+        let traced = |one: &PathTrace| one.path.destination == packet.destination && one.is_traced();
+        let Some(index) = self.flows.get(flow).and_then(|both| both.iter().position(traced)) else {
             return;
         };
         let stamp = self.routes.tree(tree as usize, now, &self.topology).stamp;
@@ -70,8 +70,8 @@ impl Constellation {
                 Hop::Down { site, .. } => {
                     return Some(Path { hops, delay: delay + range(site, satellite), exit: site });
                 }
-                Hop::Isl { way, to } => {
-                    delay += light_time(topology.length(Ends::Isl(way / 2), t));
+                Hop::Isl { arc, to } => {
+                    delay += light_time(topology.length(Ends::Isl(arc / 2), t));
                     satellite = to;
                 }
             }

@@ -1,37 +1,38 @@
-//! Reading ahead of what the next arrivals will need. With thousands of packets and links this is
-//! in no near cache. Read one by one when it is needed, each would be waited for; a processor
-//! fetches those of several arrivals at once. What is read here is ignored, so that no result
-//! depends on it.
+//! Prefetching of the data of the next arrivals. With thousands of packets and links, these data
+//! are in no near cache. Reads at the time of each arrival would wait for memory one after the
+//! other; reads for several arrivals at once overlap. The values read here are ignored, so no
+//! result depends on them.
 
-use super::{Constellation, Due, Hop, Taker};
+use super::{Constellation, Due, Hop, Receiver};
 use std::hint::black_box;
 
-/// Number of arrivals below which they need little that is not in near caches.
-const FEW: usize = 4;
+/// Minimum number of arrivals for prefetching. The data of fewer arrivals are in near caches.
+const MIN_ARRIVALS: usize = 4;
 
 impl Constellation {
     /// Reads the packet, its next hop and the link of this hop for each arrival, once arrivals are
     /// in order.
     #[inline]
-    pub(super) fn look_ahead(&self) {
+    pub(super) fn prefetch_arrivals(&self) {
         if self.arrivals.has_turned() {
             let coming = self.arrivals.coming();
-            if coming.len() >= FEW {
-                coming.rev().for_each(|due| self.glance(due));
+            if coming.len() >= MIN_ARRIVALS {
+                coming.rev().for_each(|due| self.prefetch(due));
             }
         }
     }
 
     #[inline]
-    fn glance(&self, due: Due) {
-        // Not what was cancelled: its carrier may lead nowhere now, and its place may be unused.
+    fn prefetch(&self, due: Due) {
+        // Skip cancelled arrivals: their carrier may have no receiver, and their slot may be
+        // unused.
         if !self.flights.is_at(due.item, due.number, due.at) {
             return;
         }
-        let Taker::Satellite(satellite) = self.taker(due.number) else { return };
+        let Receiver::Satellite(satellite) = self.receiver(due.number) else { return };
         let tree = self.flights.flight(due.item).tree;
-        if let Hop::Isl { way, .. } = self.routes.hop_in(tree as usize, satellite) {
-            black_box(self.lanes[self.across(way) as usize].last());
+        if let Hop::Isl { arc, .. } = self.routes.hop_in(tree as usize, satellite) {
+            black_box(self.lanes[self.isl_carrier(arc) as usize].last());
         }
     }
 }
