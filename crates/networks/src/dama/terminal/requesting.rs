@@ -5,39 +5,42 @@ use super::*;
 impl Terminal {
     /// Returns true if there is, or may be, capacity to request.
     #[inline]
-    pub(super) fn wants_to_ask(&self) -> bool {
-        (self.unsent > 0 || !self.parts.requester.rests()) && self.is_logged_on() && !self.is_cut_off()
+    pub(super) fn has_request(&self) -> bool {
+        (self.unsent > 0 || !self.parts.requester.is_idle()) && self.is_logged_on() && !self.is_cut_off()
     }
 
     /// Makes a request if it is the terminal's turn.
     pub(super) fn make_request(&mut self, now: Time, out: &mut Outbox) {
-        self.ask = None;
+        self.request_at = None;
         self.active = true;
         let superframe = self.slots.superframe();
         let has_slots = self.slots.count() > 0;
-        let via = self.parts.turns.turn(superframe, has_slots, &mut self.parts.stream);
-        let need = self.need();
-        let Some(via) = via else { return self.parts.requester.observe(superframe, &need) };
-        if let Via::Shared(shared) = via {
+        let channel =
+            self.parts.opportunities.next_opportunity(superframe, has_slots, &mut self.parts.stream);
+        let offered = self.offered_load();
+        let Some(channel) = channel else { return self.parts.requester.observe(superframe, &offered) };
+        if let RequestChannel::Shared(shared) = channel {
             if self.unsent <= u64::from(self.parts.shared.1)
                 && self.plans.is_empty()
                 && self.send_data(shared, out)
             {
                 // Data is not answered.
-                self.parts.turns.heard();
+                self.parts.opportunities.answered();
                 return;
             }
         }
-        let ask = self.parts.requester.request(superframe, &need);
-        if ask.is_nothing() {
+        let capacity = self.parts.requester.request(superframe, &offered);
+        if capacity.is_nothing() {
             return;
         }
-        let (leaves, shared) = match via {
-            Via::Own => (now, None),
-            Via::Burst => (self.slots.next(now).map_or(self.slots.end(), |(_, end)| end), None),
-            Via::Shared(shared) => (self.shared_end(&shared), Some(shared)),
+        let (leaves, shared) = match channel {
+            RequestChannel::Dedicated => (now, None),
+            RequestChannel::Piggybacked => {
+                (self.slots.next(now).map_or(self.slots.end(), |(_, end)| end), None)
+            }
+            RequestChannel::Shared(shared) => (self.shared_end(&shared), Some(shared)),
         };
-        self.request(leaves, ask, shared, now, out);
+        self.request(leaves, capacity, shared, now, out);
     }
 
     /// Time at which the receiver can decode a burst in mini-slots, without propagation: at the end
@@ -54,7 +57,7 @@ impl Terminal {
     }
 
     /// The waiting data, in the form that requests need.
-    fn need(&self) -> Need {
+    fn offered_load(&self) -> OfferedLoad {
         let load = |asks: &dyn Fn(Asks) -> bool| {
             let own = || self.parts.traffic.iter().filter(|traffic| asks(traffic.asks));
             let queue = self.parts.frame.units(own().map(|traffic| traffic.unsent).sum());
@@ -62,13 +65,13 @@ impl Terminal {
         };
         if !self.parts.classes {
             let arrived = self.parts.traffic[0].arrived;
-            return Need {
+            return OfferedLoad {
                 all: Load { queue: self.parts.frame.units(self.unsent), arrived },
                 by_class: None,
             };
         }
         let by_class = (load(&|asks| asks == Asks::Rate), load(&|asks| asks == Asks::Volume));
-        Need { all: load(&|asks| asks != Asks::Nothing), by_class: Some(by_class) }
+        OfferedLoad { all: load(&|asks| asks != Asks::Nothing), by_class: Some(by_class) }
     }
 
     /// Sends all waiting data in shared mini-slots, unless some of it already has slots.
@@ -79,7 +82,7 @@ impl Terminal {
         }
         let (mut packets, end) = (Vec::new(), self.shared_end(&shared));
         for traffic in &mut self.parts.traffic {
-            for Waiting { arrival, packet, .. } in traffic.waiting.drain(..) {
+            for QueuedPacket { arrival, packet, .. } in traffic.waiting.drain(..) {
                 self.held.packets -= 1;
                 self.held.bytes -= u64::from(packet.size);
                 self.counters.delay.add(end.since(arrival));
@@ -90,30 +93,42 @@ impl Terminal {
         self.unsent = 0;
         let size = packets.iter().map(|packet| packet.size).sum();
         let body = DataBurst { terminal: self.parts.terminal, shared, packets };
-        self.tell(end, size, Arc::new(body), out);
+        self.send_message(end, size, Arc::new(body), out);
         self.counters.shared_bursts += 1;
         true
     }
 
-    fn request(&mut self, leaves: Time, ask: Ask, shared: Option<Contention>, now: Time, out: &mut Outbox) {
+    fn request(
+        &mut self,
+        leaves: Time,
+        capacity: CapacityRequest,
+        shared: Option<Contention>,
+        now: Time,
+        out: &mut Outbox,
+    ) {
         let (terminal, superframe) = (self.parts.terminal, self.slots.superframe());
-        self.row.1 = ask.slots();
+        self.row.1 = capacity.slots();
         self.counters.requests += 1;
-        self.counters.requested += ask.slots();
+        self.counters.requested += capacity.slots();
         if self.parts.waits.is_some() {
             self.requests.add(now, superframe, leaves + self.slots.timing().one_way);
         }
-        if self.post(Posted { terminal, superframe, ask, arrival: leaves + self.slots.timing().one_way }) {
+        if self.post(PostedRequest {
+            terminal,
+            superframe,
+            capacity,
+            arrival: leaves + self.slots.timing().one_way,
+        }) {
             self.messages += 1;
             out.pass(message::REQUEST_BYTES);
         } else {
-            let request = Arc::new(Request { terminal, superframe, ask, shared });
-            self.tell(leaves, message::REQUEST_BYTES, request, out);
+            let request = Arc::new(Request { terminal, superframe, capacity, shared });
+            self.send_message(leaves, message::REQUEST_BYTES, request, out);
         }
     }
 
     /// Posts a request, if that makes no difference.
-    fn post(&mut self, request: Posted) -> bool {
+    fn post(&mut self, request: PostedRequest) -> bool {
         let Parts { board, errors, request_errors, acm, .. } = &mut self.parts;
         let heard = acm.as_mut().is_none_or(|(_, adaptation)| adaptation.hears_signalling(request.arrival));
         let unharmed = errors.is_none() && request_errors.is_none() && heard;
@@ -121,7 +136,7 @@ impl Terminal {
     }
 
     /// Sends a message to the network control centre.
-    pub(super) fn tell(&mut self, leaves: Time, size: u32, body: Arc<dyn Payload>, out: &mut Outbox) {
+    pub(super) fn send_message(&mut self, leaves: Time, size: u32, body: Arc<dyn Payload>, out: &mut Outbox) {
         let packet = message::packet(leaves, self.parts.addresses, self.messages, size, body);
         self.messages += 1;
         out.create_held(&packet);
@@ -131,6 +146,6 @@ impl Terminal {
         self.held.add(&packet);
         let arrival = leaves + self.slots.timing().one_way;
         let (packet, added) = (Whole::new(packet), Added::default());
-        self.fly(Flight { packet, arrival, waited: None, added, class: 0, waveform: None });
+        self.launch(Flight { packet, arrival, wait_row: None, added, class: 0, waveform: None });
     }
 }
