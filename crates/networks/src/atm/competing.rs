@@ -79,11 +79,11 @@ fn account(
     let mut fates: Vec<(usize, Option<u64>, bool)> = Vec::new();
     for (time, connection, number, last) in cells {
         let waiting = starts.iter().filter(|start| **start > time).count();
-        let (fresh, broken, refused) = &mut frames[usize::from(connection)];
-        if *fresh {
+        let (at_start, broken, refused) = &mut frames[usize::from(connection)];
+        if *at_start {
             (*broken, *refused) = (false, early.is_some_and(|early| waiting >= early));
         }
-        *fresh = last;
+        *at_start = last;
         let full = line_free > time && waiting >= buffer;
         let arrival = if *refused || full || (partial && *broken && !last) {
             *broken = *broken || !*refused;
