@@ -8,7 +8,7 @@ use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Tabl
 use bentpipe_networks::node::edge;
 use bentpipe_networks::node::gate::Gate;
 use bentpipe_networks::node::router::{beyond_name, Router};
-use bentpipe_networks::node::service::Takes;
+use bentpipe_networks::node::service::ServedPackets;
 use bentpipe_networks::{AccessNetwork, Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId};
 use bentpipe_stage::Supply;
 use bentpipe_stage::{Outbox, Port, Stage};
@@ -216,7 +216,7 @@ impl<'a> Builder<'a> {
         &mut self,
         node: NodeId,
         name: &str,
-        takes: Takes,
+        takes: ServedPackets,
         flows: Vec<FlowId>,
         stage: Box<dyn Stage>,
     ) {
@@ -224,8 +224,8 @@ impl<'a> Builder<'a> {
         let at = &mut self.nodes[node.0 as usize];
         at.looks = true;
         match takes {
-            Takes::Passing => at.services.push((stage, flows)),
-            Takes::Addressed => {
+            ServedPackets::Passing => at.services.push((stage, flows)),
+            ServedPackets::Addressed => {
                 let port = at.add_exit((stage, Port(0)));
                 flows.iter().for_each(|flow| at.router.set_endpoint(*flow, port));
                 at.endpoints.push(port);

@@ -6,7 +6,7 @@ use bentpipe_core::{NodeId, Rate, Span, Time};
 use bentpipe_link as link;
 use bentpipe_networks::fate::Fate;
 use bentpipe_networks::multilink;
-use bentpipe_networks::multilink::policy::Order;
+use bentpipe_networks::multilink::policy::Decision;
 use bentpipe_networks::Construction;
 use bentpipe_transport::app::End;
 use bentpipe_transport::tcp;
@@ -31,10 +31,10 @@ pub fn told(
     }
     let mut path = Path::of(layout, scenario, flow, &config);
     let ahead = |path: &Path<'_>| config.freeze_warning.unwrap_or_else(|| path.round_trip());
-    for (at, place, order) in path.orders() {
+    for (at, place, decision) in path.orders() {
         let before = ahead(&path);
-        let changes = path.follow(place, &order);
-        let multilink::Handover { interruption, overlap, packets } = order.handover;
+        let changes = path.follow(place, &decision);
+        let multilink::Handover { interruption, overlap, packets } = decision.handover;
         let breaks = interruption > Span::ZERO || (packets == Fate::Lose && overlap == Span::ZERO);
         if breaks && config.on_handover.contains(&OnHandover::Freeze) {
             let free = config.freeze.last().map_or(Span::ZERO, |one| one.until);
@@ -123,10 +123,10 @@ impl<'a> Path<'a> {
 
     /// Returns the planned handovers on the path, in order of time: the time, the index of the
     /// multilink, and the handover.
-    fn orders(&self) -> Vec<(Span, usize, Order)> {
+    fn orders(&self) -> Vec<(Span, usize, Decision)> {
         let planned = self.serving.iter().enumerate().flat_map(|(place, (multilink, _))| {
             let orders = self.scenario.schedule_of(multilink).into_iter();
-            orders.map(move |(at, order)| (at.since(Time::ZERO), place, order))
+            orders.map(move |(at, decision)| (at.since(Time::ZERO), place, decision))
         });
         let mut planned: Vec<_> = planned.collect();
         planned.sort_by_key(|(at, ..)| *at);
@@ -134,11 +134,11 @@ impl<'a> Path<'a> {
     }
 
     /// Applies a completed handover. Returns true if another link is now in use.
-    fn follow(&mut self, place: usize, order: &Order) -> bool {
+    fn follow(&mut self, place: usize, decision: &Decision) -> bool {
         let before = self.serving[place].1;
         for (side, serving) in self.serving[place].1.iter_mut().enumerate() {
-            if order.direction.includes(side) {
-                *serving = order.to;
+            if decision.direction.includes(side) {
+                *serving = decision.to;
             }
         }
         before != self.serving[place].1

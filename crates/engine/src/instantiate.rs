@@ -8,7 +8,7 @@ use crate::network::Network;
 use crate::scenario::{Flow, Scenario};
 use crate::serving::served;
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Stream, Streams, Table, Time};
-use bentpipe_networks::node::edge::classify::{Known, Pattern};
+use bentpipe_networks::node::edge::classify::{FlowEnds, Pattern};
 use bentpipe_networks::node::edge::{self, Edge};
 use bentpipe_networks::node::gate::{self, Gate};
 use bentpipe_networks::{Construction, RadioLink, StageId};
@@ -156,7 +156,7 @@ fn add_edges(builder: &mut Builder<'_>, scenario: &Scenario) {
             let flows = scenario.flow.iter().enumerate().filter(|(_, flow)| rule.flow.contains(&flow.name));
             let known = flows.map(|(index, flow)| {
                 let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
-                Known { flow: FlowId(index as u32), from, to }
+                FlowEnds { flow: FlowId(index as u32), from, to }
             });
             let pattern = Pattern {
                 flows: known.collect(),
@@ -193,7 +193,7 @@ fn add_services(builder: &mut Builder<'_>, scenario: &Scenario) {
         let numbers = flows.iter().map(|served| served.flow).collect();
         let stage = at.service.build(at.name, flows, builder);
         let node = builder.node(at.node);
-        builder.service(node, at.name, at.service.takes(), numbers, stage);
+        builder.service(node, at.name, at.service.served_packets(), numbers, stage);
     }
 }
 

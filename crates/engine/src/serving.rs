@@ -5,7 +5,7 @@ use crate::layout::lay;
 use crate::scenario::{Flow, Scenario};
 use bentpipe_core::{FlowId, NodeId, Recorder, Streams};
 use bentpipe_networks::node::proxy::Mechanism;
-use bentpipe_networks::node::service::{Served, Service, Takes};
+use bentpipe_networks::node::service::{ServedFlow, ServedPackets, Service};
 use bentpipe_networks::Construction;
 use bentpipe_transport::app::End;
 use bentpipe_transport::names;
@@ -73,10 +73,10 @@ impl Standing<'_> {
     }
 
     fn stands_in(&self, flow: &Flow) -> bool {
-        self.service.takes() == Takes::Addressed
+        self.service.served_packets() == ServedPackets::Addressed
             && self.node == flow.to
             && self.is_for(flow)
-            && self.service.refuses(&flow.transport).is_none()
+            && self.service.incompatibility(&flow.transport).is_none()
     }
 }
 
@@ -102,28 +102,33 @@ pub fn served<'a>(
     builder: &mut Builder<'_>,
     scenario: &'a Scenario,
     at: &Standing<'_>,
-) -> Vec<Result<Served, (&'a Flow, Obstacle)>> {
+) -> Vec<Result<ServedFlow, (&'a Flow, Obstacle)>> {
     let flows = scenario.flow.iter().zip(0..);
     let one = |(flow, index)| one(builder, at, flow, FlowId(index)).map_err(|why| (flow, why));
     flows.map(one).collect()
 }
 
-fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) -> Result<Served, Obstacle> {
+fn one(
+    builder: &mut Builder<'_>,
+    at: &Standing<'_>,
+    flow: &Flow,
+    id: FlowId,
+) -> Result<ServedFlow, Obstacle> {
     if !at.is_for(flow) {
         return Err(Obstacle::NotNamed);
     }
-    if let Some(why) = at.service.refuses(&flow.transport) {
+    if let Some(why) = at.service.incompatibility(&flow.transport) {
         return Err(Obstacle::Refused(why));
     }
     let node = builder.node(at.node);
     let ends = [builder.node(&flow.from), builder.node(&flow.to)];
-    let links = match at.service.takes() {
-        Takes::Passing => passing(builder, node, ends)?,
-        Takes::Addressed => addressed(builder, node, ends, at.flows.is_some())?,
+    let links = match at.service.served_packets() {
+        ServedPackets::Passing => passing(builder, node, ends)?,
+        ServedPackets::Addressed => addressed(builder, node, ends, at.flows.is_some())?,
     };
     let names = |number| names::traced_as(&flow.name, End::Source, number);
     let traced = (0..flow.app.connections().traced()).map(names).map(<[String; 2]>::from).collect();
-    Ok(Served {
+    Ok(ServedFlow {
         number: at.number,
         flow: id,
         name: flow.name.clone(),

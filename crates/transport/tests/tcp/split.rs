@@ -6,7 +6,7 @@ use super::hostile::{config, drops_are_spoiled, endpoint, fate, travel, Fate, Ta
 use super::reno::Reno;
 use bentpipe_core::{FlowId, NodeId, Probe, Size, Span, Stream, Table, Time};
 use bentpipe_networks::node::proxy::split::{self, Accept, Split};
-use bentpipe_networks::node::service::{Served, Supply};
+use bentpipe_networks::node::service::{ServedFlow, Supply};
 use bentpipe_stage::packet::segment::SegmentFlags;
 use bentpipe_stage::{Body, Sent, Stage};
 use bentpipe_testing::bench::{stream, Bench, Network, Wires};
@@ -42,7 +42,7 @@ fn proxy(accept: Accept, buffer: u64, sides: [Config; 2]) -> Split {
         sides: sides.map(|(side, config)| (side, config.into())).into(),
         ..Default::default()
     };
-    let passing = Served {
+    let passing = ServedFlow {
         number: 1,
         flow: FlowId(0),
         name: "flow".to_owned(),
