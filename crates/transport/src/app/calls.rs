@@ -26,7 +26,7 @@
 use super::{Actions, Answers, App, Connections, Demand, End, Event, Workload};
 use bentpipe_core::{Count, Fraction, Problems, Real, Sample, Span, Stream, Tables, Time};
 use bentpipe_voice::codec::{self, Codec, Frames};
-use bentpipe_voice::stream::Sending;
+use bentpipe_voice::stream::SenderSettings;
 use bentpipe_voice::{playout, talker};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,10 +104,16 @@ impl Config {
     }
 
     /// Returns the form of the speech that the telephones send.
-    pub fn sending(&self) -> Sending {
+    pub fn sending(&self) -> SenderSettings {
         let codec = self.codec();
         let frames = codec.frames(self.frames);
-        Sending { codec, frames, suppression: self.suppression, comfort_noise: self.comfort_noise, skew: 0.0 }
+        SenderSettings {
+            codec,
+            frames,
+            suppression: self.suppression,
+            comfort_noise: self.comfort_noise,
+            skew: 0.0,
+        }
     }
 
     /// Returns the mean number of simultaneous calls between the sites in the long run.

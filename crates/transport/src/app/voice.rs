@@ -30,7 +30,7 @@ use bentpipe_voice::codec::{self, find, Codec, Frames, CODECS};
 use bentpipe_voice::playout;
 use bentpipe_voice::rtcp::{self, Block, Compound, SenderInfo, VoipMetrics};
 use bentpipe_voice::rtp::{self, Rtp};
-use bentpipe_voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending, Totals};
+use bentpipe_voice::stream::{Clocks, Numbers, Origin, PacketFate, Receiver, Sender, SenderSettings, Totals};
 use bentpipe_voice::talker::{self, Side, Spurts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -198,9 +198,9 @@ impl Config {
         find(&self.codec).unwrap_or(&CODECS[0])
     }
 
-    fn sending(&self, side: Side) -> Sending {
+    fn sending(&self, side: Side) -> SenderSettings {
         let codec = self.codec();
-        Sending {
+        SenderSettings {
             codec,
             frames: codec.frames(self.frames),
             suppression: self.silence_suppression,
@@ -312,7 +312,7 @@ struct Ear {
 struct Telephone {
     config: Config,
     side: Side,
-    sending: Sending,
+    sending: SenderSettings,
     numbers: Numbers,
     /// Talk spurts of this side, until it begins to speak.
     spurts: Option<Spurts>,
@@ -453,9 +453,9 @@ impl Telephone {
         }
         let zero = *self.ear.zero.get_or_insert(rtp.timestamp);
         let heard = match self.receiver.receive(now, rtp) {
-            Heard::Played { at } => at.as_secs_f64(),
-            Heard::Late | Heard::Duplicate => f64::NAN,
-            Heard::Foreign => return,
+            PacketFate::Played { at } => at.as_secs_f64(),
+            PacketFate::Late | PacketFate::Duplicate => f64::NAN,
+            PacketFate::Foreign => return,
         };
         self.ear.sequence = rtp::unwrapped_sequence(self.ear.sequence, rtp.sequence);
         let codec = self.sending.codec;
@@ -516,7 +516,7 @@ impl App for Telephone {
             totals.expected as f64,
             totals.lost as f64,
             totals.late as f64,
-            100.0 * (totals.loss() + totals.lateness()),
+            100.0 * (totals.loss() + totals.late_fraction()),
             totals.bursts.ratio(),
             totals.jitter(),
             totals.jitter_max,

@@ -20,7 +20,9 @@ use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_voice::codec::Codec;
 use bentpipe_voice::rtp::{unwrapped_sequence, Rtp};
-use bentpipe_voice::stream::{Clocks, Heard, Numbers, Origin, Packetizer, Receiver, Sender, Sending};
+use bentpipe_voice::stream::{
+    Clocks, Numbers, Origin, PacketFate, Packetizer, Receiver, Sender, SenderSettings,
+};
 use bentpipe_voice::talker::Side;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
@@ -72,7 +74,7 @@ impl Call {
 pub struct Endpoint {
     site: Site,
     config: calls::Config,
-    sending: Sending,
+    sending: SenderSettings,
     line: Box<dyn Line>,
     stream: Stream,
     common: u64,
@@ -284,7 +286,7 @@ impl Endpoint {
         let spurts = self.config.talker.spurts(side, conversation);
         let numbers = Numbers { ssrc: number, ..Numbers::draw(&mut self.stream) };
         if self.mixing {
-            let Sending { codec, frames, suppression, .. } = self.sending;
+            let SenderSettings { codec, frames, suppression, .. } = self.sending;
             call.mixed = Some(Packetizer::new(codec, frames, suppression, numbers));
             return;
         }
@@ -316,12 +318,12 @@ impl Endpoint {
         });
         let heard = receiver.receive(now, rtp);
         let noise = sending.is_noise(rtp.payload_type, payload);
-        if let (true, Heard::Played { at }) = (self.mixing && !noise, heard) {
+        if let (true, PacketFate::Played { at }) = (self.mixing && !noise, heard) {
             call.played.push_back((at, now));
         }
-        if let (Some(probe), true) = (self.heard, heard != Heard::Foreign) {
+        if let (Some(probe), true) = (self.heard, heard != PacketFate::Foreign) {
             call.sequence = unwrapped_sequence(call.sequence, rtp.sequence);
-            let at = if let Heard::Played { at } = heard { at.as_secs_f64() } else { f64::NAN };
+            let at = if let PacketFate::Played { at } = heard { at.as_secs_f64() } else { f64::NAN };
             let (number, sequence) = (f64::from(call.record.number), call.sequence as f64);
             let spoken = receiver.spoken(rtp).unwrap_or(f64::NAN);
             out.record(probe, now, &[number, sequence, spoken, at, f64::from(u8::from(noise))]);
@@ -352,7 +354,7 @@ impl Endpoint {
     /// Sends the mix of a period to a party: speech, comfort noise, or nothing during suppressed
     /// silence.
     pub fn say(&mut self, now: Time, number: u32, period: u64, speech: bool, out: &mut Outbox) {
-        let Sending { suppression, comfort_noise, .. } = self.sending;
+        let SenderSettings { suppression, comfort_noise, .. } = self.sending;
         let Some(call) = self.calls.get_mut(&number) else { return };
         let Some(mixed) = &mut call.mixed else { return };
         let media = match speech || !suppression {

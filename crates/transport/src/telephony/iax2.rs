@@ -149,7 +149,7 @@ impl Iax2 {
     /// Passes on the datagrams and events of the exchange. `marks` are those of the handled
     /// datagram.
     fn pass(&mut self, marks: &[u64], out: &mut Signals) {
-        for iax2::Sending { bytes, marks, speech, .. } in self.out.send.drain(..) {
+        for iax2::OutgoingDatagram { bytes, marks, speech, .. } in self.out.send.drain(..) {
             let size = bytes.len() as u32 + udp::HEADER;
             out.send.push(Outgoing { size, speech, body: Body::layer(Message { bytes, marks }) });
         }

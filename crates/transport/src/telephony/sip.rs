@@ -21,7 +21,7 @@ use bentpipe_core::{Problems, Sample, Span, Stream, Streams, Table, Tables, Time
 use bentpipe_stage::{Body, Content, Packet, Payload, Stage};
 use bentpipe_voice::codec::{self, Codec};
 use bentpipe_voice::rtp::{self, Rtp};
-use bentpipe_voice::sip::message::Wrong;
+use bentpipe_voice::sip::message::ParseError;
 use bentpipe_voice::sip::sdp::{Format, Session};
 use bentpipe_voice::sip::{self, Agent, Call, Event, Identity, Timers};
 use bentpipe_voice::stream::Media;
@@ -262,7 +262,7 @@ impl Sip {
                     let message: Vec<u8> = connection.arrived.drain(..length).collect();
                     self.agent.receive(now, from, &message, &mut self.out);
                 }
-                Err(Wrong::Incomplete) => return,
+                Err(ParseError::Incomplete) => return,
                 Err(_) => unreachable!("the other end writes messages of SIP"),
             }
         }
