@@ -12,7 +12,7 @@ pub struct Explained {
     /// The nodes, each with the one to which it sends data for the sink.
     pub nodes: Vec<Node>,
     /// The operators, each before its successors.
-    pub operators: Vec<Described>,
+    pub operators: Vec<ExplainedOperator>,
     /// The stream channels.
     pub channels: Vec<Link>,
     /// Expected cost of the plan.
@@ -32,7 +32,7 @@ pub struct Node {
 
 /// An operator in a form for readers.
 #[derive(Clone, Debug, Serialize)]
-pub struct Described {
+pub struct ExplainedOperator {
     /// Its number.
     pub id: usize,
     /// Kind of the operator, in a word.
@@ -67,7 +67,7 @@ pub fn explained(plan: &Plan, network: &Network) -> Explained {
     let operators = plan.operators.iter().enumerate().map(|(id, operator)| {
         let mut outputs: Vec<usize> = operator.outputs.iter().map(|(to, _)| *to).collect();
         outputs.dedup();
-        Described {
+        ExplainedOperator {
             id,
             kind: word(&operator.kind),
             node: network.name(operator.node).to_owned(),
