@@ -19,35 +19,36 @@ const ATTRIBUTE_PAYLOAD: u16 = 9;
 const COMMAND_BIND: u8 = 1;
 const COPY_PACKET: u8 = 2;
 /// Longest SYN, including Fast Open's data.
-const LONGEST: u32 = 2048;
+const MAX_SYN: u32 = 2048;
 /// Size of the receive buffer in bytes: some thousands of SYNs can wait while the worker is busy.
-const ROOM: i32 = 4 << 20;
+const RECEIVE_BUFFER: i32 = 4 << 20;
 
 /// The queue of the SYNs for one worker.
-pub struct Hold {
+pub struct SynQueue {
     socket: OwnedFd,
 }
 
-impl Hold {
+impl SynQueue {
     /// Receives what is logged to `group` of this network namespace. Needs CAP_NET_ADMIN; later
     /// calls do not.
     ///
     /// # Errors
     /// EBUSY: another program has the group.
-    pub fn new(group: u16) -> io::Result<Hold> {
+    pub fn new(group: u16) -> io::Result<SynQueue> {
         let flags = SockFlag::SOCK_CLOEXEC;
         let socket = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkNetFilter)?;
         bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
         // Only root outside of user namespaces may exceed net.core.rmem_max.
-        sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, ROOM)
-            .or_else(|_| sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, ROOM))?;
-        let hold = Hold { socket };
-        hold.configure(group, ATTRIBUTE_COMMAND, &[COMMAND_BIND])?;
-        let mut mode = LONGEST.to_be_bytes().to_vec();
+        sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER).or_else(
+            |_| sys::set_option(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER),
+        )?;
+        let syn_queue = SynQueue { socket };
+        syn_queue.configure(group, ATTRIBUTE_COMMAND, &[COMMAND_BIND])?;
+        let mut mode = MAX_SYN.to_be_bytes().to_vec();
         mode.extend([COPY_PACKET, 0]);
-        hold.configure(group, ATTRIBUTE_MODE, &mode)?;
-        nix::fcntl::fcntl(&hold.socket, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK))?;
-        Ok(hold)
+        syn_queue.configure(group, ATTRIBUTE_MODE, &mode)?;
+        nix::fcntl::fcntl(&syn_queue.socket, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK))?;
+        Ok(syn_queue)
     }
 
     fn configure(&self, group: u16, attribute: u16, value: &[u8]) -> io::Result<()> {
@@ -90,7 +91,7 @@ impl Hold {
     }
 }
 
-impl AsFd for Hold {
+impl AsFd for SynQueue {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
