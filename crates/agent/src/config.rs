@@ -84,17 +84,17 @@ pub struct Ltp {
     pub rate: u64,
     /// Most bytes of bundles to a peer that are in memory without an acknowledgment; one bundle is
     /// always allowed. Further ones wait in the storage.
-    #[serde(default = "in_flight")]
+    #[serde(default = "default_in_flight")]
     pub in_flight: u64,
 }
 
-fn in_flight() -> u64 {
+fn default_in_flight() -> u64 {
     100_000_000
 }
 
 impl Default for Ltp {
     fn default() -> Ltp {
-        Ltp { engine: None, light_time: 0.0, margin: 1.0, rate: 100_000_000, in_flight: in_flight() }
+        Ltp { engine: None, light_time: 0.0, margin: 1.0, rate: 100_000_000, in_flight: default_in_flight() }
     }
 }
 

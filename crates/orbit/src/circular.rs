@@ -59,21 +59,21 @@ impl Circular {
     #[inline]
     pub fn position(&self, t: f64) -> Vector {
         let (sin, cos) = (self.argument + self.rate * t).sin_cos();
-        self.to_inertial([self.radius * cos, self.radius * sin], t)
+        self.inertial([self.radius * cos, self.radius * sin], t)
     }
 
     /// Returns the velocity in m/s, including the slow drift of the node.
     pub fn velocity(&self, t: f64) -> Vector {
         let (sin, cos) = (self.argument + self.rate * t).sin_cos();
         let speed = self.radius * self.rate;
-        let along = self.to_inertial([-speed * sin, speed * cos], t);
+        let along = self.inertial([-speed * sin, speed * cos], t);
         let position = self.position(t);
         [along[0] - self.node_rate * position[1], along[1] + self.node_rate * position[0], along[2]]
     }
 
     /// Converts from the plane of the orbit, with the first axis at the ascending node, to space.
     #[inline]
-    fn to_inertial(&self, [x, y]: [f64; 2], t: f64) -> Vector {
+    fn inertial(&self, [x, y]: [f64; 2], t: f64) -> Vector {
         let (sin, cos) = (self.node + self.node_rate * t).sin_cos();
         let flat = y * self.cos_inclination;
         [x * cos - flat * sin, x * sin + flat * cos, y * self.sin_inclination]

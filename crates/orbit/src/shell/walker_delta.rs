@@ -27,18 +27,18 @@ pub struct Config {
     pub satellites: Count<1, 1000>,
     /// Phasing F: the lead of each plane over the previous one, in units of 360 deg divided by the
     /// total number of satellites. Default 0; less than `planes`.
-    #[serde(default = "zero_phasing")]
+    #[serde(default = "default_phasing")]
     pub phasing: Count<0, 999>,
     /// Angle over which the ascending nodes are spread. Default 360 deg.
-    #[serde(default = "full_circle")]
+    #[serde(default = "default_raan_spread")]
     pub raan_spread: Angle,
 }
 
-fn zero_phasing() -> Count<0, 999> {
+fn default_phasing() -> Count<0, 999> {
     Count::new(0)
 }
 
-fn full_circle() -> Angle {
+fn default_raan_spread() -> Angle {
     Angle::from_degrees(360.0)
 }
 

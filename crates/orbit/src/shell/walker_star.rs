@@ -29,19 +29,19 @@ pub struct Config {
     /// Phasing F: the lead of each plane over the previous one, in units of 360 deg divided by the
     /// total number of satellites. Default 0; less than `planes`. Half the number of planes places
     /// satellites midway between those of the previous plane.
-    #[serde(default = "zero_phasing")]
+    #[serde(default = "default_phasing")]
     pub phasing: Real<0, 999_000>,
     /// Angle between the ascending nodes of adjacent planes, times the number of planes. Default
     /// 180 deg.
-    #[serde(default = "half_circle")]
+    #[serde(default = "default_raan_spread")]
     pub raan_spread: Angle,
 }
 
-fn zero_phasing() -> Real<0, 999_000> {
+fn default_phasing() -> Real<0, 999_000> {
     Real::thousandths(0)
 }
 
-fn half_circle() -> Angle {
+fn default_raan_spread() -> Angle {
     Angle::from_degrees(180.0)
 }
 
