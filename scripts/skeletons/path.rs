@@ -6,7 +6,7 @@
 //! dama = { requests = { kind = "{kebab}" } }
 //! ```
 
-use super::{Path, RequestOpportunities, RequestChannel};
+use super::{Path, RequestChannel, RequestOpportunities};
 use bentpipe_core::{Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,12 @@ impl Path for Config {
 struct {Camel};
 
 impl RequestOpportunities for {Camel} {
-    fn next_opportunity(&mut self, _superframe: u64, has_slots: bool, _stream: &mut Stream) -> Option<RequestChannel> {
+    fn next_opportunity(
+        &mut self,
+        _superframe: u64,
+        has_slots: bool,
+        _stream: &mut Stream,
+    ) -> Option<RequestChannel> {
         Some(if has_slots { RequestChannel::Piggybacked } else { RequestChannel::Dedicated })
     }
 }

@@ -9,7 +9,7 @@
 //! role = "{kebab}"
 //! ```
 
-use super::{ServedFlow, Service, Supply, ServedPackets};
+use super::{ServedFlow, ServedPackets, Service, Supply};
 use bentpipe_core::{Sample, Tables, Time};
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
 use bentpipe_transport::Config as Transport;
