@@ -70,7 +70,7 @@ test: packages ## Run every check and every test
 	@scripts/test
 
 kernel: build ## Build the kernel of the clock `kernel` (once): a real Linux in virtual time
-	@$(BIN)/bentpipe kernel build
+	@$(BIN)/bentpipe machine kernel build
 
 test-kernel: kernel ## Run tests and studies with real kernels in virtual time, including long ones
 	@BENTPIPE_LONG=1 $(BIN)/pytest tests/python/kernel/test_kernel*.py tests/python/tcp/test_parity.py -k 'kernel or guest'

@@ -1085,7 +1085,7 @@ class CallsApp(TypedDict):
     calls: NotRequired[int]
     """Number of calls that are placed when the flow starts and last until the run ends. Default 0."""
     codec: NotRequired[str]
-    """Name of the codec. Default "G.711u". `bentpipe emodel` lists the names."""
+    """Name of the codec. Default "G.711u". `bentpipe voice emodel` lists the names."""
     comfort_noise: NotRequired[bool]
     """True if a suppressed pause begins with comfort noise. Default true."""
     frames: NotRequired[int]

@@ -55,7 +55,7 @@ _FILE_NAME: Final = re.compile(r"# (\S+\.(?:toml|py))\n")
 #: Commands that need network namespaces.
 REAL: Final = re.compile(r"bentpipe (emulate|run|shell|up|exec|set|watch|down|ps)\b|^pytest\b", re.MULTILINE)
 #: Commands that need the kernel of the clock `kernel`.
-GUEST: Final = re.compile(r"--clock kernel|bentpipe kernel|reproduce satnex")
+GUEST: Final = re.compile(r"--clock kernel|bentpipe machine kernel|reproduce satnex")
 #: A single bentpipe command without shell syntax.
 _PLAIN: Final = re.compile(r"bentpipe [^|&;<>$*?~`(){}!\\]*")
 
@@ -149,7 +149,7 @@ class Session:
         """Takes down the networks that a failed page has left running."""
         if any(self._state.glob("*.json")):
             subprocess.run(
-                [ROOT / ".venv/bin/bentpipe", "down", "--all"],
+                [ROOT / ".venv/bin/bentpipe", "net", "down", "--all"],
                 env=self._environment,
                 capture_output=True,
                 check=False,

@@ -58,7 +58,7 @@ def _run(example: Example) -> None:
 def _cannot_emulate() -> str:
     """Returns the reason why this machine cannot emulate; empty if it can."""
     doctor = subprocess.run(
-        [ROOT / ".venv/bin/bentpipe", "doctor"], capture_output=True, text=True, check=False
+        [ROOT / ".venv/bin/bentpipe", "machine", "doctor"], capture_output=True, text=True, check=False
     )
     return f"this machine cannot emulate: {doctor.stdout}" if doctor.returncode else ""
 

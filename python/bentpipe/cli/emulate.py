@@ -39,7 +39,7 @@ def emulate(
         Clock,
         typer.Option(
             help="real: real time on this machine. kernel: virtual time in a separate Linux kernel, built "
-            "by `bentpipe kernel build`."
+            "by `bentpipe machine kernel build`."
         ),
     ] = Clock.real,
     kernel: Annotated[
@@ -47,7 +47,7 @@ def emulate(
         typer.Option(
             metavar="VERSION",
             help="Version of the kernel for --clock kernel, such as 6.12, if several kernels exist.",
-            show_default="the kernel of `bentpipe kernel use`, or the newest build",
+            show_default="the kernel of `bentpipe machine kernel use`, or the newest build",
         ),
     ] = None,
     allow_commands: Annotated[

@@ -89,8 +89,7 @@ def run_inside(
 
 
 def _write_report(path: Path, status: str) -> None:
-    """Writes the tables of a network's status: for each table its rows, in the form of `bentpipe
-    report --json`."""
+    """Writes the tables of a network's status: for each table its rows."""
     import json
 
     from bentpipe.errors import InputError

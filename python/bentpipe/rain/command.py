@@ -1,4 +1,4 @@
-"""The implementation of ``bentpipe rain``: sites, tables of attenuation, and time series."""
+"""The implementation of ``bentpipe space rain``: sites, tables of attenuation, and time series."""
 
 from __future__ import annotations
 

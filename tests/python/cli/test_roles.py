@@ -184,7 +184,7 @@ def test_an_administrator_runs_a_lab_for_a_group(call: Call, tmp_path: Path) -> 
     sees their actions, limits them, and ends actions that are no longer allowed. A copy of the
     folder is a backup."""
     httpx = pytest.importorskip("httpx2", reason="bentpipe[testbed] is not installed")
-    assert json.loads(call("doctor", "--json", code=None))
+    assert json.loads(call("machine", "doctor", "--json", code=None))
     data = tmp_path / "data"
     with serving(data) as served:
 

@@ -33,7 +33,7 @@ LINES = (
     "check examples/hub-storm.toml",
     "variants cubic",
     "new",
-    "emodel",
+    "voice emodel",
     "reproduce",
     "simulate examples/dvb-rcs-upload.toml --set duration=20s --vary network.sat.return.dama.scheme=rbdc,vbdc "
     "--vary flow.upload.transport.congestion=reno,vegas --vary network.sat.return.dama.cra=64kbit/s,128kbit/s",

@@ -344,7 +344,7 @@ def test_what_cannot_be_measured_is_a_message(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_doctor_says_what_limits_measurements() -> None:
-    answer = CliRunner().invoke(app, ["doctor", "--measure", "--json"])
+    answer = CliRunner().invoke(app, ["machine", "doctor", "--measure", "--json"])
     assert answer.exit_code == 0, answer.output
     found = {one["what"]: one for one in json.loads(answer.output)["findings"]}
     assert {
@@ -359,7 +359,9 @@ def test_the_doctor_says_what_limits_measurements() -> None:
     assert all(
         one["remedy"] for one in found.values() if one["status"] == "limited" and "yet" not in one["found"]
     )
-    assert max(map(len, CliRunner().invoke(app, ["doctor", "--measure"]).output.splitlines())) <= 80
+    assert (
+        max(map(len, CliRunner().invoke(app, ["machine", "doctor", "--measure"]).output.splitlines())) <= 80
+    )
 
 
 @pytest.mark.parametrize(

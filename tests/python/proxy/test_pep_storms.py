@@ -1,5 +1,5 @@
-"""`bentpipe pep` with ends that die, do not read, or do not exist: nothing is corrupted or left
-behind."""
+"""`bentpipe machine pep` with ends that die, do not read, or do not exist: nothing is corrupted or
+left behind."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ impl Scenario {
             let passes = programs && at.service.takes() == Takes::Passing;
             let Some(real) = passes.then(|| "what programs send".to_owned()).or(real) else { continue };
             let instead = match at.list {
-                "proxy" => ", or no proxy here and `bentpipe pep` on a machine or in a namespace before a host of `bentpipe up`",
+                "proxy" => ", or no proxy here and `bentpipe machine pep` on a machine or in a namespace before a host of `bentpipe net up`",
                 _ => "",
             };
             let message = format!(

@@ -85,7 +85,8 @@ impl Default for Campaign {
 pub enum Clock {
     /// Simulated runs, in virtual time.
     Virtual,
-    /// Runs in a guest with a real kernel in virtual time, which `bentpipe kernel build` builds.
+    /// Runs in a guest with a real kernel in virtual time, which `bentpipe machine kernel build`
+    /// builds.
     Kernel,
 }
 

@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Name of the codec. Default "G.711u". `bentpipe emodel` lists the names.
+    /// Name of the codec. Default "G.711u". `bentpipe voice emodel` lists the names.
     pub codec: String,
     /// Number of codec frames in a packet, 1 to 24. If unset, the smallest number that contains 20
     /// ms of speech.

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..common import Json
-from ..contacts.route import SkipImpossible, read
+from ..space.contacts.route import SkipImpossible, read
 from .keys import ConfidentialityKey, IntegrityKey
 
 

@@ -14,8 +14,8 @@
 //! synchronisation). A block has three trials; its time is that of the shortest. NetPIPE ends after
 //! the last size, or at the next unperturbed size once a block has taken `stop` or more.
 //!
-//! Results: the table `netpipe`, with a row per block, from which `bentpipe netpipe` makes the
-//! program's own file `np.out`, and a row of the trace `transaction` per trial. If the run ends
+//! Results: the table `netpipe`, with a row per block, from which `bentpipe export RUN np.out`
+//! makes the program's own file, and a row of the trace `transaction` per trial. If the run ends
 //! first, the flow's column `netpipe_pending` contains the size.
 //!
 //! Deviations: bytes have no content, so the destination recognises messages by their length. It

@@ -1,4 +1,4 @@
-"""``bentpipe calibrate``: measures the speed and accuracy of emulation on this machine."""
+"""``bentpipe machine calibrate``: measures the speed and accuracy of emulation on this machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from .common import Json
+from ..common import Json
 
 
 def calibrate(json: Json = False) -> None:
@@ -18,7 +18,7 @@ def calibrate(json: Json = False) -> None:
 
     from bentpipe import _native
 
-    from .output import print_json, print_note
+    from ..output import print_json, print_note
 
     calibration = codec.loads(_native.calibrate())
     if json:

@@ -1,10 +1,10 @@
-"""``bentpipe ps``: lists emulated networks."""
+"""``bentpipe net ps``: lists emulated networks."""
 
 from __future__ import annotations
 
 import typer
 
-from .common import Json
+from ..common import Json
 
 
 def ps(json: Json = False) -> None:
@@ -14,7 +14,7 @@ def ps(json: Json = False) -> None:
     from bentpipe.live import state
     from bentpipe.quantities import span_text
 
-    from .output import print_json, print_table
+    from ..output import print_json, print_table
 
     records = state.records()
     if json:
@@ -55,6 +55,6 @@ def ps(json: Json = False) -> None:
     for record in records:
         if not record.alive:
             typer.echo(
-                f"the process of {record.id} was killed: run `bentpipe down {record.id}` to remove its "
+                f"the process of {record.id} was killed: run `bentpipe net down {record.id}` to remove its "
                 "remains"
             )

@@ -1,4 +1,4 @@
-"""``bentpipe phone``: a telephone that plays a recording and records the received speech."""
+"""``bentpipe voice phone``: a telephone that plays a recording and records the received speech."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json
+from ..common import Json
 
 
 def phone(
@@ -60,7 +60,7 @@ def phone(
     from bentpipe.errors import InputError
     from bentpipe.voice.phone import call
 
-    from .output import print_json
+    from ..output import print_json
 
     samples = np.zeros(0, np.int32)
     if speech is not None:

@@ -1,4 +1,4 @@
-"""``bentpipe contacts route``: the best route of a bundle."""
+"""``bentpipe space contacts route``: the best route of a bundle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common import TROUBLE, Json
+from ...common import TROUBLE, Json
 
 if TYPE_CHECKING:
     from bentpipe.dtn.contacts import Plan
@@ -82,7 +82,7 @@ def route(
     """
     from bentpipe.dtn import contacts
 
-    from ..output import print_json, print_table
+    from ...output import print_json, print_table
 
     found = contacts.routes(
         read(plan, skip_impossible),

@@ -1,4 +1,4 @@
-"""``bentpipe set``: changes parameters of a network that is up."""
+"""``bentpipe net set``: changes parameters of a network that is up."""
 
 from __future__ import annotations
 

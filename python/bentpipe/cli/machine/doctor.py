@@ -1,4 +1,4 @@
-"""``bentpipe doctor``: checks whether this machine can emulate."""
+"""``bentpipe machine doctor``: checks whether this machine can emulate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from bentpipe.errors import InputError
 
-from .common import TROUBLE, Json
+from ..common import TROUBLE, Json
 
 WIDTH = 80
 INDENT = 29
@@ -33,7 +33,7 @@ def doctor(
 
     from bentpipe import _native
 
-    from .output import print_json
+    from ..output import print_json
 
     if measure:
         from bentpipe.measure.accuracy import examine
@@ -69,7 +69,7 @@ def _kernel() -> dict[str, Any]:
     try:
         found = f"Linux {store.current().version} for --clock kernel"
     except InputError:
-        how = "build one with `bentpipe kernel build`, once, in a few minutes"
+        how = "build one with `bentpipe machine kernel build`, once, in a few minutes"
         return finding | {"status": "limited", "found": "no kernel for --clock kernel", "remedy": how}
     return finding | {"status": "ok", "found": found, "remedy": None}
 

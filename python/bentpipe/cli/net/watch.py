@@ -1,4 +1,4 @@
-"""``bentpipe watch``: shows the state of a network that is up."""
+"""``bentpipe net watch``: shows the state of a network that is up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import Json
+from ..common import Json
 from .naming import RunName
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def watch(
     from bentpipe.live import state
     from bentpipe.live.control import ask
 
-    from .output import console_of_tables, print_json
+    from ..output import console_of_tables, print_json
 
     record = state.find(run)
     first: Status = ask(record, "status")
@@ -49,7 +49,7 @@ def watch(
     if json:
         import json as codec
 
-        from .output import plain
+        from ..output import plain
 
         for now in _statuses(record, first, every):
             typer.echo(codec.dumps(plain({"run": record.id, **now}), allow_nan=False))
@@ -87,7 +87,7 @@ def _shown(now: Status, before: Status | None, width: int) -> Group:
 
     from bentpipe.live import tables
 
-    from .folding import Sheet
+    from ..folding import Sheet
 
     parts: list[Any] = []
     for columns, rows in (tables.links(now, before), tables.terminals(now, before)):

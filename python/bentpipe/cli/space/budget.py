@@ -1,4 +1,4 @@
-"""``bentpipe budget``: prints link budgets line by line."""
+"""``bentpipe space budget``: prints link budgets line by line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, Overrides
+from ..common import Json, Overrides
 
 
 def budget(
@@ -39,7 +39,7 @@ def budget(
     """
     from bentpipe.scenario import budgets
 
-    from .output import print_json, print_table
+    from ..output import print_json, print_table
 
     sheets = budgets.of(source, overrides or [], margin_db=margin)
     if json:

@@ -1,4 +1,4 @@
-"""``bentpipe down``: removes emulated networks."""
+"""``bentpipe net down``: removes emulated networks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from bentpipe.errors import InputError
 
-from .common import TROUBLE, Json, fail
+from ..common import TROUBLE, Json, fail
 from .naming import RunName
 
 
@@ -25,7 +25,7 @@ def down(
     """
     from bentpipe.live import state, teardown
 
-    from .output import print_json
+    from ..output import print_json
 
     if everything and run is not None:
         raise InputError("give either the name of a network or --all")

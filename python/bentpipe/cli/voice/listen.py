@@ -1,4 +1,4 @@
-"""``bentpipe listen``: writes the speech that the callee of a call heard."""
+"""``bentpipe voice listen``: writes the speech that the callee of a call heard."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json
+from ..common import Json
 
 
 def listen(
@@ -67,9 +67,9 @@ def listen(
     from bentpipe.errors import InputError
     from bentpipe.results.runs import open_run
 
-    from .output import print_json, print_table
-    from .progress import Bar
-    from .stopping import Stop
+    from ..output import print_json, print_table
+    from ..progress import Bar
+    from ..stopping import Stop
 
     if not speech:
         raise InputError("no speech given: add a recording with --speech FILE.wav")

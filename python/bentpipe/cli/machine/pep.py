@@ -1,4 +1,4 @@
-"""``bentpipe pep``: a performance-enhancing proxy."""
+"""``bentpipe machine pep``: a performance-enhancing proxy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``bentpipe pabx``: a private branch exchange for real telephones."""
+"""``bentpipe voice pabx``: a private branch exchange for real telephones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json
+from ..common import Json
 
 
 def pabx(
@@ -74,7 +74,7 @@ def pabx(
     from bentpipe.errors import InputError
     from bentpipe.voice.pabx import Pabx
 
-    from .stopping import stoppable
+    from ..stopping import stoppable
 
     def tell(event: dict[str, object]) -> None:
         if json:

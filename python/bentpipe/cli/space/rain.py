@@ -1,4 +1,5 @@
-"""``bentpipe rain``: rain attenuation of sites by ITU-R, and time series of it for scenarios."""
+"""``bentpipe space rain``: rain attenuation of sites by ITU-R, and its time series for
+scenarios."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, Out
+from ..common import Json, Out
 
 
 def rain(
@@ -79,7 +80,7 @@ def rain(
     """
     from bentpipe.rain.command import excess, sites, write
 
-    from .output import print_json, print_table
+    from ..output import print_json, print_table
 
     found = sites(scenario, site or [], satellite, elevation)
     skies, longitude = found.skies(frequency, tilt), found.satellite

@@ -1,4 +1,4 @@
-"""``bentpipe contacts show``: draws a contact plan."""
+"""``bentpipe space contacts show``: draws a contact plan."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common import FIGURES, Json
+from ...common import FIGURES, Json
 from .route import PlanFile, SkipImpossible
 from .route import read as read_plan
 
@@ -35,7 +35,7 @@ def show(
 
     Prints the number, total time and capacity of the contacts of each pair of nodes.
     """
-    from ..output import of_format, print_json, print_table
+    from ...output import of_format, print_json, print_table
 
     read = read_plan(plan, skip_impossible)
     if out is not None:

@@ -1,4 +1,4 @@
-"""``bentpipe emodel``: rates a call by the E-model."""
+"""``bentpipe voice emodel``: rates a call by the E-model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json
+from ..common import Json
 
 
 def emodel(
@@ -33,7 +33,7 @@ def emodel(
     from bentpipe.errors import InputError
     from bentpipe.voice import emodel as model
 
-    from .output import print_json, print_note, print_table
+    from ..output import print_json, print_note, print_table
 
     given: dict[str, float] = {}
     for text in values or ():

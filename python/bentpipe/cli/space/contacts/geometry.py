@@ -1,4 +1,4 @@
-"""``bentpipe contacts geometry``: computes a contact plan from positions and orbits."""
+"""``bentpipe space contacts geometry``: computes a contact plan from positions and orbits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common import Json
+from ...common import Json
 
 if TYPE_CHECKING:
     from bentpipe.dtn.ephemeris import Orbiter, Place
@@ -93,7 +93,7 @@ def geometry(
     from bentpipe.dtn import ephemeris
     from bentpipe.errors import InputError
 
-    from ..output import print_json
+    from ...output import print_json
 
     stations = [_place(text, "--station", "earth", mask) for text in station or ()]
     sites = [_place(text, "--site", body, mask) for text in site or ()]

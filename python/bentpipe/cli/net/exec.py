@@ -1,4 +1,4 @@
-"""``bentpipe exec``: runs a command in a host of a network that is up."""
+"""``bentpipe net exec``: runs a command in a host of a network that is up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from bentpipe.errors import InputError, unknown
 
-from .after_dashes import CommandAfterDashes, command_of
+from ..after_dashes import CommandAfterDashes, command_of
 
 #: The words after ``--`` are not this program's.
 COMMAND_CLASS: Final = CommandAfterDashes
@@ -34,18 +34,18 @@ def exec_(
     from bentpipe.live import program, state
     from bentpipe.live.environment import environment, overlays
 
-    command = command_of(context, "bentpipe exec HOST -- ping server")
+    command = command_of(context, "bentpipe net exec HOST -- ping server")
     if len(where) > 2:
         raise InputError(f"too many words before --: {' '.join(where)}; allowed: [RUN] HOST")
     *run, host = where
     if not run and any(record.id == host for record in state.records()):
         raise InputError(
-            f"{host} is a network: also name the host, as in `bentpipe exec {host} HOST -- true`"
+            f"{host} is a network: also name the host, as in `bentpipe net exec {host} HOST -- true`"
         )
     record = state.find(run[0] if run else None)
     if not record.alive:
         raise InputError(
-            f"the process of {record.id} was killed: run `bentpipe down {record.id}` to remove its remains"
+            f"the process of {record.id} was killed: run `bentpipe net down {record.id}` to remove its remains"
         )
     if host not in record.hosts:
         raise unknown("host", host, record.hosts, record.id)

@@ -1,4 +1,4 @@
-"""``bentpipe kernel``: builds and manages the kernels of the clock `kernel`."""
+"""``bentpipe machine kernel``: builds and manages the kernels of the clock `kernel`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .common import TROUBLE, Json, guarded
-from .plain import PlainCommand
+from ..common import TROUBLE, Json, guarded
+from ..plain import PlainCommand
 
 app = typer.Typer(
     name="kernel",
@@ -44,15 +44,15 @@ def build(
     from bentpipe.guest.build import Stopped
     from bentpipe.guest.build import build as build_one
 
-    from .output import print_json
-    from .progress import shown
-    from .stopping import stoppable
+    from ..output import print_json
+    from ..progress import shown
+    from ..stopping import stoppable
 
     with stoppable() as stop, shown("building the kernel", stop) as bar:
         try:
             kernel = build_one(bar.describe, jobs, source)
         except Stopped:
-            typer.echo("interrupted; run `bentpipe kernel build` again to resume", err=True)
+            typer.echo("interrupted; run `bentpipe machine kernel build` again to resume", err=True)
             raise typer.Exit(stop.exit_code) from None
     if json:
         print_json(kernel.as_dict())
@@ -66,7 +66,7 @@ def status(json: Json = False) -> None:
     from bentpipe.guest import kernels
     from bentpipe.guest.store import HOW, fitting, place
 
-    from .output import print_json
+    from ..output import print_json
 
     used = fitting()
     if json:
@@ -100,7 +100,7 @@ def use(
     """Choose one of several kernels for all future runs."""
     from bentpipe.guest.store import use as choose
 
-    from .output import print_json
+    from ..output import print_json
 
     kernel = choose(version)
     if json:
@@ -113,7 +113,7 @@ def remove(json: Json = False) -> None:
     """Remove all kernels and unfinished builds."""
     from bentpipe.guest import remove as remove_all
 
-    from .output import print_json
+    from ..output import print_json
 
     removed = remove_all()
     if json:

@@ -1,4 +1,4 @@
-"""``bentpipe up``: brings up an emulated network that stays."""
+"""``bentpipe net up``: brings up an emulated network that stays."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, Overrides
-from .inside import Internet, Mtu, Wanted
+from ..common import Json, Overrides
+from ..inside import Internet, Mtu, Wanted
 
 
 def up(
@@ -36,17 +36,17 @@ def up(
     overrides: Overrides = None,
     json: Json = False,
 ) -> None:
-    """Bring up an emulated network that stays until `bentpipe down`.
+    """Bring up an emulated network that stays until `bentpipe net down`.
 
     Flows with endpoints = "model" run in this network. Run the programs of other flows with
-    `bentpipe exec`.
+    `bentpipe net exec`.
     """
     # --process is for the pytest plug-in: the network ends with this process.
     from bentpipe.live import daemon
     from bentpipe.live.environment import in_host
     from bentpipe.live.target import elsewhere, target
 
-    from .output import print_json, print_table
+    from ..output import print_json, print_table
 
     wanted = target(scenario, overrides or [], mtu=mtu)
     outside = in_host() if internet is None else internet
@@ -79,14 +79,14 @@ def up(
         text_columns=3,
     )
     if len(record.hosts) > _SHOWN:
-        typer.echo(f"and {len(record.hosts) - _SHOWN} more hosts; `bentpipe ps --json` lists all")
+        typer.echo(f"and {len(record.hosts) - _SHOWN} more hosts; `bentpipe net ps --json` lists all")
     for host, about in record.elsewhere.items():
         typer.echo(f"to join {host}, run these commands as root on {about['machine'].rpartition(':')[0]}:")
         typer.echo("\n".join(f"    {command}" for command in about["join"]))
     others = [*record.hosts, *record.elsewhere]
     other = next((host for host in others if host != record.near), record.near)
-    typer.echo(f"next     bentpipe exec {record.id} {record.near} -- ping {other}", err=True)
-    typer.echo(f"         bentpipe watch {record.id}; bentpipe down {record.id}", err=True)
+    typer.echo(f"next     bentpipe net exec {record.id} {record.near} -- ping {other}", err=True)
+    typer.echo(f"         bentpipe net watch {record.id}; bentpipe net down {record.id}", err=True)
 
 
 #: Maximum number of hosts in the table.
