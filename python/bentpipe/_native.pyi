@@ -255,8 +255,8 @@ def run_pep(config_json: str) -> None:
     the GIL.
 
     ``config_json`` is a JSON object with the options of ``bentpipe machine pep``, underscores for
-    hyphens. Forks, so call it before there is a second thread. Raises :class:`bentpipe.InputError`
-    for an invalid option, and ``OSError`` with what is missing.
+    hyphens, and ``workers`` for ``threads``. Forks, so call it before there is a second thread.
+    Raises :class:`bentpipe.InputError` for an invalid option, and ``OSError`` with what is missing.
     """
 
 def remove_pep() -> bool:

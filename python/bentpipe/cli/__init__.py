@@ -14,9 +14,8 @@ with quietly():
 
     import typer
 
-    from .common import BAD_INPUT
     from .lazy import GroupedCommands, Section
-    from .renamed import COMMANDS
+    from .renamed import refuse_old_command
     from .streams import make_writable
 
 #: The commands in the order of --help, by purpose. Each is a file or a folder of this folder.
@@ -62,11 +61,10 @@ class _Commands(GroupedCommands):
     package = __name__
     sections = SECTIONS
 
-    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
         """Refuses the old name of a command with its new name."""
-        if (new := COMMANDS.get(args[0])) and not ctx.resilient_parsing:
-            typer.echo(f"bentpipe {args[0]} is now bentpipe {new}", err=True)
-            raise typer.Exit(BAD_INPUT)
+        if not ctx.resilient_parsing:
+            refuse_old_command(args[0])
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]

@@ -27,13 +27,11 @@ def reflect(
         bool, typer.Option("--open", help="Answer every sender without a key, like other reflectors.")
     ] = False,
     port: Port = PORT,
-    bind: Annotated[
+    address: Annotated[
         str,
-        typer.Option(
-            "--bind", metavar="ADDRESS", help="Address at which to listen; :: stands for all addresses."
-        ),
+        typer.Option(metavar="ADDRESS", help="Address at which to listen. :: stands for all addresses."),
     ] = "::",
-    rate: Annotated[
+    max_replies: Annotated[
         float,
         typer.Option(min=1, metavar="NUMBER", help="Maximum number of replies per second to one sender."),
     ] = 10_000,
@@ -55,15 +53,15 @@ def reflect(
     with stoppable() as stop:
         try:
             counts = measure.reflect(
-                bind,
+                address,
                 port,
                 secret,
-                rate=rate,
+                rate=max_replies,
                 keep_on=lambda: not stop.wanted,
                 ready=lambda: typer.echo(f"listening at port {port}", err=True),
             )
         except OSError as error:
-            raise InputError(f"port {port} of {bind}: {trouble(error)}") from error
+            raise InputError(f"port {port} of {address}: {trouble(error)}") from error
     typer.echo(
         f"{counts.sessions} sessions, {counts.replies} replies; not answered: {counts.ignored} packets of "
         f"unknown senders, {counts.over_rate} packets above the maximum rate"

@@ -44,8 +44,8 @@ def reproduce(
         typer.Option(
             min=1,
             metavar="NUMBER",
-            help="Number of replications of each point, with confidence intervals. Only for studies that "
-            "are campaigns.",
+            help="Number of runs of each variant. Only for studies that are campaigns, which then have "
+            "confidence intervals.",
             show_default="the study's",
         ),
     ] = None,
@@ -62,7 +62,7 @@ def reproduce(
         str,
         typer.Option(
             metavar="CLOCK",
-            help="virtual, or real or kernel if the study supports these. With real and kernel, the study "
+            help="The clock: virtual, or real or kernel if the study supports these. With real and kernel, the study "
             "also runs in virtual time, for comparison.",
         ),
     ] = "virtual",

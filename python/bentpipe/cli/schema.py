@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, Out
+from .common import Json, OutFile
 
 
 def schema(
@@ -18,7 +18,7 @@ def schema(
             "them.",
         ),
     ] = False,
-    out: Out = None,
+    out: OutFile = None,
     json: Json = False,  # noqa: ARG001 - the schema is JSON in any case
 ) -> None:
     """Print the JSON Schema of scenarios."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, Out, Overrides
+from .common import Json, OutFile, Overrides
 
 
 def show(
@@ -18,7 +18,7 @@ def show(
         ),
     ],
     overrides: Overrides = None,
-    out: Out = None,
+    out: OutFile = None,
     json: Json = False,
 ) -> None:
     """Print the resolved scenario.

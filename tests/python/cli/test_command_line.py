@@ -10,20 +10,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from bentpipe.campaign.jobs import NOTE
-from bentpipe.cli import app
 from bentpipe.cli.renamed import COMMANDS as COMMANDS_RENAMED
 from bentpipe.results.flows import FAILURES
 from helpers import ROOT
+from helpers.command_tree import FAMILIES, TREE
 from helpers.folders import write_run
 from parity.pieces import PAIR, flow
 from rigs import commands
-from typer.main import get_command
 
 COMMANDS = (
     *("new", "check", "show", "variants", "trace", "fit", "schema"),
@@ -59,18 +56,6 @@ def _said(done: subprocess.CompletedProcess[str], code: int) -> str:
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout if code == 0 else done.stderr
-
-
-def commands_below(command: Any, path: str = "bentpipe") -> Iterator[tuple[str, Any, Any]]:
-    """Yields a command and all below it: its path, itself and its context."""
-    yield path, command, command.make_context(path, [], resilient_parsing=True)
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from commands_below(inner, f"{path} {name}")
-
-
-#: Every command by its path, and the paths of those with subcommands.
-TREE = {path: (command, context) for path, command, context in commands_below(get_command(app))}
-FAMILIES = [path for path, (command, _) in TREE.items() if hasattr(command, "commands")]
 
 
 def test_help_shows_exactly_the_commands(place: Path) -> None:
@@ -257,7 +242,7 @@ def test_bad_input_is_a_message_and_exit_code_2(place: Path, scenario: Path) -> 
             ("simulate", "upload.toml", "--seed", "-1"),
             "-1 is out of range; allowed: a whole number, at least 0",
         ),
-        (("plot", "run", "--at", "noon"), "noon is not a number; allowed: a number, at least 0"),
+        (("plot", "run", "--at", "noon"), '--at "noon": not a time; allowed: a value such as "12.3s"'),
         (
             ("check", "upload.toml", "--set", "seed=1.5"),
             "seed = 1.5: is not a whole number; allowed: a whole",
@@ -294,7 +279,7 @@ def test_compare_plot_and_report_read_runs(place: Path) -> None:
     assert "flow.upload.transport.congestion" in text and "-50" in text
     assert max(map(len, text.split("\n"))) <= 80
     assert (place / "both" / "rtt.png").is_file()
-    assert json.loads(call("compare", "a", "a", "--json", "--no-figures"))["equal"] is True
+    assert json.loads(call("compare", "a", "a", "--json", "--figure", "none"))["equal"] is True
     assert json.loads(call("plot", "a", "--json"))["figures"] == ["a/figures/overview.png"]
     assert call("plot", "a", "b", "--figure", "rtt", "--format", "svg").strip().endswith("rtt.svg")
     assert json.loads(call("report", "a", "b", "--out", "page.html", "--json"))["report"] == "page.html"

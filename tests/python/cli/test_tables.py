@@ -119,7 +119,7 @@ def compared(tmp_path: Path) -> list[str]:
     ]
     for name, congestion in zip(names, ("reno", "vegas"), strict=True):
         write_run(tmp_path / name, congestion=congestion, speed=1.0 if congestion == "reno" else 2.0)
-    return ["compare", *names, "--no-figures"]
+    return ["compare", *names, "--figure", "none"]
 
 
 def test_a_file_has_each_row_in_a_line(compared: list[str], tmp_path: Path) -> None:

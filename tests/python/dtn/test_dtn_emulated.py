@@ -76,7 +76,7 @@ def test_ltp_brings_files_over_a_lossy_link_that_closes(space: Bentpipe, tmp_pat
     ]  # fmt: skip
     orbiter = [
         "dtn://orbiter/", "--storage", str(tmp_path / "orbiter"), "--listen", "tcpcl://127.0.0.1",
-        "--peer", "dtn://earth/=ltp://earth", "--light-time", "2 s", "--margin", "4 s", "--rate", "256 kbit/s",
+        "--peer", "dtn://earth/=ltp://earth", "--light-time", "2 s", "--ltp-margin", "4 s", "--rate", "256 kbit/s",
     ]  # fmt: skip
     with running(space, "earth", *agent, *earth), running(space, "orbiter", *agent, *orbiter):
         begun = time.monotonic()

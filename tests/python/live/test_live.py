@@ -323,7 +323,7 @@ def test_set_changes_how_capacity_is_asked_for_and_assigned(bentpipe: Bentpipe) 
 
 def test_watch_follows_until_the_network_ends(bentpipe: Bentpipe) -> None:
     bentpipe("net", "up", "geo", *LINK)
-    following = bentpipe.begin("net", "watch", "--every", "0.2", "--json", stdout=subprocess.PIPE)
+    following = bentpipe.begin("net", "watch", "--interval", "0.2", "--json", stdout=subprocess.PIPE)
     assert following.stdout is not None
     times = [json.loads(following.stdout.readline())["time"] for _ in range(3)]
     assert times == sorted(times)

@@ -327,7 +327,7 @@ def test_what_cannot_be_measured_is_a_message(tmp_path: Path, monkeypatch: pytes
             ("measure 127.0.0.1 --distance 3", '--distance "3"'),
             (f"measure 127.0.0.1 --out {tmp_path}", "is not empty"),
             ("reflect", "--key FILE"),
-            (f"reflect --open --bind 127.0.0.1 --port {port}", f"port {port}"),
+            (f"reflect --open --address 127.0.0.1 --port {port}", f"port {port}"),
         ):
             answer = CliRunner().invoke(app, line.split())
             assert answer.exit_code == 2 and said in answer.stderr, (line, answer.output)

@@ -280,7 +280,7 @@ def test_a_process_that_does_not_drain_is_killed(lab: Lab) -> None:
 
 
 def test_more_connections_than_it_may_have_pass_by(lab: Lab) -> None:
-    lab.start("--connections", 2, "--workers", 1, *METRICS)
+    lab.start("--connections", 2, "--threads", 1, *METRICS)
     pairs = [lab.pair(8000 + number) for number in range(4)]
     for near, far in pairs:
         near.sendall(b"x")

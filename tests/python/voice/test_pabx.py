@@ -230,7 +230,7 @@ def test_real_telephones_and_a_simulated_one_hear_each_other_in_a_conference(
             "user",
             "--speech",
             str(speech),
-            "--seconds",
+            "--duration",
             "4",
         )
         recorded = ("--out", str(tmp_path / "three-dec.wav"), "--json")
@@ -329,7 +329,7 @@ def test_an_iax2_peer_that_is_not_ours_registers_answers_and_calls(
             str(speech),
             "--json",
         )
-        recorded = ("--seconds", "3", "--out", str(tmp_path / f"{number}.wav"))
+        recorded = ("--duration", "3", "--out", str(tmp_path / f"{number}.wav"))
         return began(bentpipe, "server", PROGRAM, *words, *recorded)
 
     with exchange_at(bentpipe, "server", out, "--iax-port", "4569"):
@@ -390,7 +390,7 @@ def test_a_call_through_a_real_registrar_reaches_the_exchange(bentpipe: Bentpipe
             assert '"status": 200' in out.read_text()
             speech = tone(tmp_path / "speech.wav", 500)
             words = ("voice", "phone", f"sip:echo@{proxy}", "--address", "server", "--speech", str(speech))
-            recorded = ("--seconds", "3", "--out", str(tmp_path / "heard.wav"), "--json")
+            recorded = ("--duration", "3", "--out", str(tmp_path / "heard.wav"), "--json")
             called = bentpipe.done("net", "exec", "server", "--", PROGRAM, *words, *recorded)
             assert called.returncode == 0, called.stdout + called.stderr + out.read_text()
             until(lambda: '"ended"' in out.read_text())
@@ -461,12 +461,12 @@ def test_a_call_through_bentpipe_run_has_the_quality_that_tshark_sees(
     (tmp_path / "call.toml").write_text(LOADED)
     go, up, over, down = (tmp_path / name for name in ("go", "up", "over", "down"))
     speech = tone(tmp_path / "speech.wav", 500)
-    call = f"{PROGRAM} phone sip:echo@server --address user --speech {speech} --seconds 8 --json"
+    call = f"{PROGRAM} voice phone sip:echo@server --address user --speech {speech} --duration 8 --json"
     pause = "do sleep 0.05; done"
     waiting = (
         f"touch {up}; while [ ! -e {go} ]; {pause}; {call}; touch {over}; while [ ! -e {down} ]; {pause}"
     )
-    words = ("run", str(tmp_path / "call.toml"), "--report", str(tmp_path / "report.json"))
+    words = ("run", str(tmp_path / "call.toml"), "--tables", str(tmp_path / "report.json"))
     running = bentpipe.begin(
         *words, "--", "sh", "-c", waiting, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

@@ -31,8 +31,8 @@ def export(
         str | None,
         typer.Option(
             metavar="TABLE",
-            help="Export all rows of this table (flows, link, ...) of all runs, in base units, instead of "
-            "means.",
+            help="The table to export with all rows of all runs, in base units, such as flows or link. If "
+            "unset, means.",
             show_default=False,
         ),
     ] = None,

@@ -78,10 +78,10 @@ def proxy(
     from bentpipe.dtn.proxy import Entrance, Exit
     from bentpipe.errors import InputError
 
+    from ..amounts import seconds, size_bytes
     from ..output import print_json
     from ..stopping import stoppable
     from .addresses import address, place
-    from .amounts import seconds, size_bytes
 
     if (
         (listen is None) == (inbox is None)

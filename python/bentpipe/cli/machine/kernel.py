@@ -93,7 +93,10 @@ def status(json: Json = False) -> None:
 
 def use(
     version: Annotated[
-        str, typer.Argument(help="The version, or its first numbers, such as 6.12.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="VERSION", help="The version, or its first numbers, such as 6.12.", show_default=False
+        ),
     ],
     json: Json = False,
 ) -> None:

@@ -29,7 +29,9 @@ def pep(
     port: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="N[-M]", help="Split only connections to these ports. Repeatable.", show_default=False
+            metavar="PORT[-PORT]",
+            help="Split only connections to these ports. Repeatable.",
+            show_default=False,
         ),
     ] = None,
     to: Annotated[
@@ -69,7 +71,7 @@ def pep(
             help="Maximum number of connections to split at once. Further connections bypass the proxy.",
         ),
     ] = 20_000,
-    workers: Annotated[
+    threads: Annotated[
         int | None,
         typer.Option(
             min=1,
@@ -129,7 +131,7 @@ def pep(
         ),
     ] = None,
     user: Annotated[
-        str, typer.Option(metavar="NAME", help="The user under whom the proxy runs after its set-up as root.")
+        str, typer.Option(metavar="NAME", help="User under whom the proxy runs after its set-up as root.")
     ] = "nobody",
     mark: Annotated[
         str, typer.Option(metavar="BIT", help="The bit of packet marks that the proxy uses.")
@@ -181,7 +183,7 @@ def pep(
         "server_congestion": server_congestion,
         "fast_open": fast_open,
         "connections": connections,
-        "workers": workers,
+        "workers": threads,
         "buffer": buffer,
         "idle_timeout": idle_timeout,
         "keepalive": keepalive,

@@ -15,8 +15,8 @@ def up(
     name: Annotated[
         str | None,
         typer.Option(
-            metavar="ID",
-            help="The network's id. If unset, made from the scenario's name.",
+            metavar="NAME",
+            help="Name of the network. If unset, made from the scenario's name.",
             show_default=False,
         ),
     ] = None,

@@ -24,7 +24,7 @@ def watch(
     once: Annotated[
         bool, typer.Option("--once", help="Print the state once instead of updating it continuously.")
     ] = False,
-    every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time between updates.")] = 1.0,
+    interval: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time between updates.")] = 1.0,
     json: Json = False,
 ) -> None:
     """Show rates, queues, drops and capacity of a network that is up.
@@ -51,28 +51,28 @@ def watch(
 
         from ..output import plain
 
-        for now in _statuses(record, first, every):
+        for now in _statuses(record, first, interval):
             typer.echo(codec.dumps(plain({"run": record.id, **now}), allow_nan=False))
         return
     from rich.live import Live
 
     console = console_of_tables()
     with Live(_shown(first, None, console.width), console=console, auto_refresh=False) as live:
-        for before, now in itertools.pairwise(_statuses(record, first, every)):
+        for before, now in itertools.pairwise(_statuses(record, first, interval)):
             live.update(_shown(now, before, console.width), refresh=True)
             if not console.is_terminal:
                 console.print(_shown(now, before, console.width))
     typer.echo(f"{record.id} has ended")
 
 
-def _statuses(record: Record, first: Status, every: float) -> Iterator[Status]:
+def _statuses(record: Record, first: Status, interval: float) -> Iterator[Status]:
     """Yields the network's state repeatedly until the network has ended."""
     from bentpipe.live.control import ask
 
     now = first
     while True:
         yield now
-        time.sleep(every)
+        time.sleep(interval)
         try:
             now = ask(record, "status")
         except OSError:

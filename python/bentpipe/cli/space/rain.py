@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..common import Json, Out
+from ..common import Json, OutFile
 
 
 def rain(
@@ -28,8 +28,8 @@ def rain(
     site: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME,LAT,LON",
-            help="Latitude and longitude of a site in degrees, north and east positive. Repeatable.",
+            metavar="NAME=LAT,LON",
+            help="Site: latitude and longitude in degrees, north and east positive. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -56,7 +56,7 @@ def rain(
         ),
     ] = 45.0,
     duration: Annotated[
-        float, typer.Option(min=1, metavar="SECONDS", help="Length of the time series.")
+        float, typer.Option(min=1, metavar="SECONDS", help="Duration of the time series.")
     ] = 3600.0,
     step: Annotated[float, typer.Option(min=0.001, metavar="SECONDS", help="Step of the time series.")] = 1.0,
     seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of the time series.")] = 1,
@@ -69,7 +69,7 @@ def rain(
             show_default=False,
         ),
     ] = None,
-    out: Out = None,
+    out: OutFile = None,
     json: Json = False,
 ) -> None:
     """Calculate rain attenuation by ITU-R.

@@ -18,7 +18,7 @@ def listen(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="A recording of the caller's speech, such as a WAV file. Repeat it for the parties of a "
+            help="Recording of the caller's speech, such as a WAV file. Repeat it for the parties of a "
             "conference.",
             show_default=False,
         ),

@@ -14,8 +14,8 @@ def pabx(
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="IPv4 address or name at which the exchange listens; the exchange "
-            "announces it to telephones.",
+            help="Address at which to listen. An IPv4 address or a name, which the exchange announces to "
+            "telephones.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
@@ -35,12 +35,12 @@ def pabx(
         str | None,
         typer.Option(
             metavar="HOST[:PORT]",
-            help="Register as USER at this SIP registrar, which then forwards calls to the exchange.",
+            help="Register as --user at this SIP registrar, which then forwards calls to the exchange.",
             show_default=False,
         ),
     ] = None,
     user: Annotated[
-        str, typer.Option(metavar="USER", help="User name of the exchange at the registrar.")
+        str, typer.Option(metavar="NAME", help="User name of the exchange at the registrar.")
     ] = "pabx",
     lines: Annotated[
         int,
@@ -50,11 +50,11 @@ def pabx(
             help="Maximum number of simultaneous calls. A further call is answered with busy (486).",
         ),
     ] = 30,
-    seconds: Annotated[
+    duration: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="Time after which the exchange ends. If unset, it runs until Ctrl-C.",
+            help="Duration of the exchange. If unset, it runs until Ctrl-C.",
             show_default=False,
         ),
     ] = None,
@@ -90,7 +90,7 @@ def pabx(
             f"{'' if iax_port is None else f' --iax-port {iax_port}'}: {error}; "
             "allowed: an IPv4 address of this machine and free UDP ports"
         ) from None
-    until = None if seconds is None else time.monotonic() + seconds
+    until = None if duration is None else time.monotonic() + duration
     listening = {"event": "listening", "address": address, "port": exchange.port}
     with stoppable() as stop:
         tell(listening | ({} if exchange.iax_port is None else {"iax_port": exchange.iax_port}))

@@ -23,25 +23,30 @@ def phone(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A WAV file of 16 bits and 8000 Hz to speak, repeated until the end of the call. If unset, "
-            "silence.",
+            help="Recording to speak, a WAV file of 16 bits and 8000 Hz. Repeated until the end of the call. If "
+            "unset, silence.",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="WAV file for the received speech.", show_default=False
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The WAV file to write, with the received speech.",
+            show_default=False,
         ),
     ] = None,
     address: Annotated[
         str,
         typer.Option(
-            metavar="ADDRESS", help="IPv4 address or name of the telephone, at which it receives speech."
+            metavar="ADDRESS",
+            help="Address at which to listen. An IPv4 address or a name, at which the telephone receives speech.",
         ),
     ] = "127.0.0.1",
     user: Annotated[str, typer.Option(metavar="NAME", help="User name of the telephone.")] = "phone",
-    seconds: Annotated[
+    duration: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="Duration of the call after the answer.")
     ] = 10.0,
     json: Json = False,
@@ -83,7 +88,7 @@ def phone(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
     try:
-        said = call(target, address, samples, seconds, user=user, stop=lambda: ended)
+        said = call(target, address, samples, duration, user=user, stop=lambda: ended)
     except (OSError, ValueError) as error:
         raise InputError(f"{target} from {address}: {error}") from None
     if out is not None and said.answered:

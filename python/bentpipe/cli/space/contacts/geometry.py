@@ -36,7 +36,9 @@ def geometry(
     site: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=LAT,LON", help="A site on the other body. Repeatable.", show_default=False
+            metavar="NAME=LAT,LON",
+            help="Site on the other body: latitude and longitude in degrees. Repeatable.",
+            show_default=False,
         ),
     ] = None,
     orbiter: Annotated[
@@ -47,26 +49,24 @@ def geometry(
             show_default=False,
         ),
     ] = None,
-    hours: Annotated[float, typer.Option(min=0.01, metavar="NUMBER", help="Length of the plan.")] = 24.0,
+    duration: Annotated[
+        float, typer.Option(min=36, metavar="SECONDS", help="Duration of the plan.")
+    ] = 86_400.0,
     mask: Annotated[
         float,
         typer.Option(
             min=0,
             max=90,
-            metavar="DEG",
+            metavar="DEGREES",
             help="Lowest elevation at which a station or a site can communicate.",
         ),
     ] = 10.0,
-    rate: Annotated[
-        float, typer.Option(min=0.001, metavar="BIT/S", help="Rate of contacts with the Earth.")
-    ] = 64_000,
+    rate: Annotated[str, typer.Option(metavar="RATE", help="Rate of contacts with the Earth.")] = "64 kbit/s",
     near_rate: Annotated[
-        float,
-        typer.Option(
-            min=0.001, metavar="BIT/S", help="Rate of contacts between sites and orbiters of the other body."
-        ),
-    ] = 256_000,
-    longest: Annotated[
+        str,
+        typer.Option(metavar="RATE", help="Rate of contacts between sites and orbiters of the other body."),
+    ] = "256 kbit/s",
+    max_contact: Annotated[
         float,
         typer.Option(
             min=1,
@@ -93,8 +93,10 @@ def geometry(
     from bentpipe.dtn import ephemeris
     from bentpipe.errors import InputError
 
+    from ...amounts import bits_per_second
     from ...output import print_json
 
+    earth_bps, near_bps = bits_per_second(rate, "--rate"), bits_per_second(near_rate, "--near-rate")
     stations = [_place(text, "--station", "earth", mask) for text in station or ()]
     sites = [_place(text, "--site", body, mask) for text in site or ()]
     orbiters = [_orbiter(text, body) for text in orbiter or ()]
@@ -104,20 +106,22 @@ def geometry(
     terrestrial = {one.name for one in stations}
     found = [
         sight
-        for sight in ephemeris.sights(ends, start, hours * 3600, longest=longest, start_name="--start")
+        for sight in ephemeris.sights(ends, start, duration, longest=max_contact, start_name="--start")
         if not (sight.src in terrestrial and sight.dst in terrestrial)
     ]
     if not found:
-        raise InputError(f"no two of {', '.join(one.name for one in ends)} see each other in {hours:g} hours")
+        raise InputError(
+            f"no two of {', '.join(one.name for one in ends)} see each other in {duration / 3600:g} hours"
+        )
     rows = []
     for number, sight in enumerate(found, 1):
         far = sight.src in terrestrial or sight.dst in terrestrial
-        rows.append({"id": number, **asdict(sight), "rate_bps": rate if far else near_rate})
+        rows.append({"id": number, **asdict(sight), "rate_bps": earth_bps if far else near_bps})
     met = {name for sight in found for name in (sight.src, sight.dst)}
     without = [one.name for one in ends if one.name not in met]
-    alone = f"no contact in {hours:g} hours: {', '.join(without)}"
+    alone = f"no contact in {duration / 3600:g} hours: {', '.join(without)}"
     lines = [
-        f"# {body}, {start:%Y-%m-%d %H:%M} UTC and {hours:g} h, elevations from {mask:g} deg; DE421",
+        f"# {body}, {start:%Y-%m-%d %H:%M} UTC and {duration / 3600:g} h, elevations from {mask:g} deg; DE421",
         *([f"# {alone}"] if without else []),
         _HEAD,
         *(",".join(f"{row[name]}" for name in _HEAD.split(",")) for row in rows),

@@ -44,18 +44,20 @@ def read(plan: Path, skip_impossible: bool) -> Plan:
 def route(
     plan: PlanFile,
     source: Annotated[
-        str, typer.Option("--from", metavar="NODE", help="The source of the bundle.", show_default=False)
+        str, typer.Option("--from", metavar="NODE", help="Source of the bundle.", show_default=False)
     ],
     destination: Annotated[
-        str, typer.Option("--to", metavar="NODE", help="The destination of the bundle.", show_default=False)
+        str, typer.Option("--to", metavar="NODE", help="Destination of the bundle.", show_default=False)
     ],
     at: Annotated[
         str,
         typer.Option(
-            metavar="SECONDS", help="Time at which the bundle is at the source, in seconds of the plan."
+            metavar="TIME", help="A time of the plan at which the bundle is at the source, such as 12.3s."
         ),
-    ] = "0",
-    size: Annotated[int, typer.Option("--bytes", min=0, metavar="NUMBER", help="Size of the bundle.")] = 0,
+    ] = "0s",
+    size: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Size of the bundle.", show_default=False)
+    ] = None,
     most: Annotated[
         int,
         typer.Option(
@@ -82,24 +84,28 @@ def route(
     """
     from bentpipe.dtn import contacts
 
+    from ...amounts import moment, size_bytes
     from ...output import print_json, print_table
 
+    size_b = 0 if size is None else size_bytes(size, "--size")
+    # The engine reads the digits of a time in seconds, which may have more than a float holds.
+    time = at if at.isdecimal() else repr(moment(at))
     found = contacts.routes(
         read(plan, skip_impossible),
         source,
         destination,
-        at=at,
-        size=size,
+        at=time,
+        size=size_b,
         most=most,
         without=tuple(without or ()),
     )
     if json:
         best = asdict(found[0]) if found else {"contacts": [], "arrival": None}
-        question = {"from": source, "to": destination, "at": float(at), "bytes": size}
+        question = {"from": source, "to": destination, "at": float(time), "bytes": size_b}
         others = {"routes": [asdict(route) for route in found]} if most > 1 else {}
         print_json({**question, **best, **others})
     if not found:
-        text = f"bentpipe: no route from {source} to {destination} for {size} bytes at {at} s"
+        text = f"bentpipe: no route from {source} to {destination} for {size_b} bytes at {float(time):g} s"
         typer.echo(text, err=True)
         raise typer.Exit(TROUBLE)
     if json:

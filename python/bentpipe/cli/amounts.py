@@ -9,10 +9,25 @@ from bentpipe.errors import InputError
 from bentpipe.quantities import base_value
 
 
-def size_bytes(text: str, option: str) -> int:
-    """Returns a size such as ``1 MB`` in bytes. Raises InputError if it is invalid or not
-    positive."""
-    return round(_positive(text, option, text.rstrip().endswith("B"), "1 MB"))
+def size_bytes(text: str, option: str, most: int | None = None) -> int:
+    """Returns a size such as ``1 MB`` in bytes. Raises InputError if it is invalid, not positive or
+    above ``most``."""
+    size = round(_positive(text, option, text.rstrip().endswith("B"), "1 MB"))
+    if most is not None and size > most:
+        raise InputError(f"{option} {text}: is out of range; allowed: at most {most} B")
+    return size
+
+
+def moment(text: str, option: str = "--at") -> float:
+    """Returns a time of a run or plan, such as ``12.3s``, in seconds; a number without a unit is in
+    seconds. Raises InputError if it is invalid or negative."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = _value(text, _is_time(text))
+    if not 0.0 <= value < math.inf:
+        raise InputError(f'{option} "{text}": not a time; allowed: a value such as "12.3s"')
+    return value
 
 
 def seconds(text: str, option: str) -> float:
