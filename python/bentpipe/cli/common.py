@@ -78,7 +78,7 @@ DrawReport = Annotated[
     bool, typer.Option(help="Also write report.html with figures. `bentpipe report` writes it later.")
 ]
 FileFormat = Annotated[str, typer.Option("--format", metavar="FORMAT", help="File format: png, svg or pdf.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 #: File name endings of figures.
 FIGURES = (".png", ".svg", ".pdf")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import TROUBLE
+from .common import TROUBLE, Json
 
 if TYPE_CHECKING:
     from bentpipe.results.runs import Run
@@ -40,6 +40,7 @@ def export(
             metavar="NAME", help="The flow for a .out file, if several run NetPIPE.", show_default=False
         ),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Export a table of a run for other programs or papers.
 
@@ -50,7 +51,7 @@ def export(
     the throughput in units of 2^20 bit/s, and the time in seconds. The exit code is 1 if the run
     ended before NetPIPE finished.
     """
-    from bentpipe.cli.output import of_format
+    from bentpipe.cli.output import of_format, print_json
     from bentpipe.results.export import ENDINGS, table_of_run, write
     from bentpipe.results.runs import open_run
 
@@ -61,8 +62,11 @@ def export(
         pending = _write_np_out(opened, flow, file)
     else:
         write(table_of_run(opened, rows), file)
-    # Print to stderr, to keep standard output clean for pipes.
-    typer.echo(f"written  {file}", err=True)
+    if json:
+        print_json({"written": file, "pending_bytes": pending})
+    else:
+        # Print to stderr, to keep standard output clean for pipes.
+        typer.echo(f"written  {file}", err=True)
     if pending:
         typer.echo(
             f"the run ended before NetPIPE finished: during the trials of the block of {pending} bytes",

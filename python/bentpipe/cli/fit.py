@@ -123,7 +123,11 @@ def fit(
         from bentpipe.measure.fitting import of_series
 
         of_format(out, (".toml",))
-        for file in of_series(trace, out):
+        files = of_series(trace, out)
+        if json:
+            print_json({"files": files})
+            return
+        for file in files:
             typer.echo(f"written  {file}")
         return
     if figure is not None:

@@ -77,12 +77,12 @@ def reproduce(
     """
     from bentpipe import studies
 
-    from .output import print_json
+    from .output import number_or_text, print_json
 
     if study is None:
         table = studies.summary()
         if json:
-            print_json([dict(zip(table.header, row, strict=True)) for row in table.rows])
+            print_json([dict(zip(table.header, map(number_or_text, row), strict=True)) for row in table.rows])
         else:
             _print_summary(table)
         return
@@ -118,7 +118,10 @@ def reproduce(
                 "statements": [verdict.as_dict() for verdict in reproduction.verdicts],
                 "figures": reproduction.figures,
                 "notes": reproduction.notes,
-                "tables": [vars(table) for table in reproduction.tables],
+                "tables": [
+                    {**vars(table), "rows": [[number_or_text(cell) for cell in row] for row in table.rows]}
+                    for table in reproduction.tables
+                ],
             }
         )
     else:

@@ -35,6 +35,8 @@ def show(
     loaded = load(source, overrides or [])
     if out is not None:
         write_text(out, loaded.toml if ending == ".toml" else as_json(loaded.data) + "\n")
+        if json:
+            print_json({"written": out})
     elif ending == ".json":
         print_json(loaded.data)
     else:

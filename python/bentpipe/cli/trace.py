@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from .common import Json
+
 
 def trace(
     source: Annotated[
@@ -60,6 +62,7 @@ def trace(
     ] = 0.005,
     size: Annotated[str, typer.Option(metavar="SIZE", help="Size of drawn frames.")] = "1 kB",
     seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of drawn frames.")] = 1,
+    json: Json = False,
 ) -> None:
     """Convert time series and traces of lost frames.
 
@@ -73,6 +76,9 @@ def trace(
     from bentpipe import series
 
     from .amounts import size_bytes
+    from .output import print_json
+
+    period = None
 
     if source.suffix == ".toml":
         drawn = outcomes.draw(
@@ -83,8 +89,10 @@ def trace(
         outcomes.write(outcomes.read(source), to, runs=runs)
     else:
         series.write(series.read(source, step_ms=round(1000 * bin_s), fade=fade), to, duration_s=duration)
-        if (period := series.period_ms(source)) is not None:
-            typer.echo(
-                f'repeats  set repeat = "{period} ms" next to samples to repeat the series like the trace'
-            )
+        period = series.period_ms(source)
+    if json:
+        print_json({"written": to, "repeat_ms": period})
+        return
+    if period is not None:
+        typer.echo(f'repeats  set repeat = "{period} ms" next to samples to repeat the series like the trace')
     typer.echo(f"written  {to}")

@@ -157,7 +157,7 @@ def agent(
     from bentpipe.errors import InputError
 
     from ..amounts import bits_per_second, lead, seconds, seconds_or_none, size_bytes
-    from ..output import print_json
+    from ..output import print_json_line
     from ..stopping import stoppable
     from .addresses import address
     from .keys import keys
@@ -203,7 +203,7 @@ def agent(
 
     def ready(addresses: list[str]) -> None:
         if json:
-            print(text.dumps({"listening": addresses}), flush=True)
+            print_json_line({"listening": addresses})
         else:
             print(f"{node} listens on {', '.join(addresses) or 'no address'}", flush=True)
 
@@ -216,7 +216,7 @@ def agent(
                 "user may access"
             ) from error
     if json:
-        print_json(counts)
+        print_json_line(counts)
     else:
         print(", ".join(f"{number} {what.replace('_', ' ')}" for what, number in counts.items()))
 

@@ -8,6 +8,8 @@ import typer
 
 from bentpipe.errors import InputError
 
+from ..common import Json
+
 
 def set_(
     words: Annotated[
@@ -18,6 +20,7 @@ def set_(
             show_default=False,
         ),
     ],
+    json: Json = False,
 ) -> None:
     """Change parameters of a network that is up.
 
@@ -25,6 +28,8 @@ def set_(
     """
     from bentpipe.live import state
     from bentpipe.live.control import ask
+
+    from ..output import print_json
 
     run = None if "=" in words[0] else words[0]
     changes = words if run is None else words[1:]
@@ -34,6 +39,10 @@ def set_(
     if not changes:
         raise InputError("nothing to change; allowed: KEY.PATH=VALUE")
     record = state.find(run)
+    changed = {}
     for change in changes:
-        key, _, value = change.partition("=")
-        ask(record, "change", key=key.strip(), value=value.strip())
+        key, _, value = (part.strip() for part in change.partition("="))
+        ask(record, "change", key=key, value=value)
+        changed[key] = value
+    if json:
+        print_json({"run": record.id, "changed": changed})

@@ -35,7 +35,7 @@ def watch(
     from bentpipe.live import state
     from bentpipe.live.control import ask
 
-    from ..output import console_of_tables, print_json
+    from ..output import console_of_tables, print_json, print_json_line
 
     record = state.find(run)
     first: Status = ask(record, "status")
@@ -47,12 +47,8 @@ def watch(
             console.print(_shown(first, None, console.width))
         return
     if json:
-        import json as codec
-
-        from ..output import plain
-
         for now in _statuses(record, first, interval):
-            typer.echo(codec.dumps(plain({"run": record.id, **now}), allow_nan=False))
+            print_json_line({"run": record.id, **now})
         return
     from rich.live import Live
 

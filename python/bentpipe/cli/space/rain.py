@@ -86,7 +86,10 @@ def rain(
     skies, longitude = found.skies(frequency, tilt), found.satellite
     if out is not None:
         write(skies, longitude, out, duration_s=duration, step_s=step, seed=seed, storm=storm)
-        typer.echo(f"written  {out}")
+        if json:
+            print_json({"written": out})
+        else:
+            typer.echo(f"written  {out}")
         return
     tables = [excess(sky) for sky in skies]
     if json:

@@ -68,17 +68,17 @@ def pabx(
     each call at its start and at its end, with the number of packets sent, received and lost.
     (Packets of IAX2 have no sequence numbers, so lost packets cannot be counted.)
     """
-    import json as text
     import time
 
     from bentpipe.errors import InputError
     from bentpipe.voice.pabx import Pabx
 
+    from ..output import print_json_line
     from ..stopping import stoppable
 
     def tell(event: dict[str, object]) -> None:
         if json:
-            print(text.dumps(event), flush=True)
+            print_json_line(event)
         else:
             print(" ".join(f"{key}={value}" for key, value in event.items()), flush=True)
 
