@@ -13,7 +13,7 @@
 //! assert_eq!(vegas.ssthresh(&mut state), 5);
 //!
 //! let error = bentpipe_congestion::create("vega", &BTreeMap::new()).err().unwrap();
-//! assert!(error.to_string().starts_with("there is no congestion control \"vega\" (is \"vegas\" meant?); there are bbr"));
+//! assert!(error.to_string().starts_with("there is no congestion control \"vega\", did you mean \"vegas\"? allowed: bbr,"));
 //! ```
 
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ pub struct Parameter {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CongestionError {
     /// No variant has the requested name.
-    #[error("there is no congestion control {name:?}{}; there are {}", meant(.nearest), .known.join(", "))]
+    #[error("there is no congestion control {name:?}{}", choices(*.nearest, .known))]
     UnknownVariant {
         /// The requested variant name.
         name: String,
@@ -88,7 +88,7 @@ pub enum CongestionError {
         why: String,
     },
     /// The variant has no parameter of this name.
-    #[error("{variant} has no parameter {name:?}{}; it has {}", meant(.nearest), list(.known))]
+    #[error("{variant} has no parameter {name:?}{}", choices(*.nearest, .known))]
     UnknownParameter {
         /// The name of the variant.
         variant: String,
@@ -100,7 +100,7 @@ pub enum CongestionError {
         known: Vec<&'static str>,
     },
     /// The value is outside the parameter's range.
-    #[error("{variant}'s parameter {parameter} is {value}; allowed is {min} to {max}")]
+    #[error("{variant}'s parameter {parameter} is {value}; allowed: {min} to {max}")]
     OutOfRange {
         /// The name of the variant.
         variant: &'static str,
@@ -115,7 +115,7 @@ pub enum CongestionError {
     },
     /// Two parameters contradict each other.
     #[error(
-        "{variant}'s parameter {below} is {low} and {above} is {high}; allowed is {below} of at most {above}"
+        "{variant}'s parameter {below} is {low} and {above} is {high}; allowed: {below} of at most {above}"
     )]
     WrongOrder {
         /// The name of the variant.
@@ -230,23 +230,21 @@ impl Variant {
 
 /// Returns the name most similar to `name`, if any is similar.
 fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    const ALIKE: f64 = 0.5;
+    /// Minimum similarity of a suggestion, from 0 (nothing in common) to 1 (equal).
+    const SIMILAR: f64 = 0.5;
     known
         .iter()
         .map(|candidate| (strsim::normalized_damerau_levenshtein(name, candidate), *candidate))
-        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .filter(|(similarity, _)| *similarity >= SIMILAR)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
 }
 
-fn meant(nearest: &Option<&str>) -> String {
-    nearest.map(|name| format!(" (is {name:?} meant?)")).unwrap_or_default()
-}
-
-fn list(known: &[&str]) -> String {
-    if known.is_empty() {
-        "none".to_owned()
-    } else {
-        known.join(", ")
+/// Returns the end of a message about an unknown name: the suggestion, if any, and the known names.
+fn choices(nearest: Option<&str>, known: &[&str]) -> String {
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    match nearest {
+        Some(name) => format!(", did you mean {name:?}? allowed: {known}"),
+        None => format!("; allowed: {known}"),
     }
 }

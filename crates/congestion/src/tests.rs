@@ -233,24 +233,24 @@ fn errors_list_the_known_names() {
     let names = variants().iter().map(|variant| variant.name).collect::<Vec<_>>().join(", ");
     assert_eq!(
         error("reon", &[]),
-        format!("there is no congestion control \"reon\" (is \"reno\" meant?); there are {names}")
+        format!("there is no congestion control \"reon\", did you mean \"reno\"? allowed: {names}")
     );
-    assert_eq!(error("", &[]), format!("there is no congestion control \"\"; there are {names}"));
+    assert_eq!(error("", &[]), format!("there is no congestion control \"\"; allowed: {names}"));
     assert_eq!(
         error("vegas", &[("aplha", 2)]),
-        "vegas has no parameter \"aplha\" (is \"alpha\" meant?); it has alpha, beta, gamma"
+        "vegas has no parameter \"aplha\", did you mean \"alpha\"? allowed: alpha, beta, gamma"
     );
-    assert_eq!(error("reno", &[("alpha", 2)]), "reno has no parameter \"alpha\"; it has none");
+    assert_eq!(error("reno", &[("alpha", 2)]), "reno has no parameter \"alpha\"; allowed: none");
     for variant in ["vegas", "vegas95"] {
         assert_eq!(
             error(variant, &[("alpha", 5), ("beta", 4)]),
-            format!("{variant}'s parameter alpha is 5 and beta is 4; allowed is alpha of at most beta")
+            format!("{variant}'s parameter alpha is 5 and beta is 4; allowed: alpha of at most beta")
         );
     }
     for value in [0, -1, 65536, i64::MIN, i64::MAX] {
         assert_eq!(
             error("vegas", &[("beta", value)]),
-            format!("vegas's parameter beta is {value}; allowed is 1 to 65535")
+            format!("vegas's parameter beta is {value}; allowed: 1 to 65535")
         );
     }
 }

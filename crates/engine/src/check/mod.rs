@@ -312,7 +312,7 @@ pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mu
             problems.add("congestion", format!("{name} {why}"));
         }
         Err(CongestionError::UnknownParameter { variant, name, nearest, known }) => {
-            let meant = nearest.map_or(String::new(), |nearest| format!(" (is \"{nearest}\" meant?)"));
+            let end = nearest.map_or(";".to_owned(), |nearest| format!(", did you mean \"{nearest}\"?"));
             let known = match known.is_empty() {
                 true => {
                     "none (parameters = \"unset\" removes those that were set for another congestion control)"
@@ -320,7 +320,7 @@ pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mu
                 }
                 false => known.join(", "),
             };
-            parameter(&name, format!("{variant} has no such parameter{meant}; allowed: {known}"), problems);
+            parameter(&name, format!("{variant} has no such parameter{end} allowed: {known}"), problems);
         }
         Err(CongestionError::OutOfRange { parameter: name, value, min, max, .. }) => {
             parameter(name, format!("{value} is out of range; allowed: {min} to {max}"), problems);
