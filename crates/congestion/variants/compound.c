@@ -1,24 +1,26 @@
 /*
- * Compound TCP: Reno's window plus a second one that grows while no queue is seen.
+ * Compound TCP: Reno's window plus a second window that grows while the queue is short.
  *
- * Source:     M. Sridharan, K. Tan, D. Bansal, D. Thaler, "Compound TCP: A New TCP Congestion Control for High-Speed and
- *             Long Distance Networks", draft-sridharan-tcpm-ctcp-02, 2008.
+ * Source:     M. Sridharan, K. Tan, D. Bansal, D. Thaler, "Compound TCP: A New TCP Congestion
+ *             Control for High-Speed and Long Distance Networks", draft-sridharan-tcpm-ctcp-02,
+ *             2008.
  *                 (1)  wnd = cwnd + dwnd                                this is tp->snd_cwnd
- *                 (2)  cwnd += 1 / wnd                                  for each segment acknowledged
+ *                 (2)  cwnd += 1 / wnd                                  per acknowledged segment
  *                      diff = wnd (1 - basertt / srtt)                  segments queued
  *                 (3)  dwnd += alpha wnd^k - 1     while diff < gamma   once per round
  *                 (4)  dwnd -= eta diff            otherwise
  *                 (5)  dwnd (1 - beta)             on loss
- *             gamma follows the queue that Reno alone would have had (section 5): after a loss it moves half the way
- *             to 3/4 diff_reno, diff_reno = cwnd (1 - basertt / srtt), within gamma_low and gamma_high. Below
- *             Low_Window, in slow start and in recovery it is Reno; after a time-out dwnd = 0 and basertt is measured
- *             again.
- * Constants:  alpha 1/8, beta 1/2, eta 1, k 0.75, Low_Window 38 (sections 2, 3); gamma 5 to 30, initially 30 (section
- *             5).
- * Deviations: equation (3) is written with dwnd^k in the draft, with which dwnd could never leave 0; it is wnd^k here, as
- *             in K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP Approach for High-Speed and Long Distance
- *             Networks", IEEE INFOCOM 2006, equation (4), from which the draft's response function follows. The draft
- *             gives no value for lambda, the weight of gamma's new sample: 1/2.
+ *             gamma follows the queue that Reno alone would have had (section 5): after a loss it
+ *             moves halfway towards 3/4 diff_reno, diff_reno = cwnd (1 - basertt / srtt), within
+ *             gamma_low and gamma_high. Below Low_Window, in slow start and in recovery the window
+ *             is Reno's. After a time-out, dwnd = 0 and basertt is measured again.
+ * Constants:  alpha 1/8, beta 1/2, eta 1, k 0.75, Low_Window 38 (sections 2, 3); gamma 5 to 30,
+ *             initially 30 (section 5).
+ * Deviations: the draft's equation (3) has dwnd^k, with which dwnd could never rise from 0. Here it
+ *             is wnd^k, as in K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP Approach for
+ *             High-Speed and Long Distance Networks", IEEE INFOCOM 2006, equation (4), from which
+ *             the draft's response function follows. The draft gives no value for lambda, the
+ *             weight of gamma's new sample; it is 1/2 here.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -73,7 +75,7 @@ static inline void compound_decide(struct bp_tcp *tp, struct compound *compound)
 	}
 	dwnd = (u32)(compound->dwnd >> 16);
 	bp_set_cwnd(tp, cwnd + bp_min(dwnd, 0x7fffffff), 2);
-	/* The window went down without a loss: that is no slow start. */
+	/* The window has decreased without a loss: slow start must not follow. */
 	tp->snd_ssthresh = bp_min(tp->snd_ssthresh, tp->snd_cwnd);
 }
 

@@ -1,17 +1,22 @@
 /*
- * Illinois: loss determines the direction of change, delay its speed.
+ * Illinois: loss determines the direction of a change, delay its speed.
  *
- * Source:     S. Liu, T. Basar, R. Srikant, "TCP-Illinois: A loss- and delay-based congestion control algorithm for
- *             high-speed networks", Performance Evaluation 65(6-7), pages 417-440, 2008, section 3.
- *                 d_a: mean queueing delay of a round; d_m: the largest; d_1 = 0.01 d_m, d_2 = 0.1 d_m, d_3 = 0.8 d_m
- *                 alpha = alpha_max for d_a <= d_1, else kappa_1 / (kappa_2 + d_a), which is continuous and alpha_min
- *                         at d_m: alpha_min alpha_max (d_m - d_1) /
+ * Source:     S. Liu, T. Basar, R. Srikant, "TCP-Illinois: A loss- and delay-based congestion
+ *             control algorithm for high-speed networks", Performance Evaluation 65(6-7), pages
+ *             417-440, 2008, section 3.
+ *                 d_a: mean queueing delay of a round; d_m: largest queueing delay
+ *                 d_1 = 0.01 d_m, d_2 = 0.1 d_m, d_3 = 0.8 d_m
+ *                 alpha = alpha_max for d_a <= d_1, else kappa_1 / (kappa_2 + d_a),
+ *                         continuous at d_1 and alpha_min at d_m: alpha_min alpha_max (d_m - d_1) /
  *                         (alpha_min (d_m - d_1) + (alpha_max - alpha_min) (d_a - d_1))
  *                 beta  = beta_min for d_a <= d_2, beta_max for d_a >= d_3, linear between
- *                 cwnd += alpha / cwnd for each segment acknowledged; cwnd -= beta cwnd on loss
- *             Once the delay was above d_1, alpha_max comes back only after theta rounds below it.
- * Constants:  alpha 0.3 to 10, beta 1/8 to 1/2, W_thresh 10 segments, below which it is Reno, theta 5 (section 3).
- * Deviations: none but Linux' (windows in segments; see reno.c). After a time-out the delays are measured again.
+ *                 cwnd += alpha / cwnd per acknowledged segment; cwnd -= beta cwnd on loss
+ *             After a delay above d_1, alpha returns to alpha_max only after theta rounds below
+ *             d_1.
+ * Constants:  alpha 0.3 to 10, beta 1/8 to 1/2, W_thresh 10 segments, below which Illinois behaves
+ *             as Reno, theta 5 (section 3).
+ * Deviations: only those of Linux (windows in segments; see reno.c). After a time-out the delays
+ *             are measured again.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -29,14 +34,14 @@
 
 struct illinois {
 	u64 sum_rtt;   /* of this round, microseconds */
-	u64 credit;    /* growth not yet a segment, hundredths times the window */
+	u64 credit;    /* growth of less than a segment, hundredths times the window */
 	u32 samples;
 	u32 base_rtt;
 	u32 max_rtt;
 	u32 round_end;
 	u32 alpha;     /* hundredths */
 	u32 beta;      /* 1024ths */
-	u32 low;       /* rounds with a small delay in a row */
+	u32 low;       /* consecutive rounds with a small delay */
 	u32 was_high;
 };
 BP_PRIVATE(struct illinois)

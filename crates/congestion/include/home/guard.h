@@ -1,19 +1,23 @@
 /*
  * Repairs the state after a kernel has skipped a variant's program.
  *
- * Some kernels skip BPF programs of trampolines, uncounted, while process 1 is the current one; their type bpf_prog_aux
- * has a member init_owned. An operation that returns a value then returns garbage from the stack: a slow-start
- * threshold of 667073216 segments, say. So the last computed values are stored with the connection and
- * compared at the next operation. On other kernels all of this is dead code to the verifier.
+ * Some kernels skip BPF programs of trampolines while process 1 is the current one, without
+ * counting this. Their type bpf_prog_aux has a member init_owned. A skipped operation that returns
+ * a value returns garbage from the stack, for example a slow-start threshold of 667073216 segments.
+ * The last computed values are therefore stored with the connection and compared at the next
+ * operation. On other kernels the verifier removes all of this as dead code.
  *
- * Between two operations the kernel itself sets snd_ssthresh only to prior_ssthresh (a reduction is undone) and, after
- * a time in which the window was not used, to 3/4 of cwnd if that is more (tcp_current_ssthresh). Anything else means that
- * ssthresh was skipped, and it is called now, with the window as it was. The kernel restores prior_ssthresh together
- * with the window from undo_cwnd, so if that was not called, it was skipped. If a second reduction begins before the next
- * operation, prior_ssthresh is garbage, too; an impossible value of it is not restored.
+ * Between two operations the kernel itself sets snd_ssthresh only in two cases: to prior_ssthresh,
+ * when a reduction is undone, and to 3/4 of cwnd, if that is larger, after a time in which the
+ * window was not used (tcp_current_ssthresh). Any other value means that ssthresh was skipped; it
+ * is then called with the stored window. The kernel restores prior_ssthresh together with the
+ * window from undo_cwnd. If undo_cwnd was not called, it was skipped. If a second reduction begins
+ * before the next operation, prior_ssthresh is garbage too; impossible values of it are not
+ * restored.
  *
- * Limits: smaller garbage is restored as a threshold, and garbage between ssthresh and cwnd is taken for a threshold. The
- * effect of skipped operations (cong_avoid, pkts_acked) is missing, as if the acknowledgment had not arrived.
+ * Limits:     smaller garbage is restored as a threshold, and garbage between ssthresh and cwnd
+ *             counts as a threshold. The effect of skipped operations without a value (cong_avoid,
+ *             pkts_acked) is missing, as if the acknowledgment had not arrived.
  */
 #pragma once
 
@@ -36,10 +40,10 @@ struct {
 /* The number of operations found to have been skipped. The loader reads it. */
 struct {
 	u64 repaired; /* operations whose value was computed later */
-	u64 begun;    /* connections that have begun without init, for which nothing can be done */
+	u64 begun;    /* connections that began without init; their state cannot be repaired */
 } bp_skipped SEC(".bss.skipped");
 
-/* A test skips operations itself (crates/bpf/programs/skipping.c). */
+/* A test that skips operations defines BP_SKIPPED (crates/bpf/programs/skipping.c). */
 #ifdef BP_SKIPPED
 #define BP_IS_GUARDED true
 #else
@@ -55,7 +59,7 @@ static __always_inline struct bp_kept *bp_kept_of(struct bp_tcp *tp)
 	return BP_IS_GUARDED ? bpf_sk_storage_get(&bp_kept, tp, 0, 0) : 0;
 }
 
-/* Stores the values that the next operation must find. */
+/* Stores the values for the check at the next operation. */
 static __always_inline void bp_keep(struct bp_tcp *tp)
 {
 	struct bp_kept *kept = bp_kept_of(tp);
@@ -66,7 +70,7 @@ static __always_inline void bp_keep(struct bp_tcp *tp)
 	}
 }
 
-/* Stores them when the variant begins. */
+/* Stores the first values, when the variant starts. */
 static __always_inline void bp_keep_first(struct bp_tcp *tp)
 {
 	if (BP_IS_GUARDED)
@@ -97,7 +101,7 @@ static __noinline void bp_repair(struct bp_tcp *tp, struct bp_kept *kept)
 	__sync_fetch_and_add(&bp_skipped.repaired, 1);
 }
 
-/* Before an operation of the variant. */
+/* Checks the state before an operation of the variant. */
 static __always_inline void bp_check(struct bp_tcp *tp)
 {
 	struct bp_kept *kept = bp_kept_of(tp);
