@@ -78,10 +78,10 @@ static inline u64 bbr_bytes(const struct bp_tcp *tp, u32 rate, u32 gain)
 static inline u32 bbr_send_quantum(const struct bp_tcp *tp)
 {
 	u64 rate = bp_pacing_rate(tp);
-	u64 least = rate < 1200000 / 8 ? 1 : 2;
+	u64 min = rate < 1200000 / 8 ? 1 : 2;
 	u64 millisecond = bp_divide(rate >> 10 < 65215 ? rate >> 10 : 65215, tp->mss_cache);
 
-	return (u32)(millisecond > least ? millisecond : least);
+	return (u32)(millisecond > min ? millisecond : min);
 }
 
 static inline void bbr_init(struct bp_tcp *tp, struct bbr_common *common, u32 startup_gain)

@@ -178,7 +178,7 @@ static inline bool bp_is_cwnd_limited(const struct bp_tcp *tp)
 /*
  * Sets cwnd to at least `min` and at most the connection's clamp, the limits of every variant.
  */
-static inline void bp_set_cwnd(struct bp_tcp *tp, u32 cwnd, u32 least)
+static inline void bp_set_cwnd(struct bp_tcp *tp, u32 cwnd, u32 min)
 {
-	tp->snd_cwnd = bp_min(bp_max(cwnd, least), tp->snd_cwnd_clamp);
+	tp->snd_cwnd = bp_min(bp_max(cwnd, min), tp->snd_cwnd_clamp);
 }

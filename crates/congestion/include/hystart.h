@@ -28,8 +28,8 @@ enum bp_hystart_kind { BP_HYSTART_OFF, BP_HYSTART, BP_HYSTART_PLUS_PLUS };
 #define HYSTART_TRAIN_GAP_US 2000
 #define HYSTART_ACK_DELAY_US 1000
 #define HYSTART_SAMPLES 8           /* RFC 9406: N_RTT_SAMPLE */
-#define HYSTART_LEAST_RISE_US 4000  /* MIN_RTT_THRESH */
-#define HYSTART_MOST_RISE_US 16000  /* MAX_RTT_THRESH */
+#define HYSTART_MIN_RISE_US 4000  /* MIN_RTT_THRESH */
+#define HYSTART_MAX_RISE_US 16000  /* MAX_RTT_THRESH */
 #define HYSTART_RISE_SHIFT 3        /* MIN_RTT_DIVISOR 8 */
 #define HYSTART_CSS_DIVISOR 4       /* CSS_GROWTH_DIVISOR */
 #define HYSTART_CSS_ROUNDS 5        /* CSS_ROUNDS */
@@ -78,7 +78,7 @@ static inline bool bp_hystart_rose(const struct bp_hystart *hystart)
 {
 	u32 rise = hystart->base_rtt >> HYSTART_RISE_SHIFT;
 
-	rise = bp_min(bp_max(rise, HYSTART_LEAST_RISE_US), HYSTART_MOST_RISE_US);
+	rise = bp_min(bp_max(rise, HYSTART_MIN_RISE_US), HYSTART_MAX_RISE_US);
 	return hystart->samples >= HYSTART_SAMPLES && hystart->base_rtt != HYSTART_NO_RTT &&
 	       hystart->round_rtt != HYSTART_NO_RTT && hystart->round_rtt - rise >= hystart->base_rtt &&
 	       hystart->round_rtt >= rise;

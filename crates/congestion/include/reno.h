@@ -9,7 +9,7 @@
 #include "bentpipe.h"
 
 /* RFC 5681, equation (4): at least two segments. */
-#define BP_RENO_LEAST_SSTHRESH 2
+#define BP_RENO_MIN_SSTHRESH 2
 
 /*
  * Slow start: RFC 5681, equation (2), cwnd += min(N, SMSS) for each ACK of N bytes, but without the
@@ -73,7 +73,7 @@ static inline void bp_reno_cong_avoid(struct bp_tcp *tp, u32 acked)
 /* Returns ssthresh by RFC 5681, equation (4), with cwnd instead of FlightSize, as in Linux. */
 static inline u32 bp_reno_ssthresh(const struct bp_tcp *tp)
 {
-	return bp_max(tp->snd_cwnd >> 1, BP_RENO_LEAST_SSTHRESH);
+	return bp_max(tp->snd_cwnd >> 1, BP_RENO_MIN_SSTHRESH);
 }
 
 /*

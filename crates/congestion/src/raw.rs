@@ -16,8 +16,8 @@ pub struct RawParameter {
     pub name: *const c_char,
     pub about: *const c_char,
     pub initial: u32,
-    pub least: u32,
-    pub most: u32,
+    pub min: u32,
+    pub max: u32,
 }
 
 /// `struct bp_variant` of home/engine.h. An operation that the variant does not implement is null.
@@ -85,8 +85,8 @@ impl RawVariant {
                 // SAFETY: as above.
                 name: unsafe { text(entry.name) },
                 default: entry.initial.into(),
-                min: entry.least.into(),
-                max: entry.most.into(),
+                min: entry.min.into(),
+                max: entry.max.into(),
                 // SAFETY: as above.
                 about: unsafe { text(entry.about) },
             })
@@ -110,13 +110,13 @@ impl Loaded {
         // constructors, which the caller who allowed the source has accepted.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
-            return Err(format!("its object cannot be loaded: {}", said()));
+            return Err(format!("its object cannot be loaded: {}", dl_error()));
         }
         // SAFETY: the handle is that of a loaded object, the symbol a string that ends with a zero
         // byte.
         let table = unsafe { libc::dlsym(handle, symbol.as_ptr()) };
         if table.is_null() {
-            return Err(format!("its object has no variant: {}", said()));
+            return Err(format!("its object has no variant: {}", dl_error()));
         }
         // SAFETY: the headers of this build declare the symbol as a constant of the type that
         // layout.c shows, and the object is never unloaded.
@@ -144,7 +144,7 @@ impl Loaded {
 
 /// Returns the last message of the loader.
 #[cfg(unix)]
-fn said() -> String {
+fn dl_error() -> String {
     // SAFETY: the text, if there is one, ends with a zero byte and lives until the next call of the
     // loader on this thread.
     unsafe {

@@ -66,7 +66,7 @@ macro_rules! assert_layout {
 }
 
 #[test]
-fn c_and_rust_lay_out_the_shared_structures_alike() {
+fn shared_structures_have_the_same_layout_in_c_and_rust() {
     assert_layout!(
         bp_layout_tcp,
         State,
@@ -123,7 +123,7 @@ fn c_and_rust_lay_out_the_shared_structures_alike() {
         is_retrans,
         is_ack_delayed
     );
-    assert_layout!(bp_layout_parameter, RawParameter, name, about, initial, least, most);
+    assert_layout!(bp_layout_parameter, RawParameter, name, about, initial, min, max);
     assert_layout!(
         bp_layout_variant,
         RawVariant,
@@ -277,7 +277,7 @@ mod recipe {
     }
 
     #[test]
-    fn the_worked_example_compiles_and_passes_its_test() {
+    fn the_recipes_example_compiles_and_passes_its_test() {
         include!(concat!(env!("OUT_DIR"), "/recipe.rs"))
     }
 }

@@ -90,7 +90,7 @@ fn windows_follow_the_reference_rows_of_rfc_9438() {
 }
 
 #[test]
-fn fast_convergence_remembers_less_after_a_smaller_maximum() {
+fn fast_convergence_lowers_w_max_after_a_smaller_maximum() {
     for (fast_convergence, expected) in [(1, 85.0), (0, 100.0)] {
         let (mut control, mut state) =
             cubic(&[("fast_convergence", fast_convergence), ("reno_friendly", 0), ("hystart", 0)]);
@@ -105,7 +105,7 @@ fn fast_convergence_remembers_less_after_a_smaller_maximum() {
 }
 
 #[test]
-fn the_reno_friendly_region_grows_by_alpha_a_round_trip_and_by_one_above_the_old_window() {
+fn the_reno_friendly_region_grows_by_alpha_per_round_trip_and_by_one_above_the_old_window() {
     let (mut control, mut state) = cubic(&[("hystart", 0), ("fast_reno", 1)]);
     lose(control.as_mut(), &mut state, 20);
     let mut windows = Vec::new();
@@ -128,7 +128,7 @@ fn the_reno_friendly_region_grows_by_alpha_a_round_trip_and_by_one_above_the_old
 }
 
 #[test]
-fn after_a_time_out_the_window_grows_from_where_slow_start_ends_and_by_a_twentieth_a_round_trip() {
+fn after_a_time_out_the_window_grows_by_a_twentieth_per_round_trip_from_the_end_of_slow_start() {
     let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
     (state.snd_cwnd, state.prior_cwnd) = (100, 100);
     state.snd_ssthresh = control.ssthresh(&mut state);
@@ -189,7 +189,7 @@ fn idle_time_does_not_count() {
 }
 
 #[test]
-fn time_is_that_of_the_last_jiffy_and_the_round_trip_time_is_rounded_up_to_jiffies() {
+fn time_is_rounded_down_and_the_round_trip_time_up_to_jiffies() {
     // In jiffies of 10 ms, W_cubic(t + RTT) is the same for all times in a jiffy and all round-trip
     // times up to one.
     let acknowledgments = |start: u64, rtt_us: i32| {
@@ -254,7 +254,7 @@ fn hystart_ends_slow_start_when_round_trip_times_rise_by_an_eighth_or_a_train_is
 }
 
 #[test]
-fn hystart_plus_plus_slows_down_for_five_rounds_and_goes_back_when_the_delay_falls() {
+fn hystart_plus_plus_slows_down_for_five_rounds_unless_the_delay_falls() {
     // RFC 9406: a quarter of the growth from the round in which the delay rises, and avoidance
     // after five rounds.
     let (windows, state) = rounds(2, 9, 10, |round, _| if round < 3 { 100_000 } else { 120_000 });

@@ -1,6 +1,7 @@
 /*
- * Probe: no congestion control, but every operation and every accessor of the header once, so that both homes are
- * held to all of it. Each operation counts itself and mixes what it was given into the private state.
+ * Probe: no congestion control, but every operation and every accessor of the header once, so that
+ * both homes are held to all of it. Each operation counts itself and mixes what it was given into
+ * the private state.
  *
  * Source:  this project's tests
  * Licence: Dual MIT/GPL

@@ -288,7 +288,7 @@ static inline void bbr3_set_cwnd(struct bp_tcp *tp, struct bbr3 *bbr, const stru
 	u8 state = bp_ca_state(tp);
 	u32 acked = bp_min(sample->acked_sacked, 1 << 20);
 	u32 cwnd = bp_min(tp->snd_cwnd, 1 << 30);
-	u32 most = BBR3_INFINITE;
+	u32 limit = BBR3_INFINITE;
 	u32 target = bp_min(bbr3_bdp(tp, bbr, bbr3_cwnd_gain(bbr)), 1 << 30) + bbr_extra(&bbr->common);
 
 	target = bbr3_quantized(tp, bbr, target);
@@ -299,11 +299,11 @@ static inline void bbr3_set_cwnd(struct bp_tcp *tp, struct bbr3 *bbr, const stru
 	if (bbr->common.state == BBR_PROBE_RTT)
 		cwnd = bp_min(cwnd, bbr->probe_rtt_cwnd);
 	if (bbr->common.state == BBR_PROBE_RTT || bbr->common.state == BBR3_CRUISE)
-		most = bbr3_with_headroom(tp, bbr);
+		limit = bbr3_with_headroom(tp, bbr);
 	else if (bbr3_is_probe_bw(bbr))
-		most = bbr->inflight_longterm;
-	most = bp_max(bp_min(most, bbr->inflight_shortterm), BBR_MIN_PIPE_CWND);
-	bp_set_cwnd(tp, bp_min(cwnd, most), 1);
+		limit = bbr->inflight_longterm;
+	limit = bp_max(bp_min(limit, bbr->inflight_shortterm), BBR_MIN_PIPE_CWND);
+	bp_set_cwnd(tp, bp_min(cwnd, limit), 1);
 }
 
 BP_OP(void, init, struct bp_tcp *tp)

@@ -40,7 +40,7 @@ BP_PRIVATE(struct bic)
 static inline u64 bic_growth(struct bp_tcp *tp, struct bic *bic)
 {
 	u64 cwnd = tp->snd_cwnd * BIC_ONE;
-	u64 most = s_max(tp) * BIC_ONE;
+	u64 max = s_max(tp) * BIC_ONE;
 	u64 growth;
 
 	if (cwnd < bic->max_win)
@@ -48,7 +48,7 @@ static inline u64 bic_growth(struct bp_tcp *tp, struct bic *bic)
 	else
 		/* Doubles the distance to max_win each round trip, if `search` is 2. */
 		growth = bp_divide(cwnd - bic->max_win, search(tp) - 1) + BIC_ONE;
-	growth = growth < most ? growth : most;
+	growth = growth < max ? growth : max;
 	return growth > s_min(tp) ? growth : s_min(tp);
 }
 
@@ -92,7 +92,7 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 		bic->max_win = cwnd;
 	if (tp->snd_cwnd < low_window(tp))
 		return bp_reno_ssthresh(tp);
-	return bp_max((u32)(left / BIC_ONE), BP_RENO_LEAST_SSTHRESH);
+	return bp_max((u32)(left / BIC_ONE), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)

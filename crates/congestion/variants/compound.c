@@ -42,7 +42,7 @@ struct compound {
 	u32 diff_reno;    /* segments, of the last round; COMPOUND_NO_DIFF: none */
 	u32 base_rtt;     /* microseconds */
 	u32 round_end;
-	u32 is_watching;  /* 0 outside the Open state */
+	u32 is_active;  /* 0 outside the Open state */
 };
 BP_PRIVATE(struct compound)
 
@@ -87,7 +87,7 @@ BP_OP(void, init, struct bp_tcp *tp)
 	compound->diff_reno = COMPOUND_NO_DIFF;
 	compound->base_rtt = COMPOUND_NO_RTT;
 	compound->round_end = tp->snd_nxt;
-	compound->is_watching = 1;
+	compound->is_active = 1;
 }
 
 BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
@@ -99,7 +99,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 		compound->round_end = tp->snd_nxt;
 	/* Equation (2), as snd_cwnd is the whole window. */
 	bp_reno_cong_avoid(tp, acked);
-	if (is_round && compound->is_watching && !bp_in_slow_start(tp) && compound->base_rtt != COMPOUND_NO_RTT &&
+	if (is_round && compound->is_active && !bp_in_slow_start(tp) && compound->base_rtt != COMPOUND_NO_RTT &&
 	    bp_is_cwnd_limited(tp))
 		compound_decide(tp, compound);
 }
@@ -123,7 +123,7 @@ BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
 {
 	struct compound *compound = bp_private(tp);
 
-	compound->is_watching = new_state == TCP_CA_Open;
+	compound->is_active = new_state == TCP_CA_Open;
 	if (new_state == TCP_CA_Open)
 		compound->round_end = tp->snd_nxt;
 	if (new_state == TCP_CA_Loss) {

@@ -56,11 +56,11 @@
 #include "hystart.h"
 
 #define CUBIC_SHIFT 10              /* fractions are 1024ths */
-#define CUBIC_MOST_DISTANCE (1u << 20) /* of t from K, so that the cube fits */
-#define CUBIC_MOST_WINDOW 10000000u
-#define CUBIC_STILL 100             /* round trips for a segment where the target is not above cwnd */
+#define CUBIC_MAX_DISTANCE (1u << 20) /* of t from K, so that the cube fits */
+#define CUBIC_MAX_WINDOW 10000000u
+#define CUBIC_PLATEAU_ROUNDS 100             /* round trips for a segment where the target is not above cwnd */
 #define CUBIC_FIRST_GROWTH 20       /* segments acknowledged for one more, while W_max is not known */
-#define CUBIC_FASTEST 2             /* the target is at most 1.5 cwnd */
+#define CUBIC_MIN_COUNT 2             /* the target is at most 1.5 cwnd */
 
 struct cubic {
 	u32 w_max;       /* [W_last_max] 0: not known */
@@ -72,7 +72,7 @@ struct cubic {
 	u32 acked;       /* [ack_cnt] acknowledged segments not yet counted in w_est */
 	u32 computed;    /* jiffy and window of the last computation of `count` */
 	u32 computed_for;
-	u32 least_rtt;   /* [dMin] microseconds; 0: not known */
+	u32 min_rtt;   /* [dMin] microseconds; 0: not known */
 	u32 cwnd_prior;  /* window before the last reduction */
 	struct bp_hystart hystart;
 };
@@ -100,12 +100,12 @@ static inline u64 cubic_fraction(u32 thousandths)
 static inline u32 cubic_window(const struct bp_tcp *tp, const struct cubic *cubic, u32 elapsed)
 {
 	u64 t = ((u64)elapsed * bp_jiffy_us(tp) << CUBIC_SHIFT) / 1000000;
-	u64 distance = bp_min(t < cubic->k ? cubic->k - t : t - cubic->k, CUBIC_MOST_DISTANCE);
+	u64 distance = bp_min(t < cubic->k ? cubic->k - t : t - cubic->k, CUBIC_MAX_DISTANCE);
 	u64 cube = distance * distance * distance;
 	/* C distance^3 with 4 * CUBIC_SHIFT binary places, in two parts that fit into 64 bits. */
 	u64 high = (cube >> 2 * CUBIC_SHIFT) * cubic_fraction(c(tp));
 	u64 low = (cube & ((1u << 2 * CUBIC_SHIFT) - 1)) * cubic_fraction(c(tp));
-	u32 difference = bp_min((high + (low >> 2 * CUBIC_SHIFT)) >> 2 * CUBIC_SHIFT, CUBIC_MOST_WINDOW);
+	u32 difference = bp_min((high + (low >> 2 * CUBIC_SHIFT)) >> 2 * CUBIC_SHIFT, CUBIC_MAX_WINDOW);
 
 	if (t >= cubic->k)
 		return cubic->origin + difference;
@@ -135,7 +135,7 @@ static inline void cubic_reno(struct bp_tcp *tp, struct cubic *cubic, u32 cwnd)
 	u32 steps = cubic->acked ? bp_divide(cubic->acked - 1, each) : 0;
 
 	cubic->acked -= steps * each;
-	cubic->w_est = bp_min(cubic->w_est + steps, CUBIC_MOST_WINDOW);
+	cubic->w_est = bp_min(cubic->w_est + steps, CUBIC_MAX_WINDOW);
 	if (cubic->w_est > cwnd)
 		cubic->count = bp_min(cubic->count, bp_divide(cwnd, cubic->w_est - cwnd));
 }
@@ -143,14 +143,14 @@ static inline void cubic_reno(struct bp_tcp *tp, struct cubic *cubic, u32 cwnd)
 /* Computes `count`. */
 static inline void cubic_update(struct bp_tcp *tp, struct cubic *cubic, u32 acked)
 {
-	u32 cwnd = bp_min(tp->snd_cwnd, CUBIC_MOST_WINDOW);
+	u32 cwnd = bp_min(tp->snd_cwnd, CUBIC_MAX_WINDOW);
 	u32 now = cubic_now(tp);
 
 	cubic->acked += acked;
 	if (cubic->computed_for == cwnd && now - cubic->computed <= cubic_second(tp) / 32)
 		return;
 	if (!cubic->epoch || cubic->computed != now) {
-		u32 rtt = bp_divide(cubic->least_rtt + bp_jiffy_us(tp) - 1, bp_jiffy_us(tp));
+		u32 rtt = bp_divide(cubic->min_rtt + bp_jiffy_us(tp) - 1, bp_jiffy_us(tp));
 		u32 target;
 
 		cubic->computed_for = cwnd;
@@ -158,13 +158,13 @@ static inline void cubic_update(struct bp_tcp *tp, struct cubic *cubic, u32 acke
 		if (!cubic->epoch)
 			cubic_begin(tp, cubic, now, cwnd, acked);
 		target = cubic_window(tp, cubic, now - cubic->epoch + rtt);
-		cubic->count = target > cwnd ? bp_divide(cwnd, target - cwnd) : CUBIC_STILL * cwnd;
+		cubic->count = target > cwnd ? bp_divide(cwnd, target - cwnd) : CUBIC_PLATEAU_ROUNDS * cwnd;
 		if (!cubic->w_max)
 			cubic->count = bp_min(cubic->count, CUBIC_FIRST_GROWTH);
 	}
 	if (reno_friendly(tp))
 		cubic_reno(tp, cubic, cwnd);
-	cubic->count = bp_max(cubic->count, CUBIC_FASTEST);
+	cubic->count = bp_max(cubic->count, CUBIC_MIN_COUNT);
 }
 
 BP_OP(void, init, struct bp_tcp *tp)
@@ -190,7 +190,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
 	struct cubic *cubic = bp_private(tp);
-	u32 cwnd = bp_min(tp->snd_cwnd, CUBIC_MOST_WINDOW);
+	u32 cwnd = bp_min(tp->snd_cwnd, CUBIC_MAX_WINDOW);
 	u64 fraction = cubic_fraction(beta(tp));
 	u32 w_max = cwnd;
 
@@ -199,7 +199,7 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 	cubic->w_max = w_max;
 	cubic->cwnd_prior = cwnd;
 	cubic->epoch = 0;
-	return bp_max((u32)(tp->snd_cwnd * fraction >> CUBIC_SHIFT), BP_RENO_LEAST_SSTHRESH);
+	return bp_max((u32)(tp->snd_cwnd * fraction >> CUBIC_SHIFT), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
@@ -215,7 +215,7 @@ BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
 		cubic->w_max = 0;
 		cubic->epoch = 0;
 		cubic->computed_for = 0;
-		cubic->least_rtt = 0;
+		cubic->min_rtt = 0;
 		bp_hystart_reset(tp, &cubic->hystart, hystart(tp));
 	}
 }
@@ -238,7 +238,7 @@ BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 		return;
 	if (cubic->epoch && cubic_now(tp) - cubic->epoch < cubic_second(tp))
 		return;
-	cubic->least_rtt = cubic->least_rtt ? bp_min(cubic->least_rtt, rtt) : rtt;
+	cubic->min_rtt = cubic->min_rtt ? bp_min(cubic->min_rtt, rtt) : rtt;
 	bp_hystart_take(tp, &cubic->hystart, hystart(tp), rtt);
 }
 

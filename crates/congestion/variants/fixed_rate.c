@@ -35,7 +35,7 @@ BP_OP(void, cong_control, struct bp_tcp *tp, const struct rate_sample *sample)
 
 BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
-	return bp_max(tp->snd_cwnd, BP_RENO_LEAST_SSTHRESH);
+	return bp_max(tp->snd_cwnd, BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(u32, undo_cwnd, struct bp_tcp *tp)

@@ -32,9 +32,9 @@
 #include "reno.h"
 
 #define HTCP_ONE 1000u
-#define HTCP_MOST_MS 1000000u
-#define HTCP_LEAST_SCALE (HTCP_ONE / 10)
-#define HTCP_MOST_SCALE (2 * HTCP_ONE)
+#define HTCP_MAX_MS 1000000u
+#define HTCP_MIN_SCALE (HTCP_ONE / 10)
+#define HTCP_MAX_SCALE (2 * HTCP_ONE)
 
 struct htcp {
 	u64 credit;        /* growth of less than a segment, thousandths times the window; segments if `coarse` is 1 */
@@ -58,14 +58,14 @@ static inline u32 htcp_now(const struct bp_tcp *tp)
 /* alpha, thousandths. */
 static inline u64 htcp_alpha(const struct bp_tcp *tp, const struct htcp *htcp)
 {
-	u64 since = bp_min(htcp_now(tp) - htcp->last_loss, HTCP_MOST_MS);
+	u64 since = bp_min(htcp_now(tp) - htcp->last_loss, HTCP_MAX_MS);
 	u64 over = since > delta_low(tp) ? since - delta_low(tp) : 0;
 	u64 alpha = HTCP_ONE + 10 * over + over * over / 4000;
 
 	if (rtt_reference(tp)) {
 		u64 scale = bp_divide((u64)htcp->min_rtt, rtt_reference(tp));
 
-		alpha = alpha * bp_max(bp_min((u32)scale, HTCP_MOST_SCALE), HTCP_LEAST_SCALE) / HTCP_ONE;
+		alpha = alpha * bp_max(bp_min((u32)scale, HTCP_MAX_SCALE), HTCP_MIN_SCALE) / HTCP_ONE;
 	}
 	alpha = 2 * (HTCP_ONE - htcp->beta) * alpha / HTCP_ONE;
 	return alpha > HTCP_ONE ? alpha : HTCP_ONE;
@@ -132,7 +132,7 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 	htcp->max_rtt -= htcp->max_rtt > htcp->min_rtt ? (htcp->max_rtt - htcp->min_rtt) / 20 : 0;
 	htcp->last_loss = htcp_now(tp);
 	htcp->is_repairing = 1;
-	return bp_max((u32)((u64)tp->snd_cwnd * htcp->beta / HTCP_ONE), BP_RENO_LEAST_SSTHRESH);
+	return bp_max((u32)((u64)tp->snd_cwnd * htcp->beta / HTCP_ONE), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)

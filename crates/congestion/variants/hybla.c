@@ -50,8 +50,8 @@
 #include "rate.h"
 #include "reno.h"
 
-#define HYBLA_MOST_RHO (2048 * BP_ONE)
-#define HYBLA_MOST_ACKED 4096
+#define HYBLA_MAX_RHO (2048 * BP_ONE)
+#define HYBLA_MAX_ACKED 4096
 #define HYBLA_PAIR_ACKS 3
 /* Steps of rho and of the growth if `coarse` is 1, in 65536ths. */
 #define HYBLA_RHO_STEP (BP_ONE / 8)
@@ -79,7 +79,7 @@ static inline void hybla_measure(struct bp_tcp *tp, struct hybla *hybla, u32 rtt
 	rho = rho > BP_ONE ? rho : BP_ONE;
 	if (coarse(tp))
 		rho -= rho % HYBLA_RHO_STEP;
-	hybla->rho = (u32)(rho < HYBLA_MOST_RHO ? rho : HYBLA_MOST_RHO);
+	hybla->rho = (u32)(rho < HYBLA_MAX_RHO ? rho : HYBLA_MAX_RHO);
 }
 
 /*
@@ -105,7 +105,7 @@ static inline bool hybla_pair(struct bp_tcp *tp, struct hybla *hybla, u32 acked)
 	if (hybla->pair_acks < HYBLA_PAIR_ACKS)
 		return true;
 	rate = bp_rate(hybla->pair_segments, now - hybla->pair_start);
-	tp->snd_ssthresh = bp_max(bp_rate_segments(rate, hybla->min_rtt), BP_RENO_LEAST_SSTHRESH);
+	tp->snd_ssthresh = bp_max(bp_rate_segments(rate, hybla->min_rtt), BP_RENO_MIN_SSTHRESH);
 	return false;
 }
 
@@ -129,11 +129,11 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 
 	if (!bp_is_cwnd_limited(tp))
 		return;
-	acked = per_ack(tp) ? 1 : bp_min(acked, HYBLA_MOST_ACKED);
+	acked = per_ack(tp) ? 1 : bp_min(acked, HYBLA_MAX_ACKED);
 	if (waits) {
 		bp_slow_start(tp, acked);
 	} else if (bp_in_slow_start(tp)) {
-		u32 most = bp_max(bp_min(tp->snd_ssthresh, most_cwnd(tp)), tp->snd_cwnd);
+		u32 limit = bp_max(bp_min(tp->snd_ssthresh, most_cwnd(tp)), tp->snd_cwnd);
 
 		growth = bp_exp2((u32)rho) - BP_ONE;
 		if (coarse(tp))
@@ -141,7 +141,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 		growth = hybla->credit + acked * growth;
 		hybla->credit = growth & 0xffff;
 		growth >>= 16;
-		bp_set_cwnd(tp, growth < most - tp->snd_cwnd ? tp->snd_cwnd + (u32)growth : most, 1);
+		bp_set_cwnd(tp, growth < limit - tp->snd_cwnd ? tp->snd_cwnd + (u32)growth : limit, 1);
 	} else {
 		growth = bp_divide(acked * (rho * rho >> 16), tp->snd_cwnd);
 		if (coarse(tp))

@@ -68,21 +68,21 @@ static inline void illinois_decide(struct bp_tcp *tp, struct illinois *illinois)
 	u64 d1 = dm / 100;
 	u64 d2 = dm / 10;
 	u64 d3 = dm * 8 / 10;
-	u64 least = alpha_min(tp);
-	u64 most = bp_max(alpha_max(tp), alpha_min(tp));
+	u64 min = alpha_min(tp);
+	u64 max = bp_max(alpha_max(tp), alpha_min(tp));
 
 	if (da <= d1) {
 		illinois->low++;
 		if (!illinois->was_high || illinois->low >= theta(tp)) {
 			illinois->was_high = 0;
-			illinois->alpha = (u32)most;
+			illinois->alpha = (u32)max;
 		}
 	} else {
 		illinois->low = 0;
 		illinois->was_high = 1;
-		illinois->alpha = (u32)bp_divide(least * most * (dm - d1),
-						 least * (dm - d1) + (most - least) * (da - d1));
-		illinois->alpha = bp_max(illinois->alpha, (u32)least);
+		illinois->alpha = (u32)bp_divide(min * max * (dm - d1),
+						 min * (dm - d1) + (max - min) * (da - d1));
+		illinois->alpha = bp_max(illinois->alpha, (u32)min);
 	}
 	if (da <= d2)
 		illinois->beta = ILLINOIS_BETA_MIN;
@@ -133,7 +133,7 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
 	u64 cwnd = tp->snd_cwnd;
 
-	return bp_max((u32)(cwnd - (cwnd * bp_private(tp)->beta >> 10)), BP_RENO_LEAST_SSTHRESH);
+	return bp_max((u32)(cwnd - (cwnd * bp_private(tp)->beta >> 10)), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)

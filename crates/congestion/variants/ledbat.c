@@ -55,7 +55,7 @@ BP_OP(void, init, struct bp_tcp *tp)
 {
 	bp_private(tp)->minute = ledbat_now(tp);
 	if (!slow_start(tp) && tp->snd_ssthresh >= BP_INFINITE_SSTHRESH)
-		tp->snd_ssthresh = bp_max(tp->snd_cwnd, BP_RENO_LEAST_SSTHRESH);
+		tp->snd_ssthresh = bp_max(tp->snd_cwnd, BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
@@ -111,7 +111,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 				bp_slow_start(tp, acked);
 			return;
 		}
-		tp->snd_ssthresh = bp_max(cwnd, BP_RENO_LEAST_SSTHRESH);
+		tp->snd_ssthresh = bp_max(cwnd, BP_RENO_MIN_SSTHRESH);
 	}
 	acked = bp_min(acked, bp_min(cwnd, 1 << 16));
 	if (queued <= target(tp)) {
@@ -127,7 +127,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 		cwnd = whole < cwnd ? cwnd - (u32)whole : LEDBAT_MIN_CWND;
 	}
 	bp_set_cwnd(tp, cwnd, LEDBAT_MIN_CWND);
-	tp->snd_ssthresh = bp_max(bp_min(tp->snd_ssthresh, tp->snd_cwnd), BP_RENO_LEAST_SSTHRESH);
+	tp->snd_ssthresh = bp_max(bp_min(tp->snd_ssthresh, tp->snd_cwnd), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(u32, ssthresh, struct bp_tcp *tp)

@@ -22,7 +22,7 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
 	if (tp->snd_cwnd <= legacy_window(tp))
 		return bp_reno_ssthresh(tp);
-	return bp_max(tp->snd_cwnd - (u32)((u64)tp->snd_cwnd * b(tp) / 1000), BP_RENO_LEAST_SSTHRESH);
+	return bp_max(tp->snd_cwnd - (u32)((u64)tp->snd_cwnd * b(tp) / 1000), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)

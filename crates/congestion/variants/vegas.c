@@ -35,8 +35,8 @@
 
 #include "reno.h"
 
-#define VEGAS_LEAST_SAMPLES 3
-#define VEGAS_LEAST_CWND 2
+#define VEGAS_MIN_SAMPLES 3
+#define VEGAS_MIN_CWND 2
 #define VEGAS_NO_RTT 0x7fffffffu
 
 struct vegas {
@@ -44,7 +44,7 @@ struct vegas {
 	u32 samples;       /* round-trip times measured in this round */
 	u32 min_rtt;       /* smallest of this round, microseconds */
 	u32 base_rtt;      /* smallest of the connection, microseconds */
-	u32 is_watching;   /* 0 outside the Open state, where Reno's increase is used */
+	u32 is_active;   /* 0 outside the Open state, where Reno's increase is used */
 };
 BP_PRIVATE(struct vegas)
 
@@ -55,18 +55,18 @@ static inline void vegas_begin_round(struct vegas *vegas, u32 round_end)
 	vegas->min_rtt = VEGAS_NO_RTT;
 }
 
-static inline void vegas_watch(struct bp_tcp *tp)
+static inline void vegas_activate(struct bp_tcp *tp)
 {
 	struct vegas *vegas = bp_private(tp);
 
-	vegas->is_watching = 1;
+	vegas->is_active = 1;
 	vegas_begin_round(vegas, tp->snd_nxt);
 }
 
 static inline void vegas_start(struct bp_tcp *tp)
 {
 	bp_private(tp)->base_rtt = VEGAS_NO_RTT;
-	vegas_watch(tp);
+	vegas_activate(tp);
 }
 
 /*
@@ -110,7 +110,7 @@ static inline void vegas_decide(struct bp_tcp *tp, const struct vegas *vegas, u3
 	} else if (diff < alpha(tp)) {
 		tp->snd_cwnd = (u32)cwnd + 1;
 	}
-	bp_set_cwnd(tp, tp->snd_cwnd, VEGAS_LEAST_CWND);
+	bp_set_cwnd(tp, tp->snd_cwnd, VEGAS_MIN_CWND);
 	vegas_raise_ssthresh(tp);
 }
 
@@ -128,10 +128,10 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 {
 	struct vegas *vegas = bp_private(tp);
 
-	if (!vegas->is_watching) {
+	if (!vegas->is_active) {
 		bp_reno_cong_avoid(tp, acked);
 	} else if (bp_after(ack, vegas->round_end)) {
-		if (vegas->samples >= VEGAS_LEAST_SAMPLES)
+		if (vegas->samples >= VEGAS_MIN_SAMPLES)
 			vegas_decide(tp, vegas, acked);
 		else
 			bp_reno_cong_avoid(tp, acked);
@@ -144,9 +144,9 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
 {
 	if (new_state == TCP_CA_Open)
-		vegas_watch(tp);
+		vegas_activate(tp);
 	else
-		bp_private(tp)->is_watching = 0;
+		bp_private(tp)->is_active = 0;
 }
 
 BP_OP(void, cwnd_event, struct bp_tcp *tp, enum tcp_ca_event event)

@@ -33,7 +33,7 @@
 
 #include "reno.h"
 
-#define VEGAS95_LEAST_CWND 2
+#define VEGAS95_MIN_CWND 2
 #define VEGAS95_NO_RTT 0x7fffffffu
 
 struct vegas95 {
@@ -42,7 +42,7 @@ struct vegas95 {
 	u32 last_rtt;      /* the last of them */
 	u32 base_rtt;      /* smallest of the connection */
 	u32 round_end;     /* the round ends when data after this sequence number is acknowledged */
-	u32 is_watching;   /* 0 outside the Open state, where Reno's increase is used */
+	u32 is_active;   /* 0 outside the Open state, where Reno's increase is used */
 	u32 is_holding;    /* 1 in the rounds of slow start with a constant window */
 };
 BP_PRIVATE(struct vegas95)
@@ -54,11 +54,11 @@ static inline void vegas95_begin_round(struct bp_tcp *tp, struct vegas95 *vegas)
 	vegas->samples = 0;
 }
 
-static inline void vegas95_watch(struct bp_tcp *tp)
+static inline void vegas95_activate(struct bp_tcp *tp)
 {
 	struct vegas95 *vegas = bp_private(tp);
 
-	vegas->is_watching = 1;
+	vegas->is_active = 1;
 	vegas95_begin_round(tp, vegas);
 }
 
@@ -72,22 +72,22 @@ static inline void vegas95_decide(struct bp_tcp *tp, struct vegas95 *vegas)
 	if (bp_in_slow_start(tp)) {
 		vegas->is_holding = !vegas->is_holding;
 		if (diff > gamma(tp) * rtt) {
-			bp_set_cwnd(tp, (u32)(cwnd - cwnd / 8), VEGAS95_LEAST_CWND);
+			bp_set_cwnd(tp, (u32)(cwnd - cwnd / 8), VEGAS95_MIN_CWND);
 			tp->snd_ssthresh = tp->snd_cwnd;
 		}
 	} else if (diff > beta(tp) * rtt) {
-		bp_set_cwnd(tp, (u32)cwnd - 1, VEGAS95_LEAST_CWND);
+		bp_set_cwnd(tp, (u32)cwnd - 1, VEGAS95_MIN_CWND);
 		/* A window below ssthresh would mean slow start again. */
 		tp->snd_ssthresh = bp_min(tp->snd_ssthresh, tp->snd_cwnd);
 	} else if (diff < alpha(tp) * rtt) {
-		bp_set_cwnd(tp, (u32)cwnd + 1, VEGAS95_LEAST_CWND);
+		bp_set_cwnd(tp, (u32)cwnd + 1, VEGAS95_MIN_CWND);
 	}
 }
 
 BP_OP(void, init, struct bp_tcp *tp)
 {
 	bp_private(tp)->base_rtt = VEGAS95_NO_RTT;
-	vegas95_watch(tp);
+	vegas95_activate(tp);
 }
 
 BP_OP(u32, ssthresh, struct bp_tcp *tp)
@@ -99,7 +99,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 {
 	struct vegas95 *vegas = bp_private(tp);
 
-	if (!vegas->is_watching) {
+	if (!vegas->is_active) {
 		bp_reno_cong_avoid(tp, acked);
 		return;
 	}
@@ -115,9 +115,9 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
 {
 	if (new_state == TCP_CA_Open)
-		vegas95_watch(tp);
+		vegas95_activate(tp);
 	else
-		bp_private(tp)->is_watching = 0;
+		bp_private(tp)->is_active = 0;
 }
 
 /* Adds one microsecond, so that a round-trip time is never 0. */

@@ -73,7 +73,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
 	if (veno_queued(tp) < beta(tp))
-		return bp_max((u32)((u64)tp->snd_cwnd * 4 / 5), BP_RENO_LEAST_SSTHRESH);
+		return bp_max((u32)((u64)tp->snd_cwnd * 4 / 5), BP_RENO_MIN_SSTHRESH);
 	return bp_reno_ssthresh(tp);
 }
 

@@ -93,7 +93,7 @@ static inline u32 westwood_window(struct bp_tcp *tp)
 
 	if (!westwood->rate || westwood->rtt_min == WESTWOOD_NO_RTT)
 		return bp_reno_ssthresh(tp);
-	return bp_max(bp_rate_segments(westwood->rate, westwood->rtt_min), BP_RENO_LEAST_SSTHRESH);
+	return bp_max(bp_rate_segments(westwood->rate, westwood->rtt_min), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(u32, ssthresh, struct bp_tcp *tp)

@@ -60,8 +60,8 @@ static inline void yeah_decide(struct bp_tcp *tp, struct yeah *yeah)
 	yeah->slow_rounds++;
 	yeah->cwnd_reno++;
 	if (yeah->queue > q_max(tp) && tp->snd_cwnd > yeah->cwnd_reno) {
-		u32 most = early(tp) ? tp->snd_cwnd / 2 : tp->snd_cwnd;
-		u32 left = tp->snd_cwnd - bp_min(yeah->queue, most);
+		u32 limit = early(tp) ? tp->snd_cwnd / 2 : tp->snd_cwnd;
+		u32 left = tp->snd_cwnd - bp_min(yeah->queue, limit);
 
 		bp_set_cwnd(tp, bp_max(left, yeah->cwnd_reno), 2);
 		tp->snd_ssthresh = tp->snd_cwnd;
@@ -111,7 +111,7 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 	less = bp_min(less, tp->snd_cwnd / 2);
 	yeah->cwnd_reno = bp_max(yeah->cwnd_reno / 2, 2);
 	yeah->slow_rounds = 0;
-	return bp_max(tp->snd_cwnd - less, BP_RENO_LEAST_SSTHRESH);
+	return bp_max(tp->snd_cwnd - less, BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)

@@ -153,8 +153,8 @@ struct bp_parameter {
 	const char *name;
 	const char *about;
 	u32 initial;
-	u32 least;
-	u32 most;
+	u32 min;
+	u32 max;
 };
 
 /* `RawVariant` in Rust. */
@@ -175,11 +175,11 @@ struct bp_variant {
 };
 
 #ifdef BP_PARAMETERS
-#define BP_PARAMETER_INDEX(name, initial, least, most, about) bp_index_##name,
-#define BP_PARAMETER_ENTRY(name, initial, least, most, about) {#name, about, initial, least, most},
-#define BP_PARAMETER_CHECK(name, initial, least, most, about)                                                  \
-	_Static_assert((least) <= (initial) && (initial) <= (most), #name ": the default is out of its range");
-#define BP_PARAMETER_VALUE(name, initial, least, most, about)                                                  \
+#define BP_PARAMETER_INDEX(name, initial, min, max, about) bp_index_##name,
+#define BP_PARAMETER_ENTRY(name, initial, min, max, about) {#name, about, initial, min, max},
+#define BP_PARAMETER_CHECK(name, initial, min, max, about)                                                  \
+	_Static_assert((min) <= (initial) && (initial) <= (max), #name ": the default is out of its range");
+#define BP_PARAMETER_VALUE(name, initial, min, max, about)                                                  \
 	static inline u32 name(const struct bp_tcp *tp)                                                        \
 	{                                                                                                      \
 		return tp->parameters[bp_index_##name];                                                        \

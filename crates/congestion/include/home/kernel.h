@@ -206,9 +206,9 @@ static inline bool bp_is_paced(const struct bp_tcp *tp)
 
 static inline void bp_set_pacing_rate(struct bp_tcp *tp, u64 bytes_per_second)
 {
-	u64 most = tp->inet_conn.icsk_inet.sk.sk_max_pacing_rate;
+	u64 max = tp->inet_conn.icsk_inet.sk.sk_max_pacing_rate;
 
-	tp->inet_conn.icsk_inet.sk.sk_pacing_rate = bytes_per_second < most ? bytes_per_second : most;
+	tp->inet_conn.icsk_inet.sk.sk_pacing_rate = bytes_per_second < max ? bytes_per_second : max;
 }
 
 static inline u32 bp_random(const struct bp_tcp *tp)
@@ -230,9 +230,9 @@ static inline u32 bp_random(const struct bp_tcp *tp)
 #ifndef BP_PARAMETERS
 #define BP_PARAMETERS(PARAMETER)
 #endif
-#define BP_PARAMETER_MEMBER(name, initial, least, most, about) u32 name;
-#define BP_PARAMETER_INITIAL(name, initial, least, most, about) .name = initial,
-#define BP_PARAMETER_VALUE(name, initial, least, most, about)                                                  \
+#define BP_PARAMETER_MEMBER(name, initial, min, max, about) u32 name;
+#define BP_PARAMETER_INITIAL(name, initial, min, max, about) .name = initial,
+#define BP_PARAMETER_VALUE(name, initial, min, max, about)                                                  \
 	static inline u32 name(const struct bp_tcp *tp)                                                        \
 	{                                                                                                      \
 		return bp_settings.name;                                                                       \
@@ -286,21 +286,21 @@ static inline void bp_start(struct bp_tcp *tp)
 	}
 #define BP_OP_ssthresh                                                                                         \
 	BP_PROGRAM(u32, ssthresh, BP_SKIPPED(tp, 667073216) u32 threshold = own_ssthresh(tp);                  \
-		bp_keep_threshold(tp, threshold); return threshold;)
+		bp_save_threshold(tp, threshold); return threshold;)
 #define BP_OP_undo_cwnd                                                                                        \
-	BP_PROGRAM(u32, undo_cwnd, u32 cwnd = own_undo_cwnd(tp); bp_keep_undone(tp, cwnd); return cwnd;)
+	BP_PROGRAM(u32, undo_cwnd, u32 cwnd = own_undo_cwnd(tp); bp_save_undone(tp, cwnd); return cwnd;)
 #define BP_OP_cong_avoid                                                                                       \
-	BP_PROGRAM(void, cong_avoid, bp_check(tp); own_cong_avoid(tp, (u32)ctx[1], (u32)ctx[2]); bp_keep(tp);)
-#define BP_OP_set_state BP_PROGRAM(void, set_state, bp_check(tp); own_set_state(tp, (u8)ctx[1]); bp_keep(tp);)
+	BP_PROGRAM(void, cong_avoid, bp_check(tp); own_cong_avoid(tp, (u32)ctx[1], (u32)ctx[2]); bp_save(tp);)
+#define BP_OP_set_state BP_PROGRAM(void, set_state, bp_check(tp); own_set_state(tp, (u8)ctx[1]); bp_save(tp);)
 #define BP_OP_cwnd_event                                                                                       \
-	BP_PROGRAM(void, cwnd_event, bp_check(tp); own_cwnd_event(tp, (enum tcp_ca_event)ctx[1]); bp_keep(tp);)
+	BP_PROGRAM(void, cwnd_event, bp_check(tp); own_cwnd_event(tp, (enum tcp_ca_event)ctx[1]); bp_save(tp);)
 #define BP_OP_pkts_acked                                                                                       \
 	BP_PROGRAM(void, pkts_acked, bp_check(tp);                                                             \
-		own_pkts_acked(tp, (const struct ack_sample *)ctx[1]); bp_keep(tp);)
+		own_pkts_acked(tp, (const struct ack_sample *)ctx[1]); bp_save(tp);)
 
 /* bp_start precedes a variant's init; a variant without init has only bp_start. */
 #define BP_OP_init                                                                                             \
-	BP_PROGRAM(void, init, bp_start(tp); own_init(tp); bp_keep_first(tp);)
+	BP_PROGRAM(void, init, bp_start(tp); own_init(tp); bp_save_first(tp);)
 
 /*
  * Since Linux 6.10, cong_control has two more arguments before the sample. For the verifier the
@@ -318,7 +318,7 @@ extern int LINUX_KERNEL_VERSION __kconfig;
 		else                                                                                           \
 			asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(sample) : "r"(ctx));                       \
 		own_cong_control(tp, sample);                                                                  \
-		bp_keep(tp);)
+		bp_save(tp);)
 
 /*
  * Section .struct_ops.link ties the registration to the loader: when the loader ends for any
@@ -333,12 +333,12 @@ extern int LINUX_KERNEL_VERSION __kconfig;
 	SEC("?struct_ops/init") void op_start(u64 *ctx)                                                        \
 	{                                                                                                      \
 		bp_start((struct bp_tcp *)ctx[0]);                                                             \
-		bp_keep_first((struct bp_tcp *)ctx[0]);                                                        \
+		bp_save_first((struct bp_tcp *)ctx[0]);                                                        \
 	}                                                                                                      \
 	SEC("?struct_ops/pkts_acked") void op_acked(u64 *ctx)                                                  \
 	{                                                                                                      \
 		bp_check((struct bp_tcp *)ctx[0]);                                                             \
-		bp_keep((struct bp_tcp *)ctx[0]);                                                              \
+		bp_save((struct bp_tcp *)ctx[0]);                                                              \
 	}                                                                                                      \
 	SEC(".struct_ops.link")                                                                                \
 	struct tcp_congestion_ops bp_##NAME = {.init = (void *)op_start, .pkts_acked = (void *)op_acked,        \
