@@ -44,7 +44,7 @@
 	PARAMETER(coarse, 0, 0, 1, "1: rho is in eighths and growth in 128ths of a segment, rounded down")     \
 	PARAMETER(per_ack, 0, 0, 1, "1: an acknowledgment of several segments counts once")                    \
 	PARAMETER(from_rho, 0, 0, 1, "1: starts with a window of rho even if the initial window is larger")    \
-	PARAMETER(most_cwnd, 65535, 2, 100000000, "maximum cwnd in slow start, in segments")
+	PARAMETER(max_cwnd, 65535, 2, 100000000, "maximum cwnd in slow start, in segments")
 
 #include "power.h"
 #include "rate.h"
@@ -133,7 +133,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 	if (waits) {
 		bp_slow_start(tp, acked);
 	} else if (bp_in_slow_start(tp)) {
-		u32 limit = bp_max(bp_min(tp->snd_ssthresh, most_cwnd(tp)), tp->snd_cwnd);
+		u32 limit = bp_max(bp_min(tp->snd_ssthresh, max_cwnd(tp)), tp->snd_cwnd);
 
 		growth = bp_exp2((u32)rho) - BP_ONE;
 		if (coarse(tp))

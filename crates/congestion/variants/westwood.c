@@ -26,7 +26,7 @@
 	PARAMETER(filter, 900, 0, 999, "weight of the old estimate of the rate, in thousandths")               \
 	PARAMETER(order, 1, 1, 2, "number of times that a sample of the rate is filtered")                     \
 	PARAMETER(late, 0, 0, 1, "1: a loss halves the window, and the estimate applies once it is repaired")  \
-	PARAMETER(least_sample, 50, 1, 10000, "minimum span of a sample of the rate, in milliseconds")
+	PARAMETER(min_sample, 50, 1, 10000, "minimum span of a sample of the rate, in milliseconds")
 
 #include "rate.h"
 #include "reno.h"
@@ -77,7 +77,7 @@ BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 		westwood->delivered = tp->delivered;
 	}
 	elapsed = (u32)tp->tcp_mstamp - westwood->start;
-	if (!westwood->rtt || elapsed < bp_max(westwood->rtt, least_sample(tp) * 1000))
+	if (!westwood->rtt || elapsed < bp_max(westwood->rtt, min_sample(tp) * 1000))
 		return;
 	rate = bp_rate(tp->delivered - westwood->delivered, elapsed);
 	westwood->once = westwood_filter(tp, westwood->once, rate);
