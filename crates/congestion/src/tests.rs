@@ -1,4 +1,4 @@
-//! Tests of names, parameters and errors, and of the agreement of both sides of the C interface.
+//! Tests of names, parameters and errors, and of the layout that C and Rust share.
 
 use std::ffi::{c_char, CStr};
 use std::mem::{offset_of, size_of};
@@ -8,7 +8,7 @@ use crate::interface::{AckSample, Event, RateSample, State, CA_RECOVERY, INFINIT
 use super::*;
 use crate::raw::RawParameter;
 
-/// `struct bp_member` of layout.c. The last of an array has no name, and its offset is the
+/// `struct bp_member` of layout.c. The last member of an array has no name; its offset is the
 /// structure's size.
 #[repr(C)]
 struct Member {
@@ -260,8 +260,8 @@ mod recipe {
     use crate::interface::State;
     use std::collections::BTreeMap;
 
-    /// The names that the page's lines use from this crate, with the example in place of the list
-    /// of variants.
+    /// The names of this crate that the page's lines use, with the example instead of the list of
+    /// variants.
     mod bentpipe_congestion {
         use super::super::*;
 

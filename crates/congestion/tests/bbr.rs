@@ -101,8 +101,8 @@ fn the_first_rate_of_version_1_is_that_of_linux_to_the_byte() {
     assert!((gap - 0.021_041_7).abs() < 5e-8, "{gap}");
 }
 
-/// While the queue drains, segments that will have been delivered when the next segment may leave
-/// no longer count as in the network.
+/// While the queue drains, segments that will be delivered before the next segment may leave do not
+/// count as in flight.
 #[test]
 fn drain_compares_the_data_in_flight_at_the_next_departure() {
     let rounds = |wait_ms: u64| {

@@ -38,7 +38,7 @@ fn wait(state: &mut State, seconds: f64) {
     state.tcp_mstamp += (seconds * 1e6).round() as u64;
 }
 
-/// Acknowledges until the window has settled at its value for this moment.
+/// Acknowledges segments until the window is constant at the present time.
 fn settle(control: &mut dyn Congestion, state: &mut State) {
     loop {
         let before = state.snd_cwnd;
@@ -73,7 +73,7 @@ fn windows_follow_the_reference_rows_of_rfc_9438() {
         let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
         lose(control.as_mut(), &mut state, number(1) as u32);
         assert!((f64::from(state.snd_cwnd) - number(2)).abs() < 1.0, "{row}");
-        // The stage begins with its first acknowledgment.
+        // The avoidance stage begins with its first acknowledgment.
         state.snd_ssthresh = state.snd_cwnd;
         control.cong_avoid(&mut state, 0, 1);
         wait(&mut state, t);
@@ -144,9 +144,9 @@ fn after_a_time_out_the_window_grows_by_a_twentieth_per_round_trip_from_the_end_
         }
         state.snd_cwnd
     };
-    // K = 0: W_cubic has gained nothing yet. One segment for 20 acknowledged.
+    // K = 0: W_cubic has not grown yet. One segment per 20 acknowledged segments.
     assert_eq!([round(&mut state, 0.1), round(&mut state, 0.1)], [73, 77]);
-    // 0.4 * 8 * 8 * 8 segments after 8 s: half a window and more, so half a window.
+    // After 8 s: 0.4 * 8 * 8 * 8 segments, which is limited to half a window.
     assert!((114..=116).contains(&round(&mut state, 7.8)), "{}", state.snd_cwnd);
 }
 
@@ -239,15 +239,16 @@ fn rounds(kind: i64, count: u32, gap: u64, rtt: impl Fn(u32, u32) -> i32) -> (Ve
 
 #[test]
 fn hystart_ends_slow_start_when_round_trip_times_rise_by_an_eighth_or_a_train_is_long() {
-    // Acknowledgments 3 ms apart are not a train. 100 ms, and from the fifth round on 112 ms: less
-    // than an eighth.
+    // Acknowledgments 3 ms apart are not a train. From the fifth round on the delay rises from 100
+    // to 112 ms, by less than an eighth.
     for (risen, ends) in [(112_000, false), (113_000, true)] {
         let (windows, state) = rounds(1, 7, 3000, |round, _| if round < 4 { 100_000 } else { risen });
         assert_eq!(windows[..4], [20, 40, 80, 160]);
         assert_eq!(state.snd_ssthresh < INFINITE_SSTHRESH, ends, "{windows:?}");
     }
-    // Acknowledgments 1 ms apart: the train of the round of 80 is longer than 50 ms. A round begins
-    // with the first acknowledgment after its end, some later than here.
+    // Acknowledgments 1 ms apart: the train of the round with 80 segments is longer than 50 ms. A
+    // round begins with the first acknowledgment after the end of the previous one, slightly later
+    // than here.
     let (windows, state) = rounds(1, 4, 1000, |_, _| 100_000);
     assert_eq!(windows[..3], [20, 40, 80]);
     assert!((128..=136).contains(&state.snd_ssthresh), "{}", state.snd_ssthresh);

@@ -1,5 +1,5 @@
-//! Tests of each variant against the equations of its source. CUBIC, Reno and Vegas have separate
-//! files.
+//! Tests of each variant against the equations of its source. The tests of BBR, CUBIC, Reno and
+//! Vegas are in files of their own.
 
 use std::collections::BTreeMap;
 
@@ -95,12 +95,12 @@ fn hybla_grows_per_second_as_a_connection_of_25_ms() {
         let expected = additive(1000.0, f64::from(rho * rho), 5);
         assert_near(f64::from(hybla.rounds(5, rho * 25_000)), expected, 2.0);
     }
-    // Slow start: each acknowledged segment adds 2^rho - 1 more; rho = 2.5 adds 4.657.
+    // Slow start: each acknowledged segment adds 2^rho - 1 segments, 4.657 for rho = 2.5.
     let mut hybla = Connection::new("hybla", &[("hoe", 0)], 10, 62_500);
     hybla.state.snd_ssthresh = INFINITE_SSTHRESH;
     hybla.round(62_500);
     assert_near(f64::from(hybla.state.snd_cwnd), 10.0 + 10.0 * (2f64.powf(2.5) - 1.0), 1.0);
-    // Shorter round-trip times are treated as Reno's.
+    // With shorter round-trip times, Hybla behaves as Reno.
     let mut hybla = Connection::new("hybla", &[("hoe", 0)], 100, 5_000);
     assert_near(f64::from(hybla.rounds(3, 5_000)), additive(100.0, 1.0, 3), 1.0);
 }
@@ -133,7 +133,7 @@ fn hybla_as_linux_counts_in_eighths_and_128ths_for_each_acknowledgment() {
 
 #[test]
 fn hybla_estimates_its_first_threshold_from_the_spacing_of_acknowledgments() {
-    // Acknowledgments 2 ms apart: 500 segments per second; 600 ms of them are 300.
+    // Acknowledgments 2 ms apart: 500 segments per second, 300 in 600 ms.
     let mut hybla = Connection::new("hybla", &[], 10, 600_000);
     hybla.state.snd_ssthresh = INFINITE_SSTHRESH;
     for number in 1..=5 {
@@ -143,7 +143,8 @@ fn hybla_estimates_its_first_threshold_from_the_spacing_of_acknowledgments() {
         hybla.control.cong_avoid(&mut hybla.state, number * MSS, 1);
     }
     assert!((299..=300).contains(&hybla.state.snd_ssthresh), "{}", hybla.state.snd_ssthresh);
-    // 2^24 segments are cut at the threshold, from where two acknowledgments add rho^2 / W each.
+    // Slow start would add 2^24 segments but ends at the threshold. From there, two acknowledgments
+    // add rho^2 / W each.
     assert_near(f64::from(hybla.state.snd_cwnd), 299.0 + 2.0 * 24.0 * 24.0 / 299.0, 2.0);
     assert_eq!(hybla.state.sk_pacing_status, 1, "segments are spaced");
 }
@@ -168,9 +169,10 @@ fn second_order_westwood_filters_twice() {
         let mut westwood = Connection::new("westwood", &[("order", order)], 80, 80_000);
         westwood.state.is_cwnd_limited = 0;
         westwood.round(80_000);
-        // From 80 segments per round trip to 40: five samples later, each of which ends with the
-        // next round's first acknowledgment, `left` of the distance is left. The first of 40 comes
-        // a millisecond later than one of 80 would.
+        // The rate falls from 80 to 40 segments per round trip. After five samples, a fraction
+        // `left` of the difference remains. Each sample ends with the first acknowledgment of the
+        // next round. The first acknowledgment at 40 segments arrives a millisecond later than at
+        // 80.
         westwood.state.snd_cwnd = 40;
         westwood.rounds(6, 80_000);
         let first = 80.0 * 80.0 / 81.0;
@@ -180,8 +182,8 @@ fn second_order_westwood_filters_twice() {
 
 #[test]
 fn compound_adds_a_delay_window_without_a_queue_and_removes_it_with_a_queue() {
-    // Equation (3) with wnd: Reno's one plus wnd^0.75 / 8 - 1 more each round trip, together
-    // wnd^0.75 / 8.
+    // Equation (3) with wnd: each round trip adds Reno's segment and wnd^0.75 / 8 - 1 segments,
+    // wnd^0.75 / 8 in total.
     let mut compound = Connection::new("compound", &[], 200, 100_000);
     // The first round ends with the second's first acknowledgment.
     let mut expected = 201.0f64;
@@ -190,13 +192,13 @@ fn compound_adds_a_delay_window_without_a_queue_and_removes_it_with_a_queue() {
     }
     let grown = compound.rounds(10, 100_000);
     assert_near(f64::from(grown), expected, 3.0);
-    // 30 % of the window is queued, more than gamma, so dwnd shrinks by it until only Reno's part
-    // remains.
+    // 30 % of the window is queued, more than gamma, so dwnd shrinks by this amount until only
+    // Reno's part remains.
     let before = compound.state.snd_cwnd;
     compound.state.srtt_us = 143_000 * 8;
     let after = compound.rounds(2, 143_000);
     assert!(after < before, "{before} to {after}");
-    // Small windows are Reno's.
+    // Small windows grow as Reno's.
     assert_eq!(Connection::new("compound", &[], 30, 100_000).rounds(5, 100_000), 35);
     assert_eq!(Connection::new("compound", &[], 100, 100_000).lose(), 50);
 }
@@ -315,8 +317,8 @@ fn htcp_counts_time_and_rate_from_the_end_of_a_repair() {
     assert_near(after_repair(&[("from_repair", 1)]), 1005.0, 1.0);
     assert!(after_repair(&[]) > 1400.0);
 
-    // The window falls to a third: segments that still arrive from before the loss do not count for
-    // the rate after it.
+    // The window falls to a third. Segments sent before the loss do not count for the rate after
+    // it.
     let mut htcp = Connection::new("htcp", &[], 900, 100_000);
     htcp.state.is_cwnd_limited = 0;
     htcp.rounds(3, 100_000);
@@ -348,7 +350,7 @@ fn htcp_reduction_empties_the_queue_at_a_steady_rate() {
 fn bic_searches_half_the_distance_and_then_probes_beyond() {
     let mut bic = Connection::new("bic", &[], 1000, 100_000);
     assert_eq!(bic.lose(), 875);
-    // Half of 125 is more than S_max = 32 until 64 are left.
+    // Half of 125 exceeds S_max = 32 until the distance is 64.
     let mut windows = vec![bic.state.snd_cwnd];
     for _ in 0..30 {
         bic.round(100_000);
@@ -375,8 +377,8 @@ fn yeah_is_scalable_with_a_short_queue_and_empties_a_long_one() {
     assert_eq!(yeah.lose(), 700, "an eighth, as nothing is queued");
 }
 
-/// Acknowledges a segment that ends the round, measured as `rtt_us`, when a window of `cwnd` is
-/// out.
+/// Ends the round with the acknowledgment of a segment with a round-trip time of `rtt_us`, while a
+/// window of `cwnd` is in flight.
 fn end_round(yeah: &mut Connection, rtt_us: i32) {
     yeah.state.packets_out = yeah.state.snd_cwnd;
     yeah.state.snd_nxt += MSS;
@@ -386,8 +388,8 @@ fn end_round(yeah: &mut Connection, rtt_us: i32) {
     yeah.control.cong_avoid(&mut yeah.state, ack, 1);
 }
 
-/// As Linux 6.12's module over VBDC at 6.99 s (docs/notes/linux-tcp.md): base and round of 618.3
-/// and 1247.7 ms.
+/// Values of Linux 6.12's module over VBDC at 6.99 s (docs/notes/linux-tcp.md): round-trip times of
+/// 618.3 (base) and 1247.7 ms (round).
 #[test]
 fn yeah_evaluates_a_round_with_the_window_after_its_last_acknowledgment() {
     let mut yeah = Connection::new("yeah", &[("early", 1)], 160, 618_300);
@@ -395,13 +397,13 @@ fn yeah_evaluates_a_round_with_the_window_after_its_last_acknowledgment() {
     end_round(&mut yeah, 618_300);
     assert_eq!(yeah.state.snd_cwnd, 161, "nothing is queued");
     yeah.state.snd_cwnd = 160;
-    // Of 160 segments 80.7 are queued, of 161 81.2, which is more than 80; at most half of them are
+    // 80.7 of 160 segments are queued, and 81.2 of 161, more than 80. At most half of the window is
     // removed.
     end_round(&mut yeah, 1_247_700);
     assert_eq!((yeah.state.snd_cwnd, yeah.state.snd_ssthresh), (81, 81));
 }
 
-/// As Linux 6.12's module over LEO at 0.65 s (docs/notes/linux-tcp.md).
+/// Values of Linux 6.12's module over LEO at 0.65 s (docs/notes/linux-tcp.md).
 #[test]
 fn yeah_subtracts_the_queue_of_the_last_round_at_every_loss() {
     let mut yeah = Connection::new("yeah", &[], 95, 100_000);
@@ -438,8 +440,8 @@ fn yeah_does_not_subtract_the_queue_before_the_loss_twice() {
 fn lp_backs_off_when_the_delay_rises_and_again_in_the_inference_phase() {
     let mut lp = Connection::new("lp", &[], 100, 100_000);
     assert_eq!(lp.rounds(3, 100_000), 103, "Reno's increase");
-    // The delay rises above 15 % of its range: half, and half again a round trip later, because the
-    // delay stays.
+    // The delay rises above 15 % of its range: the window is halved, and halved again a round trip
+    // later, because the delay stays high.
     lp.state.tcp_mstamp += 1;
     lp.round(200_000);
     assert!(lp.state.snd_cwnd <= 52, "{}", lp.state.snd_cwnd);
@@ -451,8 +453,8 @@ fn lp_backs_off_when_the_delay_rises_and_again_in_the_inference_phase() {
 
 #[test]
 fn ledbat_keeps_the_target_and_halves_once_on_loss() {
-    // Without queueing one segment per round trip; with half the target queued half a segment;
-    // above it shrinks.
+    // The window grows by one segment per round trip without a queue, and by half a segment with
+    // half the target queued. It shrinks above the target.
     let mut ledbat = Connection::new("ledbat", &[], 100, 100_000);
     assert_near(f64::from(ledbat.rounds(10, 100_000)), 110.0, 1.0);
     let before = ledbat.state.snd_cwnd;

@@ -66,7 +66,7 @@ fn rtt_for(diff: i32, cwnd: u32) -> i32 {
 #[test]
 fn without_a_queue_avoidance_grows_by_one_segment_each_round_trip() {
     let (mut control, mut state) = in_avoidance(20, &[]);
-    // A round ends with the first acknowledgment after the window's last.
+    // A round ends with the first acknowledgment after the last one of the window.
     round(control.as_mut(), &mut state, BASE_RTT_US);
     let windows: Vec<u32> = (0..6)
         .map(|_| {
@@ -235,9 +235,9 @@ fn backlog(base: u64, service: u64, ssthresh: u32, rounds: u64, parameters: &[(&
     backlogs
 }
 
-/// Starts in avoidance at nine tenths of the path's capacity, or in slow start, whose overshoot
-/// (about twice the capacity) is removed by one segment each round-trip time and so needs more
-/// rounds.
+/// Starts in avoidance at nine tenths of the path's capacity, or in slow start. Slow start
+/// overshoots to about twice the capacity. The excess shrinks by one segment per round-trip time,
+/// which takes more rounds.
 #[test]
 fn the_queue_stays_between_alpha_and_beta_segments() {
     let assert_near = |base: u64, service: u64| (9 * base / service / 10) as u32;
