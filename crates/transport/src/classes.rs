@@ -123,7 +123,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn classes_are_those_of_the_histogram() {
+    fn classes_equal_those_of_the_histogram() {
         let histogram = Histogram::<u32>::new_with_bounds(1, u64::MAX / 2, 2).unwrap();
         for bits in 0..62 {
             for value in [1u64 << bits, (1 << bits) + (1 << bits) / 3, (2 << bits) - 1] {
@@ -136,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn percentiles_are_those_of_the_histogram(
+        fn percentiles_equal_those_of_the_histogram(
             samples in prop::collection::vec(prop_oneof![0u64..300, 0u64..2_000_000, 0u64..1 << 50], 1..200),
             percent in 0.0f64..=100.0
         ) {

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn cbr_counts_what_is_missing_overtaken_and_corrupted() {
+    fn cbr_counts_missing_overtaken_and_corrupted_packets() {
         let config: cbr::Config = serde_json::from_str(r#"{"rate": "80 kbit/s"}"#).unwrap();
         let mut app = config.build(End::Destination, Streams::new(1, 0).stream("plan"));
         let mut stream = Streams::new(1, 0).stream("test");

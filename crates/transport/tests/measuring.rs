@@ -61,7 +61,7 @@ impl App for Meter {
 }
 
 #[test]
-fn an_application_learns_number_time_and_state_and_writes_rows_of_its_own() {
+fn a_measurer_receives_number_time_and_state_and_writes_rows() {
     let mut supplies = Supplies::traced();
     let probes = Probes { measures: supplies.probe(&ROWS, "voice"), ..Probes::default() };
     let site = Site { name: "voice".to_owned(), ..site(End::Destination) };

@@ -201,7 +201,7 @@ mod tests {
 
     /// Worked values of Erlang's table: 2 erlangs on 5 lines, 10 on 10, 20 on 30.
     #[test]
-    fn blocking_is_erlangs() {
+    fn blocking_follows_the_erlang_b_formula() {
         for (load, lines, expected) in
             [(2.0, 5, 0.0367), (10.0, 10, 0.2146), (20.0, 30, 0.0085), (1.0, 1, 0.5)]
         {

@@ -136,7 +136,7 @@ mod tests {
         Places { to: Ipv4Addr::new(198, 18, 0, 2), from: Ipv4Addr::new(198, 18, 0, 1), port: 49152 };
 
     #[test]
-    fn words_are_split_as_by_a_shell_and_then_filled() {
+    fn words_are_split_as_by_a_shell_before_places_are_filled() {
         let words = |command| words(command, &PLACES).unwrap();
         assert_eq!(words("iperf3 -c {to} -p{port}"), ["iperf3", "-c", "198.18.0.2", "-p49152"]);
         assert_eq!(words(r#"a 'b c' "d\"e" f\ g"#), ["a", "b c", "d\"e", "f g"]);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_refused() {
+    fn invalid_commands_are_refused() {
         for (command, why) in [
             ("", "no program"),
             ("  ", "no program"),

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn bounded_draws_have_their_mean_and_keep_their_bounds() {
+    fn bounded_draws_have_their_mean_and_stay_within_bounds() {
         for (low, mean, high) in [(1.0, 4.4, 200.0), (1.0, 55.0, 200.0), (0.0, 0.5, 1.0), (1.0, 190.0, 200.0)]
         {
             let (bounded, mut stream) = (Bounded::new(low, mean, high).unwrap(), stream());

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_go_to_and_fro_before_the_file() {
+    fn messages_are_exchanged_before_the_file() {
         let (said, over) = talk(r#"{"size": "1 MB", "messages": 4, "message": "50 B"}"#, 0);
         let expected = [('c', 50), ('s', 50), ('c', 50), ('s', 50), ('c', 1_000_000)];
         assert_eq!(said, expected.map(|(end, bytes)| (end, 0, bytes)));

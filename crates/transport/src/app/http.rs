@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_comes_first_and_the_rest_over_both_connections() {
+    fn the_page_is_sent_first_and_its_objects_over_both_connections() {
         let page = r#"{"object": "2 kB", "object_min": "2 kB", "object_max": "2 kB", "request": "100 B",
                        "objects": 5, "objects_min": 5, "objects_max": 5}"#;
         let (mut said, pages) = browse(page);
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_takes_its_time_for_each_answer() {
+    fn the_server_waits_its_think_time_before_each_answer() {
         let page = r#"{"object": "2 kB", "object_min": "2 kB", "object_max": "2 kB", "request": "100 B",
                        "objects": 5, "objects_min": 5, "objects_max": 5, "response_time": "10 ms"}"#;
         let (mut said, pages) = browse(page);

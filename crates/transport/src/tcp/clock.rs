@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn no_timer_of_linux_is_early_nor_later_than_a_step() {
+    fn timers_of_linux_are_never_early_and_late_by_at_most_a_step() {
         let waits =
             [(0, 4), (1, 4), (39, 4), (40, 4), (248, 4), (252, 32), (1000, 32), (3000, 256), (60_000, 2048)];
         for now in (0..4_000_000_000).step_by(1_234_567) {
@@ -187,14 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn what_never_expires_stays_so_and_an_exact_clock_adds_nothing() {
+    fn stopped_timers_never_expire_and_an_exact_clock_adds_no_delay() {
         let now = Time::from_nanos(7);
         assert_eq!(Clock::Exact.expiry(now, Span::from_nanos(5)), Time::from_nanos(12));
         assert_eq!(LINUX.expiry(Time::MAX, Span::from_millis(1)), Time::MAX);
     }
 
     #[test]
-    fn a_tick_of_bsd_is_the_next_one() {
+    fn timers_of_bsd_expire_at_the_next_tick() {
         let config = Config { timer_tick: Span::from_millis(500), jiffy: Span::ZERO, ..Config::default() };
         let clock = Clock::of_time_outs(&config);
         assert_eq!(expiry(clock, 1, 1000), 1500);

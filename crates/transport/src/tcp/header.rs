@@ -102,7 +102,7 @@ pub fn age(now: Time, sent: Time) -> Span {
 }
 
 /// Maximum number of SACK blocks that fit into 40 bytes of options (RFC 2018, section 3).
-pub const fn most_sack_blocks(timestamps: bool) -> usize {
+pub const fn max_sack_blocks(timestamps: bool) -> usize {
     if timestamps {
         3
     } else {
@@ -132,7 +132,7 @@ mod tests {
         let mut sack = SackBlocks::default();
         let mut segment = Segment { timestamps: Some(Timestamps::new(1, 2)), ..Segment::default() };
         assert_eq!(option_bytes(&segment), 12);
-        for _ in 0..most_sack_blocks(true) {
+        for _ in 0..max_sack_blocks(true) {
             sack.push(1, 2);
         }
         segment.options = Some(Box::new(SegmentOptions { sack, ..SegmentOptions::default() }));

@@ -159,7 +159,7 @@ impl Pacing {
     }
 
     /// Paces all further segments, including the first ones of a connection.
-    pub fn without_allowance(&mut self, now: Time) {
+    pub fn without_unpaced_start(&mut self, now: Time) {
         self.sent = UNPACED;
         self.next = now;
     }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_keeps_the_next_waiting_for_its_bytes_over_the_rate() {
+    fn the_next_segment_waits_for_the_transmission_time_of_the_previous_one() {
         let (mut pacing, mut state) = paced(1_000_000);
         let at = |microseconds| Time::ZERO + Span::from_micros(microseconds);
         pacing.next = at(5000);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_segments_go_at_once_and_none_wait_when_nobody_asked() {
+    fn the_first_ten_segments_and_unpaced_connections_are_not_delayed() {
         let (_, mut state) = paced(1000);
         let mut pacing = Pacing::new(200, 120);
         for _ in 0..10 {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_follows_the_window_at_twice_or_at_1_2_times_its_speed() {
+    fn the_rate_is_2_or_1_2_times_the_window_per_round_trip_time() {
         let (mut pacing, mut state) = paced(0);
         // 100 segments of 1000 bytes in 500 ms are 200 kB/s.
         (state.mss_cache, state.snd_cwnd, state.srtt_us) = (1000, 100, 500_000 * 8);

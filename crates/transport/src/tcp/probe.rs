@@ -36,7 +36,7 @@ impl Probe {
     /// Returns the wait after the latest transmission or acknowledgment, before the limit by the
     /// time-out.
     #[inline]
-    pub fn patience(state: &State) -> Span {
+    pub fn wait(state: &State) -> Span {
         if state.srtt_us == 0 {
             return Span::from_secs(1);
         }

@@ -57,7 +57,7 @@ mod tests {
     /// two new ones sent by limited transmit; the third duplicate starts recovery. From then on one
     /// leaves for every two that arrive.
     #[test]
-    fn one_loss_halves_the_rate_of_sending_and_ends_at_ssthresh() {
+    fn one_loss_halves_the_sending_rate_and_ends_at_ssthresh() {
         let mut state = State { prior_cwnd: 20, snd_ssthresh: 10, packets_out: 22, ..State::default() };
         state.lost_out = 1;
         state.sacked_out = 2;

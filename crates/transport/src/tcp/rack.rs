@@ -31,7 +31,7 @@ use bentpipe_core::{Span, Time};
 const PERSISTENCE: u8 = 16;
 
 /// Maximum extent of reordering in segments (Linux' tcp_max_reordering).
-const MOST_EXTENT: u32 = 300;
+const MAX_EXTENT: u32 = 300;
 
 /// The state of RACK (section 5.3).
 #[derive(Clone, Debug)]
@@ -74,15 +74,15 @@ impl Rack {
 
     /// Records that a segment was delivered for the first time after one above it (step 3). It
     /// begins `bytes` before the end of the highest one.
-    pub fn saw_reordering(&mut self, bytes: u64, state: &State) {
+    pub fn record_reordering(&mut self, bytes: u64, state: &State) {
         self.reordering_seen = true;
         let segments = u32::try_from(bytes.div_ceil(state.mss_cache.max(1).into())).unwrap_or(u32::MAX);
-        self.extent = self.extent.max(segments.min(MOST_EXTENT));
+        self.extent = self.extent.max(segments.min(MAX_EXTENT));
     }
 
     /// Returns true once reordering was seen. The window then also grows by SACKed segments.
     #[inline]
-    pub fn grows_out_of_order(&self) -> bool {
+    pub fn grows_by_sacked(&self) -> bool {
         self.extent > DUP_THRESH
     }
 
@@ -95,7 +95,7 @@ impl Rack {
     }
 
     /// Handles a duplicate SACK of a segment that was not a probe. `una` and `nxt` as in RFC 9293.
-    pub fn saw_duplicate(&mut self, una: u64, nxt: u64) {
+    pub fn record_duplicate(&mut self, una: u64, nxt: u64) {
         if self.reordering_seen && una >= self.round_end {
             self.round_end = nxt;
             self.multiplier = (self.multiplier + 1).min(255);
@@ -116,7 +116,7 @@ impl Rack {
     #[inline]
     pub fn border(&self, state: &State) -> Option<Border> {
         let (sent, end) = self.latest?;
-        Some(Border { sent, end, patience: self.rtt + self.window(state) })
+        Some(Border { sent, end, loss_delay: self.rtt + self.window(state) })
     }
 
     fn window(&self, state: &State) -> Span {

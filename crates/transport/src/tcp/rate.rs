@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_that_of_the_bottleneck_however_the_window_was_sent() {
+    fn the_rate_equals_that_of_the_bottleneck_for_any_spacing_of_the_window() {
         // Ten segments at once; the bottleneck passes one every 10 ms, 100 ms away.
         let (mut rate, mut state) = (Estimator::default(), State { rtt_min_us: 1, ..State::default() });
         for number in 0..10 {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_application_limited_until_what_was_in_flight_is_delivered() {
+    fn samples_are_application_limited_until_the_data_in_flight_is_delivered() {
         let (mut rate, mut state) = (
             Estimator::default(),
             State { rtt_min_us: 1, snd_cwnd: 10, mss_cache: 1000, ..State::default() },

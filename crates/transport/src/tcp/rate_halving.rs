@@ -86,7 +86,7 @@ mod tests {
     /// Sixteen of 22 segments were lost: three are in flight when recovery begins, and each arrival
     /// replaces itself.
     #[test]
-    fn after_heavy_losses_the_window_is_what_is_in_flight() {
+    fn after_heavy_losses_the_window_equals_the_data_in_flight() {
         let mut state = recovering(16);
         let sent = repair(&mut state);
         assert!(sent.iter().all(|&count| count <= 1), "{sent:?}");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgments_that_report_nothing_do_not_count() {
+    fn acknowledgments_without_a_delivery_do_not_count() {
         let (mut halving, mut state) = (RateHalving::default(), recovering(1));
         for _ in 0..4 {
             halving.acknowledge(0, &mut state);

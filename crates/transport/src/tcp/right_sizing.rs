@@ -22,23 +22,23 @@ use super::config::{Config, Profile};
 use bentpipe_core::{Span, Time};
 
 /// Initial maximum of a round trip, in segments.
-const FIRST: u64 = 10;
+const INITIAL_SEGMENTS: u64 = 10;
 
 /// Number of segments that Linux before 6.16 adds to the data of a round trip.
-const MORE: u64 = 16;
+const ADDED_SEGMENTS: u64 = 16;
 
 /// The growth state of one window.
 #[derive(Debug)]
 pub(super) struct RightSizing {
     /// Maximum window in bytes.
-    most: u64,
+    max: u64,
     /// Linux' limit, up to which arriving segments let the window grow, and the maximum of bytes in
     /// a round trip; `None` for the original algorithm.
     linux: Option<Linux>,
     rtt: Span,
     /// Position and time of the start of the present round trip.
     from: u64,
-    since: Time,
+    started: Time,
 }
 
 #[derive(Debug)]
@@ -46,26 +46,26 @@ struct Linux {
     limit: u64,
     largest: u64,
     /// Number of bytes added to the data of a round trip.
-    more: u64,
+    added: u64,
 }
 
 impl RightSizing {
-    /// Creates the state of a window of `start` bytes that may grow to `most`.
-    pub fn new(config: &Config, start: u64, most: u64) -> RightSizing {
+    /// Creates the state of a window of `start` bytes that may grow to `max`.
+    pub fn new(config: &Config, start: u64, max: u64) -> RightSizing {
         let segment = config.segment_size.value();
         let linux = config.profile.is_linux().then_some(Linux {
-            limit: (start / 4 * 5).min(most),
-            largest: FIRST * segment,
-            more: if config.profile == Profile::Linux { 0 } else { MORE * segment },
+            limit: (start / 4 * 5).min(max),
+            largest: INITIAL_SEGMENTS * segment,
+            added: if config.profile == Profile::Linux { 0 } else { ADDED_SEGMENTS * segment },
         });
-        RightSizing { most, linux, rtt: Span::ZERO, from: 1, since: Time::ZERO }
+        RightSizing { max, linux, rtt: Span::ZERO, from: 1, started: Time::ZERO }
     }
 
     /// Limits the window of a connection without window scaling.
-    pub fn limit(&mut self, most: u64) {
-        self.most = most;
+    pub fn limit(&mut self, max: u64) {
+        self.max = max;
         if let Some(linux) = &mut self.linux {
-            linux.limit = linux.limit.min(most);
+            linux.limit = linux.limit.min(max);
         }
     }
 
@@ -76,13 +76,13 @@ impl RightSizing {
     }
 
     /// Returns the limit up to which arriving segments let the window grow now.
-    pub fn most_now(&self) -> u64 {
-        self.linux.as_ref().map_or(self.most, |linux| linux.limit)
+    pub fn current_limit(&self) -> u64 {
+        self.linux.as_ref().map_or(self.max, |linux| linux.limit)
     }
 
     /// Returns the window after a segment by which it grows.
     #[inline]
-    pub fn widened(&self, window: u64, payload: u64) -> u64 {
+    pub fn grown(&self, window: u64, payload: u64) -> u64 {
         self.linux.as_ref().map_or(window, |linux| (window + 2 * payload).min(linux.limit))
     }
 
@@ -92,18 +92,18 @@ impl RightSizing {
         if let Some(rtt) = rtt {
             self.rtt = if self.rtt == Span::ZERO { rtt } else { self.rtt - self.rtt / 8 + rtt / 8 };
         }
-        if self.rtt == Span::ZERO || now.since(self.since) < self.rtt {
+        if self.rtt == Span::ZERO || now.since(self.started) < self.rtt {
             return window;
         }
         let arrived = next - self.from;
-        (self.from, self.since) = (next, now);
+        (self.from, self.started) = (next, now);
         let Some(linux) = &mut self.linux else {
-            return window.max((2 * arrived).min(self.most));
+            return window.max((2 * arrived).min(self.max));
         };
         if arrived > linux.largest {
-            let twice = u128::from(2 * arrived + linux.more);
+            let twice = u128::from(2 * arrived + linux.added);
             let growth = 2 * twice * u128::from(arrived - linux.largest) / u128::from(linux.largest);
-            let limit = u64::try_from(twice + growth).unwrap_or(u64::MAX).min(self.most);
+            let limit = u64::try_from(twice + growth).unwrap_or(u64::MAX).min(self.max);
             linux.limit = linux.limit.max(limit);
             linux.largest = arrived;
         }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_is_twice_what_arrives_in_a_round_trip_and_does_not_shrink() {
+    fn the_window_is_twice_the_data_of_a_round_trip_and_never_shrinks() {
         let mut sizing = RightSizing::new(&Profile::Classic.config(), 4000, 50_000);
         let (mut now, mut next, mut window) = (Time::ZERO + Span::from_secs(1), 1, 4000);
         let mut seen = Vec::new();
@@ -136,7 +136,7 @@ mod tests {
     /// virtual time over 4 Mbit/s with 250 and 20 ms each way, and in 6.18 in real time with 250
     /// ms.
     #[test]
-    fn the_limit_is_that_of_linux() {
+    fn the_limit_equals_that_of_linux() {
         const UNSEEN: u64 = 0;
         let cases: [(Profile, &[(u64, u64)]); 3] = [
             (Profile::Linux612, &[(16_060, 81_486), (29_200, UNSEEN), (58_400, 419_021), (118_260, 791_175)]),
@@ -159,7 +159,7 @@ mod tests {
                 assert_eq!(sizing.arrived(now, next, Some(Span::from_millis(500)), 70_000), 70_000);
                 let mut window = 70_000;
                 while sizing.grows(window) {
-                    window = sizing.widened(window, 1460);
+                    window = sizing.grown(window, 1460);
                 }
                 let seen = limit != UNSEEN;
                 assert!(

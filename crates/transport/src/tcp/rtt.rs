@@ -40,7 +40,7 @@ pub struct Estimator {
     /// RTTVAR in quarters of a microsecond.
     rttvar: u64,
     /// State of Linux' estimator.
-    greatest: Option<Greatest>,
+    max_deviation: Option<MaxDeviation>,
     tick: Span,
     clock: Clock,
     rto: Span,
@@ -52,7 +52,7 @@ pub struct Estimator {
 
 /// Mean deviations in quarters of a microsecond (Linux' `rttvar_us` and `mdev_max_us`).
 #[derive(Clone, Copy, Debug, Default)]
-struct Greatest {
+struct MaxDeviation {
     /// The deviation used for the time-out.
     used: u64,
     /// The greatest deviation of the present round trip.
@@ -67,7 +67,7 @@ impl Estimator {
         Estimator {
             srtt: 0,
             rttvar: 0,
-            greatest: (config.rto_estimator == RtoEstimator::Linux).then(Greatest::default),
+            max_deviation: (config.rto_estimator == RtoEstimator::Linux).then(MaxDeviation::default),
             tick: config.timer_tick,
             clock: Clock::of_jiffies(config),
             rto: config.rto_initial,
@@ -95,13 +95,13 @@ impl Estimator {
             let deviation = sample.abs_diff(smoothed);
             let mean = self.rttvar / 4;
             // Only Linux' estimator gives a falling time less weight.
-            let falls = sample < smoothed && deviation > mean && self.greatest.is_some();
+            let falls = sample < smoothed && deviation > mean && self.max_deviation.is_some();
             self.rttvar =
                 if falls { self.rttvar + (deviation - mean) / 8 } else { self.rttvar - mean + deviation };
             self.srtt = self.srtt - smoothed + sample;
         }
         self.backoff = 0;
-        let variance = self.follow_greatest(first, state);
+        let variance = self.follow_max_deviation(first, state);
         let rto = self.clock.round_up(Span::from_micros(self.srtt / 8) + variance);
         self.rto = rto.max(self.min).min(self.max);
         let fit = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
@@ -112,27 +112,29 @@ impl Estimator {
 
     /// Returns the term 4 RTTVAR of the time-out.
     #[inline]
-    fn follow_greatest(&mut self, first: bool, state: &State) -> Span {
-        let least = self.variance_min.as_micros();
-        let Some(greatest) = &mut self.greatest else { return Span::from_micros(self.rttvar.max(least)) };
+    fn follow_max_deviation(&mut self, first: bool, state: &State) -> Span {
+        let min = self.variance_min.as_micros();
+        let Some(max_deviation) = &mut self.max_deviation else {
+            return Span::from_micros(self.rttvar.max(min));
+        };
         if first {
-            let value = self.rttvar.max(least);
-            *greatest = Greatest { used: value, now: value, end: state.snd_nxt };
+            let value = self.rttvar.max(min);
+            *max_deviation = MaxDeviation { used: value, now: value, end: state.snd_nxt };
         } else {
-            greatest.now = greatest.now.max(self.rttvar);
-            greatest.used = greatest.used.max(greatest.now);
-            if state.snd_una.wrapping_sub(greatest.end) as i32 > 0 {
-                greatest.used -= (greatest.used - greatest.now) / 4;
-                greatest.now = least;
-                greatest.end = state.snd_nxt;
+            max_deviation.now = max_deviation.now.max(self.rttvar);
+            max_deviation.used = max_deviation.used.max(max_deviation.now);
+            if state.snd_una.wrapping_sub(max_deviation.end) as i32 > 0 {
+                max_deviation.used -= (max_deviation.used - max_deviation.now) / 4;
+                max_deviation.now = min;
+                max_deviation.end = state.snd_nxt;
             }
         }
-        Span::from_micros(greatest.used)
+        Span::from_micros(max_deviation.used)
     }
 
     /// Restarts the estimates for another path with a known round-trip time, as with the first
     /// sample.
-    pub fn begin_anew(&mut self, rtt: Span, state: &mut State) {
+    pub fn restart(&mut self, rtt: Span, state: &mut State) {
         self.srtt = 0;
         state.rtt_min_us = u32::MAX;
         self.sample(rtt, state);
@@ -241,7 +243,7 @@ mod tests {
     /// Computed by hand from the paper's rules: SRTT and 4 RTTVAR after each sample, then the
     /// time-out, milliseconds.
     #[test]
-    fn linux_takes_the_greatest_deviation_at_once_and_lets_it_go_slowly() {
+    fn linux_follows_a_rising_deviation_at_once_and_a_falling_one_slowly() {
         let mut estimator = Estimator::new(&Config { jiffy: Span::ZERO, ..Config::default() });
         let mut state = State { rtt_min_us: u32::MAX, ..State::default() };
         let mut seen = |sample: u64, una: u32, nxt: u32| {
@@ -272,7 +274,7 @@ mod tests {
         let mut estimator = Estimator::new(&Config::default());
         let mut state = State { rtt_min_us: u32::MAX, ..State::default() };
         for (sample, rto) in [(100, 300), (101, 304), (103, 312)] {
-            estimator.begin_anew(Span::from_millis(sample), &mut state);
+            estimator.restart(Span::from_millis(sample), &mut state);
             assert_eq!(estimator.rto(), Span::from_millis(rto), "after a sample of {sample} ms");
         }
     }

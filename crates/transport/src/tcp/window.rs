@@ -93,13 +93,13 @@ impl Usage {
         }
         congestion.cwnd_event(state, Event::CwndRestart);
         state.snd_ssthresh = current_ssthresh(state);
-        let least = self.initial.min(state.snd_cwnd);
+        let min = self.initial.min(state.snd_cwnd);
         let mut left = idle;
-        while left > rto && state.snd_cwnd > least {
+        while left > rto && state.snd_cwnd > min {
             left = left - rto;
             state.snd_cwnd >>= 1;
         }
-        state.snd_cwnd = state.snd_cwnd.max(least);
+        state.snd_cwnd = state.snd_cwnd.max(min);
         self.unused_since = now;
         self.used = 0;
     }

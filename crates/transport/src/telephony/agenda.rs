@@ -95,7 +95,7 @@ mod tests {
     /// The entries leave in the order of a single tree, while calls begin, pause, and end at
     /// random.
     #[test]
-    fn entries_are_taken_in_the_order_of_a_tree() {
+    fn entries_are_taken_in_the_order_of_a_sorted_map() {
         let packet = Span::from_millis(20);
         let (mut agenda, mut tree) = (Agenda::new(packet), BTreeSet::new());
         let mut random = Streams::new(1, 0).stream("agenda");

@@ -42,7 +42,7 @@ fn a_transfer_is_delivered_acknowledged_and_closed() {
 }
 
 #[test]
-fn a_transfer_that_is_stopped_closes_with_what_was_sent() {
+fn a_stopped_transfer_closes_after_the_data_that_was_sent() {
     let app = serde_json::from_str(r#"{"bulk": {"duration": "7 s"}}"#).unwrap();
     let mut path = Path::new(&study(), &app, [FAST, FAST]);
     path.run(seconds(100.0));
@@ -67,7 +67,7 @@ fn slow_start_doubles_the_window_each_round_trip_up_to_ssthresh_and_then_adds_on
 }
 
 #[test]
-fn a_limited_receive_window_gives_window_over_round_trip_time() {
+fn a_limited_receive_window_limits_the_rate_to_window_over_round_trip_time() {
     for (window, scaling) in [(65_535, false), (1_000_000, true)] {
         let config =
             Config { receive_window: Some(Size::from_bytes(window)), window_scaling: scaling, ..classic() };

@@ -60,12 +60,12 @@ pub fn fate() -> impl Strategy<Value = Fate> {
 }
 
 /// Adds a bit error to the payload.
-pub fn spoil(packet: Packet, valid: bool) -> Packet {
+pub fn corrupt(packet: Packet, valid: bool) -> Packet {
     Packet { body: Body::Spoiled(Box::new(Spoiled { body: packet.body, valid })), ..packet }
 }
 
 /// True if no packet was dropped except for a wrong checksum.
-pub fn drops_are_spoiled(dropped: &[Dropped]) -> bool {
+pub fn drops_become_corruption(dropped: &[Dropped]) -> bool {
     dropped.iter().all(|dropped| dropped.reason == WRONG_CHECKSUM)
 }
 
@@ -175,7 +175,7 @@ pub fn travel(packet: Packet, fate: Fate, place: usize, wires: &mut Wires<'_>) {
             wires.after(DELAY, place, Port(0), packet);
             wires.after(late(by), place, Port(0), second);
         }
-        Fate::Spoiled(valid) => wires.after(DELAY, place, Port(0), spoil(packet, valid)),
+        Fate::Spoiled(valid) => wires.after(DELAY, place, Port(0), corrupt(packet, valid)),
     }
 }
 
@@ -281,7 +281,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_stream_arrives_intact_or_the_connection_says_why(
+    fn the_stream_arrives_intact_or_the_connection_reports_a_failure(
         config in config(),
         there in 0u64..60_000,
         back_again in prop_oneof![Just(0u64), 0u64..20_000],
@@ -300,13 +300,13 @@ proptest! {
                 prop_assert!(matches!(phase, Phase::Closed | Phase::TimeWait), "{:?}", phase);
             }
         }
-        prop_assert!(drops_are_spoiled(&world.dropped));
+        prop_assert!(drops_become_corruption(&world.dropped));
     }
 
     /// For any segments, nothing panics, sending ends, and no more is acknowledged than has
     /// arrived.
     #[test]
-    fn any_segments_are_survived(
+    fn arbitrary_segments_cause_no_panic(
         config in config(),
         opens in any::<bool>(),
         segments in prop::collection::vec(

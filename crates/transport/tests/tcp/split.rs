@@ -2,7 +2,7 @@
 //! reordering, duplication, delay and outages: every byte arrives once and in order, or the end
 //! that lacks bytes learns the reason. No proxy stores more than its buffer, nor permits more.
 
-use super::hostile::{config, drops_are_spoiled, endpoint, fate, travel, Fate, Talker};
+use super::hostile::{config, drops_become_corruption, endpoint, fate, travel, Fate, Talker};
 use super::reno::Reno;
 use bentpipe_core::{FlowId, NodeId, Probe, Size, Span, Stream, Table, Time};
 use bentpipe_networks::node::proxy::split::{self, Accept, Split};
@@ -190,7 +190,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_byte_arrives_once_or_whoever_lacks_something_knows_why(case in case()) {
+    fn every_byte_arrives_once_or_the_receiver_is_informed_of_the_failure(case in case()) {
         let mut world = World::bench(&case);
         world.run(Time::MAX);
         let failures = [0, 1].map(|end| world.ends[end].failure());
@@ -226,7 +226,7 @@ proptest! {
             prop_assert!(settled || !(all_over && quiet));
         }
         prop_assert!(world.proxies.iter().all(|proxy| proxy.buffered() == 0));
-        prop_assert!(drops_are_spoiled(&world.dropped));
+        prop_assert!(drops_become_corruption(&world.dropped));
     }
 }
 
@@ -260,7 +260,7 @@ fn early_accept_saves_a_round_trip_of_the_other_side() {
 }
 
 #[test]
-fn who_is_silent_or_refuses_is_passed_on_as_it_is() {
+fn an_unreachable_or_refusing_destination_is_reported_unchanged() {
     // The destination is unreachable: late accept leaves the source without an answer, early accept
     // resets it.
     let cut = |case: &mut Case| case.links[1].outage = Some((0, u64::MAX));

@@ -86,7 +86,7 @@ fn a_lossy_channel_costs_retransmissions_and_rows() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn invalid_values_are_named() {
     for (keys, key, why) in [
         (r#", "motes": []"#, "motes", "0 motes"),
         (r#", "motes": ["a", "a"]"#, "motes", "\"a\""),

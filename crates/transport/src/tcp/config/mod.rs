@@ -55,10 +55,10 @@ macro_rules! keys {
 
         impl From<Draft> for Config {
             fn from(draft: Draft) -> Config {
-                let said = Said::of(&draft);
+                let given = GivenKeys::of(&draft);
                 let profile = draft.profile.config();
                 let all = Config { profile: draft.profile, $($key: draft.$key.unwrap_or(profile.$key)),+ };
-                all.without_ground(&said)
+                all.without_meaningless_keys(&given)
             }
         }
 
@@ -285,7 +285,7 @@ keys! {
 }
 
 /// Flags of the keys that the scenario gives and that other keys can make meaningless.
-struct Said {
+struct GivenKeys {
     ack_every: bool,
     delayed_ack_min: bool,
     quick_window: bool,
@@ -299,9 +299,9 @@ struct Said {
     send_memory: bool,
 }
 
-impl Said {
-    fn of(draft: &Draft) -> Said {
-        Said {
+impl GivenKeys {
+    fn of(draft: &Draft) -> GivenKeys {
+        GivenKeys {
             ack_every: draft.ack_every.is_some(),
             delayed_ack_min: draft.delayed_ack_min.is_some(),
             quick_window: draft.quick_window.is_some(),
@@ -382,30 +382,30 @@ impl Config {
 
     /// Switches off, or adapts, keys that only the profile sets and that other keys make
     /// meaningless, so that a resolved scenario shows the actual behaviour.
-    fn without_ground(mut self, said: &Said) -> Config {
+    fn without_meaningless_keys(mut self, given: &GivenKeys) -> Config {
         let sack = self.offers_sack();
-        self.dsack &= said.dsack || sack;
-        self.frto &= said.frto || sack;
-        self.tail_loss_probe &= said.tail_loss_probe || self.recovery == Recovery::Rack;
+        self.dsack &= given.dsack || sack;
+        self.frto &= given.frto || sack;
+        self.tail_loss_probe &= given.tail_loss_probe || self.recovery == Recovery::Rack;
         self.rate_halving &=
-            said.rate_halving || (self.recovery != Recovery::Tahoe && !said.proportional_reduction);
+            given.rate_halving || (self.recovery != Recovery::Tahoe && !given.proportional_reduction);
         self.proportional_reduction &=
-            said.proportional_reduction || (self.recovery != Recovery::Tahoe && !self.rate_halving);
-        self.undo &= said.undo || self.timestamps || self.dsack;
-        if !said.ack_every && !self.delayed_ack {
+            given.proportional_reduction || (self.recovery != Recovery::Tahoe && !self.rate_halving);
+        self.undo &= given.undo || self.timestamps || self.dsack;
+        if !given.ack_every && !self.delayed_ack {
             self.ack_every = Count::new(2);
         }
         let profile = self.profile.config();
-        if !said.delayed_ack_min && profile.delayed_ack_min == profile.delayed_ack_timeout {
+        if !given.delayed_ack_min && profile.delayed_ack_min == profile.delayed_ack_timeout {
             self.delayed_ack_min = self.delayed_ack_timeout;
         }
-        if !said.receive_window && !self.window_scaling {
+        if !given.receive_window && !self.window_scaling {
             self.receive_window = self.receive_window.filter(|window| window.bytes() <= UNSCALED_WINDOW);
         }
-        if !said.send_memory && self.send_buffer.is_some() {
+        if !given.send_memory && self.send_buffer.is_some() {
             self.send_memory = None;
         }
-        if !said.quick_window && (!self.window_scaling || self.receive_window_start.is_some()) {
+        if !given.quick_window && (!self.window_scaling || self.receive_window_start.is_some()) {
             self.quick_window = Size::from_bytes(0);
         }
         self
@@ -419,7 +419,7 @@ impl Config {
 
     /// Returns the time for which data is retransmitted, if `retries` represents a time
     /// (Documentation/networking/ip-sysctl.rst, tcp_retries2).
-    pub(super) fn patience(&self) -> Option<Span> {
+    pub(super) fn retry_time(&self) -> Option<Span> {
         let doubled = |step: u64| (self.rto_min * (1 << step.min(32))).min(self.rto_max);
         self.retries_as_time
             .then(|| (0..=self.retries.value()).map(doubled).fold(Span::ZERO, |sum, span| sum + span))
@@ -444,7 +444,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_gives_what_is_not_said() {
+    fn a_profile_sets_unset_keys() {
         let classic: Config =
             serde_json::from_str(r#"{"profile": "classic", "delayed_ack": false}"#).unwrap();
         assert_eq!(classic, Config { delayed_ack: false, ..Profile::Classic.config() });
@@ -455,13 +455,13 @@ mod tests {
     /// ip-sysctl.rst, tcp_retries2: "The default value of 15 yields a hypothetical timeout of 924.6
     /// seconds".
     #[test]
-    fn linux_gives_up_after_the_time_that_its_documentation_says() {
-        assert_eq!(Config::default().patience(), Some(Span::from_millis(924_600)));
-        assert_eq!(Profile::Classic.config().patience(), None);
+    fn linux_gives_up_after_the_documented_time() {
+        assert_eq!(Config::default().retry_time(), Some(Span::from_millis(924_600)));
+        assert_eq!(Profile::Classic.config().retry_time(), None);
     }
 
     #[test]
-    fn the_window_scale_is_the_least_that_fits() {
+    fn the_window_scale_is_the_smallest_that_fits() {
         let scale = |bytes| {
             Config { receive_window: Some(Size::from_bytes(bytes)), ..Config::default() }.window_scale()
         };

@@ -20,7 +20,7 @@ impl Connection {
             self.ecn.echoes &= !reduced;
             if experienced && !self.ecn.echoes {
                 self.ecn.echoes = true;
-                self.receiver.hurry_for_congestion();
+                self.receiver.acknowledge_quickly_for_congestion();
             }
         }
         self.receive(now, segment);
@@ -134,8 +134,8 @@ impl Connection {
                 return;
             }
         }
-        if !self.told_all_acknowledged && self.sender.all_acknowledged() {
-            self.told_all_acknowledged = true;
+        if !self.reported_all_acknowledged && self.sender.all_acknowledged() {
+            self.reported_all_acknowledged = true;
             self.events.add(Event::AllAcknowledged);
         }
         if self.sender.fin_acknowledged() {
@@ -148,9 +148,9 @@ impl Connection {
         if let Some(snack) = &options.snack {
             let unit = self.sender.segment_size().into();
             let (held, missing): (Vec<_>, Vec<_>) =
-                snack::heard(snack, ack.position, unit).partition(|(_, there)| *there);
-            self.sender.name_missing(missing.into_iter().map(|(stretch, _)| stretch));
-            let blocks: Vec<_> = held.into_iter().map(|(stretch, _)| stretch).collect();
+                snack::decode(snack, ack.position, unit).partition(|(_, there)| *there);
+            self.sender.name_missing(missing.into_iter().map(|(range, _)| range));
+            let blocks: Vec<_> = held.into_iter().map(|(range, _)| range).collect();
             return self.sender.acknowledge(now, &Ack { sack: &blocks, ..*ack });
         }
         let near = self.sender.una();

@@ -103,7 +103,7 @@ pub struct Connection {
     /// Receive window that a SYN can express.
     syn_window: u32,
     /// True if the application knows that all data was acknowledged.
-    told_all_acknowledged: bool,
+    reported_all_acknowledged: bool,
     close_wanted: bool,
     time_wait_end: Time,
     events: Events,
@@ -124,7 +124,7 @@ impl Connection {
             snack: false,
             ecn: Ecn::default(),
             syn_window: config.window().min(config::UNSCALED_WINDOW) as u32,
-            told_all_acknowledged: true,
+            reported_all_acknowledged: true,
             close_wanted: false,
             time_wait_end: Time::MAX,
             events: Events::default(),
@@ -148,7 +148,7 @@ impl Connection {
             return;
         }
         self.sender.hand_over(bytes);
-        self.told_all_acknowledged = false;
+        self.reported_all_acknowledged = false;
         self.events.withdraw_all_acknowledged();
     }
 
@@ -176,7 +176,7 @@ impl Connection {
     /// discards the rest.
     pub fn stop(&mut self) {
         if !self.close_wanted {
-            self.sender.forget_unwritten();
+            self.sender.discard_unwritten();
             self.close();
         }
     }

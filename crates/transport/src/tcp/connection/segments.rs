@@ -27,7 +27,7 @@ impl Connection {
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         self.ecn.capable = false;
         if self.pending != Pending::Nothing {
-            return self.next_handshake_segment(now).map(taken_apart);
+            return self.next_handshake_segment(now).map(rebuilt);
         }
         if self.phase < Phase::Established {
             return None;
@@ -145,7 +145,7 @@ impl Connection {
 /// copy they would force the others, which stay in registers until they are part of a packet,
 /// through memory too.
 #[inline(always)]
-fn taken_apart(segment: Segment) -> Segment {
+fn rebuilt(segment: Segment) -> Segment {
     let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;
     Segment { sequence, acknowledgment, window, payload, flags, timestamps, options }
 }

@@ -93,13 +93,13 @@ pub struct Receiver {
     /// Position that the last acknowledgment named.
     acknowledged: u64,
     /// Data held out of order.
-    held: Ranges,
+    out_of_order: Ranges,
     /// Position at which the next negative acknowledgment starts.
-    named: u64,
+    next_named: u64,
     /// SACK blocks, most recent first.
-    recent: [(u64, u64); 4],
-    recent_count: usize,
-    most_blocks: usize,
+    blocks: [(u64, u64); 4],
+    block_count: usize,
+    max_blocks: usize,
     /// True if a block is joined only with listed blocks, as in Linux.
     joins_listed: bool,
     sack: bool,
@@ -110,8 +110,8 @@ pub struct Receiver {
     window: u64,
     /// Number of bytes by which the window has yet to grow from its initial size, and its full
     /// size.
-    closed: u64,
-    whole: u64,
+    remaining_growth: u64,
+    full_window: u64,
     /// Position from which on the reader has no room.
     limit: u64,
     sizing: Option<RightSizing>,
@@ -130,12 +130,12 @@ pub struct Receiver {
     compression: Span,
     /// Number of acknowledgments of the present hole, and number of segments that share the next
     /// one.
-    alike: u32,
+    hole_acknowledgments: u32,
     compressed: u32,
     /// Blocks to report now, and their number, instead of the present ones.
-    before: Option<([(u64, u64); 4], usize)>,
+    reported_blocks: Option<([(u64, u64); 4], usize)>,
     /// Range that has arrived twice and has not been reported.
-    twice: Option<(u64, u64)>,
+    duplicate: Option<(u64, u64)>,
     dsack: bool,
     /// True if the window is closed before a disconnection ([`super::handover`]).
     frozen: bool,
@@ -154,21 +154,21 @@ impl Receiver {
         Receiver {
             next: 0,
             acknowledged: 0,
-            held: Ranges::default(),
-            named: 0,
-            recent: [(0, 0); 4],
-            recent_count: 0,
-            most_blocks: 4,
+            out_of_order: Ranges::default(),
+            next_named: 0,
+            blocks: [(0, 0); 4],
+            block_count: 0,
+            max_blocks: 4,
             joins_listed: config.profile.is_linux(),
             sack: false,
             fin: None,
             edge: 0,
             window: config.receive_window_start.map_or(config.window(), |start| start.bytes()),
-            closed: match config.receive_window_start {
+            remaining_growth: match config.receive_window_start {
                 None => growth(config),
                 Some(_) => 0,
             },
-            whole: config.window(),
+            full_window: config.window(),
             limit: u64::MAX,
             sizing: config
                 .receive_window_start
@@ -181,10 +181,10 @@ impl Receiver {
             due: Due::Nothing,
             delayed: DelayedAck::new(config),
             compression: config.ack_compression,
-            alike: 0,
+            hole_acknowledgments: 0,
             compressed: 0,
-            before: None,
-            twice: None,
+            reported_blocks: None,
+            duplicate: None,
             dsack: config.dsack,
             frozen: false,
             copies: 0,
@@ -199,7 +199,7 @@ impl Receiver {
         self.next = 1;
         self.acknowledged = 1;
         self.sack = sack;
-        self.most_blocks = header::most_sack_blocks(timestamp.is_some());
+        self.max_blocks = header::max_sack_blocks(timestamp.is_some());
         self.recent_timestamp = timestamp.unwrap_or(0);
         self.edge = 1 + self.window.min(UNSCALED_WINDOW);
         // From now on the window field counts multiples of 2^scale, or bytes.
@@ -210,12 +210,12 @@ impl Receiver {
             None => self.window.min(UNSCALED_WINDOW),
         };
         if scale.is_none() {
-            self.closed = 0;
+            self.remaining_growth = 0;
         }
-        if self.closed > 0 {
+        if self.remaining_growth > 0 {
             // The whole size minus the growth, which in Linux is half of the memory, or at least 64
             // KiB.
-            let start = (self.whole.saturating_sub(self.closed)).max(UNSCALED_WINDOW + 1);
+            let start = (self.full_window.saturating_sub(self.remaining_growth)).max(UNSCALED_WINDOW + 1);
             self.window = start >> self.shift << self.shift;
         }
         if let Some(sizing) = self.sizing.as_mut().filter(|_| scale.is_none()) {
@@ -285,34 +285,37 @@ impl Receiver {
         }
         if !new {
             self.due = Due::Alone;
-            self.twice = Some((start, end));
-            self.hurry();
+            self.duplicate = Some((start, end));
+            self.acknowledge_quickly();
             return Arrival::default();
         }
         if start < self.next {
-            self.twice = Some((start, self.next));
+            self.duplicate = Some((start, self.next));
         }
-        self.alike = 0;
-        let before = self.next;
+        self.hole_acknowledgments = 0;
+        let previous = self.next;
         self.next = end;
-        if self.held.is_empty() {
+        if self.out_of_order.is_empty() {
             self.acknowledge_in_order(now, path, pushed, fin);
         } else {
-            if let Some((from, to)) = self.held.iter().next().filter(|(from, _)| *from < end) {
-                self.twice = self.twice.or(Some((from, to.min(end))));
+            if let Some((from, to)) = self.out_of_order.iter().next().filter(|(from, _)| *from < end) {
+                self.duplicate = self.duplicate.or(Some((from, to.min(end))));
             }
-            while let Some(end) = self.held.take_first(self.next) {
+            while let Some(end) = self.out_of_order.take_first(self.next) {
                 self.next = self.next.max(end);
             }
-            self.forget_blocks();
-            if self.held.is_empty() {
+            self.discard_blocks();
+            if self.out_of_order.is_empty() {
                 self.due = Due::First;
             } else {
                 // It is the first of the acknowledgments of the next hole that are sent at once,
                 // unless it is due anyway.
-                let room = self.sizing.as_ref().map_or(self.closed > 0, |sizing| sizing.grows(self.window));
+                let room = self
+                    .sizing
+                    .as_ref()
+                    .map_or(self.remaining_growth > 0, |sizing| sizing.grows(self.window));
                 let due = self.delayed.is_quick() || (room && self.is_second());
-                self.alike = u32::from(!due);
+                self.hole_acknowledgments = u32::from(!due);
                 self.due = Due::Alone;
             }
         }
@@ -323,18 +326,18 @@ impl Receiver {
         if finished {
             self.due = self.due.max(if self.read.is_none() { Due::Now } else { Due::Later });
         }
-        Arrival { delivered: self.next - before - u64::from(finished), finished }
+        Arrival { delivered: self.next - previous - u64::from(finished), finished }
     }
 
     /// Makes the next acknowledgments quick, also of an interactive connection.
-    pub fn hurry(&mut self) {
-        self.delayed.repair(self.window / self.segments.size(), u32::MAX);
+    pub fn acknowledge_quickly(&mut self) {
+        self.delayed.acknowledge_retransmissions_quickly(self.window / self.segments.size(), u32::MAX);
     }
 
     /// Makes the next two acknowledgments quick, because the sender's window may become as small as
     /// two segments (Linux since 4.18).
-    pub fn hurry_for_congestion(&mut self) {
-        self.delayed.repair(self.window / self.segments.size(), 2);
+    pub fn acknowledge_quickly_for_congestion(&mut self) {
+        self.delayed.acknowledge_retransmissions_quickly(self.window / self.segments.size(), 2);
     }
 
     /// Makes an acknowledgment due before anything else, as for a segment whose sender has reduced
@@ -346,8 +349,8 @@ impl Receiver {
     /// Answers a segment without new data, which may be a spurious retransmission.
     pub fn acknowledge_old(&mut self, start: u64, payload: u64) {
         if payload > 0 && start + payload <= self.next {
-            self.twice = Some((start, start + payload));
-            self.hurry();
+            self.duplicate = Some((start, start + payload));
+            self.acknowledge_quickly();
         }
         self.acknowledge_now();
     }
@@ -382,7 +385,7 @@ impl Receiver {
     pub fn acknowledgment(&mut self, now: Time, with_data: bool) -> (u64, u32) {
         self.due = Due::Nothing;
         self.compressed = 0;
-        self.before = None;
+        self.reported_blocks = None;
         self.delayed.sent(now, with_data);
         self.acknowledged = self.next;
         if self.frozen || self.copies > 0 {
@@ -442,7 +445,7 @@ impl Receiver {
     fn acknowledge_in_order(&mut self, now: Time, path: &Estimator, pushed: bool, fin: bool) {
         // After a FIN the application is expected to answer with its own.
         let quick = !fin && self.delayed.is_quick();
-        let pushed = !fin && pushed && self.delayed.hears_push();
+        let pushed = !fin && pushed && self.delayed.acknowledges_push();
         let second = self.is_second();
         if quick || pushed || second {
             let waits = self.read.is_some() && !quick && (!second || self.has_shrunk());

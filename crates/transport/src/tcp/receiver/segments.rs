@@ -16,8 +16,8 @@
 
 /// Linux' TCP_MSS_DEFAULT, RFC 9293's default of the option (section 3.7.1), and the smallest
 /// maximum that Linux accepts.
-const DEFAULT: u64 = 536;
-const SMALLEST: u64 = 88;
+const DEFAULT_MSS: u64 = 536;
+const MIN_MSS: u64 = 88;
 /// TCP options of 12 bytes (timestamps), which count as payload in both.
 const OPTIONS: u64 = 12;
 
@@ -26,7 +26,7 @@ const OPTIONS: u64 = 12;
 pub(super) struct Segments {
     size: u64,
     /// Payload of the previous segment if the estimate may follow it; otherwise 0.
-    before: u64,
+    previous: u64,
     /// Payload from which a segment lets the window grow.
     efficient: u64,
     adapts: bool,
@@ -35,8 +35,8 @@ pub(super) struct Segments {
 impl Segments {
     /// Creates the estimate; `longest` is the maximum payload of a segment.
     pub fn new(adapts: bool, longest: u64) -> Segments {
-        let size = if adapts { DEFAULT.min(longest) } else { 1 };
-        Segments { size, before: 0, efficient: size, adapts }
+        let size = if adapts { DEFAULT_MSS.min(longest) } else { 1 };
+        Segments { size, previous: 0, efficient: size, adapts }
     }
 
     /// Returns the payload of a full segment in bytes.
@@ -45,13 +45,13 @@ impl Segments {
         self.size
     }
 
-    /// Returns the limit up to which a segment lets a window grow whose memory holds `whole` in
-    /// segments of `longest` bytes.
+    /// Returns the limit up to which a segment lets a window grow whose memory holds `full_window`
+    /// in segments of `longest` bytes.
     #[inline]
-    pub fn widest(&self, payload: u64, whole: u64, longest: u64) -> u64 {
+    pub fn max_window(&self, payload: u64, full_window: u64, longest: u64) -> u64 {
         match self.adapts {
             true if payload < self.efficient => 0,
-            true if self.efficient < longest => whole / longest * self.efficient,
+            true if self.efficient < longest => full_window / longest * self.efficient,
             _ => u64::MAX,
         }
     }
@@ -60,7 +60,7 @@ impl Segments {
     /// an application's write.
     #[inline]
     pub fn take(&mut self, payload: u64, pushed: bool) -> bool {
-        let before = std::mem::take(&mut self.before);
+        let previous = std::mem::take(&mut self.previous);
         if payload >= self.size {
             if payload > self.size {
                 self.efficient = payload;
@@ -71,9 +71,9 @@ impl Segments {
         if !self.adapts {
             return pushed;
         }
-        if payload + OPTIONS >= DEFAULT || (payload + OPTIONS >= SMALLEST && !pushed) {
-            self.before = payload;
-            if payload == before {
+        if payload + OPTIONS >= DEFAULT_MSS || (payload + OPTIONS >= MIN_MSS && !pushed) {
+            self.previous = payload;
+            if payload == previous {
                 self.size = payload;
                 return false;
             }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_estimate_follows_two_equal_segments_and_only_the_second_is_no_end() {
+    fn the_estimate_follows_two_equal_segments_of_which_the_first_counts_as_an_end() {
         let mut segments = Segments::new(true, 1460);
         assert!(!segments.take(1448, false) && segments.take(1448, true));
         let ends = [180, 1000, 1000, 1000, 1000].map(|payload| segments.take(payload, true));
@@ -99,18 +99,18 @@ mod tests {
         let ends = [100, 100, 100].map(|payload| segments.take(payload, false));
         assert_eq!((ends, segments.size()), ([true, false, false], 100));
         assert_eq!(
-            [1000, 1448, 1460].map(|payload| segments.widest(payload, 14_600, 1460)),
+            [1000, 1448, 1460].map(|payload| segments.max_window(payload, 14_600, 1460)),
             [0, 14_480, 14_480]
         );
         assert_eq!((segments.take(1200, false), segments.size()), (false, 1200));
-        assert_eq!([1199, 1200].map(|payload| segments.widest(payload, 14_600, 1460)), [0, 12_000]);
+        assert_eq!([1199, 1200].map(|payload| segments.max_window(payload, 14_600, 1460)), [0, 12_000]);
     }
 
     #[test]
-    fn without_adaptation_it_is_the_longest() {
+    fn without_adaptation_the_estimate_is_the_longest_segment() {
         let mut segments = Segments::new(false, 1460);
         let ends = [1000, 1000, 1448, 1000, 1000].map(|payload| segments.take(payload, false));
         assert_eq!((ends, segments.size()), ([false; 5], 1448));
-        assert_eq!(segments.widest(200, 14_600, 1460), u64::MAX);
+        assert_eq!(segments.max_window(200, 14_600, 1460), u64::MAX);
     }
 }

@@ -21,24 +21,31 @@ impl Receiver {
     pub(super) fn widen(&mut self, payload: u64, in_order: bool) -> bool {
         // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681,
         // section 2), so Linux does not let it grow.
-        if (self.closed == 0 && self.sizing.is_none()) || payload < GROWS || !(in_order || self.sack) {
+        if (self.remaining_growth == 0 && self.sizing.is_none())
+            || payload < GROWS
+            || !(in_order || self.sack)
+        {
             return false;
         }
         if let Some(sizing) = &self.sizing {
             let grows = sizing.grows(self.window);
             if grows {
-                self.window = sizing.widened(self.window, payload);
+                self.window = sizing.grown(self.window, payload);
             }
             return grows;
         }
-        let held = self.held.bytes() + if in_order { payload } else { 0 } + self.unread();
-        let widest = self.segments.widest(payload.min(self.segment_size), self.whole, self.segment_size);
-        let growth =
-            self.closed.saturating_sub(held).min(2 * payload).min(widest.saturating_sub(self.window));
-        self.closed -= growth;
+        let used = self.out_of_order.bytes() + if in_order { payload } else { 0 } + self.unread();
+        let max_window =
+            self.segments.max_window(payload.min(self.segment_size), self.full_window, self.segment_size);
+        let growth = self
+            .remaining_growth
+            .saturating_sub(used)
+            .min(2 * payload)
+            .min(max_window.saturating_sub(self.window));
+        self.remaining_growth -= growth;
         self.window += growth;
-        if growth > 0 && self.closed <= payload {
-            self.window = self.whole >> self.shift << self.shift;
+        if growth > 0 && self.remaining_growth <= payload {
+            self.window = self.full_window >> self.shift << self.shift;
         }
         growth > 0
     }
@@ -99,9 +106,11 @@ impl Receiver {
     /// Returns the window that unread data and data after holes leave of the buffer. Linux reserves
     /// one segment, which unread data takes first.
     fn free_window(&self) -> u64 {
-        let limit =
-            self.sizing.as_ref().map_or(self.whole >> self.shift << self.shift, RightSizing::most_now);
-        let free = (limit + self.segment_size).saturating_sub(self.held.bytes() + self.unread());
+        let limit = self
+            .sizing
+            .as_ref()
+            .map_or(self.full_window >> self.shift << self.shift, RightSizing::current_limit);
+        let free = (limit + self.segment_size).saturating_sub(self.out_of_order.bytes() + self.unread());
         self.window.min(free).next_multiple_of(1 << self.shift)
     }
 

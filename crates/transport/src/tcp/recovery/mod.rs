@@ -71,7 +71,7 @@ pub struct Parts<'a> {
 
 /// The information of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
+pub struct AckInfo<'a> {
     /// Changes of the outstanding segments.
     pub tally: &'a Tally,
     /// True if it acknowledges new data.
@@ -177,7 +177,7 @@ impl Recovery {
     /// Returns true if arrivals may be reported late, so that the report gives no round-trip time
     /// sample.
     #[inline]
-    pub fn hears_late(&self) -> bool {
+    pub fn has_late_reports(&self) -> bool {
         self.method == Method::Snack
     }
 
@@ -222,7 +222,7 @@ impl Recovery {
     }
 
     /// Records that no new data could be sent, which ends the doubt.
-    pub fn nothing_new(&mut self, nxt: u64) {
+    pub fn no_new_data(&mut self, nxt: u64) {
         if nxt <= self.high {
             self.doubtful = false;
         }
@@ -235,8 +235,8 @@ impl Recovery {
     }
 
     /// Returns the time at which the last waiting segment will be lost by its age, which is the
-    /// time of the next call of [`Recovery::look_again`] (RFC 8985, section 6.2, step 5: the timer
-    /// is set for the longest remaining time). Visits every outstanding segment.
+    /// time of the next call of [`Recovery::recheck_losses`] (RFC 8985, section 6.2, step 5: the
+    /// timer is set for the longest remaining time). Visits every outstanding segment.
     pub fn last_overdue(&self, scoreboard: &Scoreboard) -> Option<Time> {
         self.overdue?;
         scoreboard.last_overdue(&self.border)
@@ -260,7 +260,7 @@ impl Recovery {
     pub fn advanced(&mut self, state: &mut State, tally: &Tally) -> u32 {
         self.timeouts = 0;
         if self.unreported > 0 {
-            let before = self.forget_unreported(state);
+            let before = self.revert_unreported(state);
             self.count_unreported(state, before.saturating_sub(tally.acked - tally.sacked_before));
         }
         if self.uses_sack() || state.sacked_out == 0 {
@@ -274,22 +274,22 @@ impl Recovery {
 
     /// Records the information of an acknowledgment about the times of segments, in any state.
     #[inline]
-    pub fn note_times(&mut self, now: Time, facts: &Facts, scoreboard: &Scoreboard, state: &State) {
+    pub fn note_times(&mut self, now: Time, info: &AckInfo, scoreboard: &Scoreboard, state: &State) {
         self.overdue = None;
         if self.method == Method::Rack {
-            if let Some(timed) = &facts.tally.timed {
+            if let Some(timed) = &info.tally.timed {
                 self.rack.update(now, timed);
             }
-            if let Some(start) = facts.tally.reordered {
-                self.rack.saw_reordering(scoreboard.forward() - start, state);
+            if let Some(start) = info.tally.reordered {
+                self.rack.record_reordering(scoreboard.forward() - start, state);
             }
         }
     }
 
     /// Returns true once reordering was seen: the window then also grows by SACKed segments.
     #[inline]
-    pub fn grows_out_of_order(&self) -> bool {
-        self.method == Method::Rack && self.rack.grows_out_of_order()
+    pub fn grows_by_sacked(&self) -> bool {
+        self.method == Method::Rack && self.rack.grows_by_sacked()
     }
 
     /// Returns true if a tail loss probe is unanswered.
@@ -300,16 +300,16 @@ impl Recovery {
 
     /// Records the information of an acknowledgment of `position` about a probe and about segments
     /// that arrived twice.
-    pub fn note(&mut self, parts: &mut Parts, facts: &Facts, position: u64) {
-        if let Some(dsack) = &facts.dsack {
+    pub fn note(&mut self, parts: &mut Parts, info: &AckInfo, position: u64) {
+        if let Some(dsack) = &info.dsack {
             self.undo.explained(dsack, dsack.segments(parts.state.mss_cache));
             if !self.probe.explains(dsack) {
-                self.rack.saw_duplicate(parts.una, parts.nxt);
+                self.rack.record_duplicate(parts.una, parts.nxt);
             }
         }
         if self.probe.is_outstanding() {
-            let pure = facts.duplicate && facts.tally.sacked == 0;
-            if self.probe.answered(position, facts.dsack.is_some(), pure) == Answer::Repaired {
+            let pure = info.duplicate && info.tally.sacked == 0;
+            if self.probe.answered(position, info.dsack.is_some(), pure) == Answer::Repaired {
                 self.begin_reduction(parts);
                 change(parts, CA_CWR);
                 self.end_reduction(parts);
@@ -320,11 +320,11 @@ impl Recovery {
 
     /// Returns true if an acknowledgment needs [`Recovery::alert`] (Linux' `tcp_ack_is_dubious`).
     #[inline]
-    pub fn is_dubious(&self, state: &State, facts: &Facts) -> bool {
-        facts.duplicate
-            || facts.tally.sacked > 0
+    pub fn is_dubious(&self, state: &State, info: &AckInfo) -> bool {
+        info.duplicate
+            || info.tally.sacked > 0
             || state.ca_state != CA_OPEN
-            || facts.dsack.is_some()
-            || facts.ece
+            || info.dsack.is_some()
+            || info.ece
     }
 }

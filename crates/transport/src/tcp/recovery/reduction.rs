@@ -66,7 +66,7 @@ impl Recovery {
     }
 
     /// Undoes a spurious reduction (Linux' `tcp_undo_cwnd_reduction`).
-    pub(super) fn take_back(&mut self, parts: &mut Parts, unmark: bool) {
+    pub(super) fn undo_reduction(&mut self, parts: &mut Parts, unmark: bool) {
         if unmark {
             parts.scoreboard.unmark_lost(parts.state);
         }

@@ -86,7 +86,7 @@ pub struct Scoreboard {
     /// End of the highest segment delivered (RACK.fack).
     forward: u64,
     /// Ranges that the receiver has named as missing and that have not been processed.
-    named: Vec<(u64, u64)>,
+    missing: Vec<(u64, u64)>,
 }
 
 impl Scoreboard {
@@ -180,8 +180,8 @@ impl Scoreboard {
             }
         }
         if let Some(transmissions) = &mut self.transmissions {
-            while transmissions.oldest_again().is_some_and(|(_, number)| number < self.first) {
-                transmissions.pass_again();
+            while transmissions.oldest_retransmission().is_some_and(|(_, number)| number < self.first) {
+                transmissions.skip_oldest_retransmission();
             }
         }
         self.forward = self.forward.max(una);
@@ -253,12 +253,12 @@ impl Scoreboard {
     }
 
     /// Returns the length of the burst in which the lost segment `number` must be retransmitted:
-    /// the lost segments after it in its original burst, at most `most` segments. Longer bursts are
+    /// the lost segments after it in its original burst, at most `max` segments. Longer bursts are
     /// divided permanently.
-    pub fn burst_again(&mut self, number: u64, most: u32) -> u64 {
+    pub fn retransmission_burst(&mut self, number: u64, max: u32) -> u64 {
         let mut index = (number - self.first) as usize;
         let mut length = u64::from(self.sent[index].length);
-        for _ in 1..most {
+        for _ in 1..max {
             index += 1;
             let Some(next) = self.sent.get(index).filter(|next| next.waits() && !next.is(BEGINS)) else {
                 return length;
@@ -285,7 +285,7 @@ impl Scoreboard {
         segment.marks = segment.marks & !EXAMINED | RESENT | EVER_RESENT;
         self.marked = self.marked.max(number + 1);
         if let Some(transmissions) = &mut self.transmissions {
-            transmissions.again(now, number);
+            transmissions.retransmitted(now, number);
         }
     }
 

@@ -147,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_resent_is_divided_from_the_rest_of_its_burst() {
+    fn retransmitted_segments_are_separated_from_the_rest_of_their_burst() {
         let (mut board, mut state) = sent(&[4, 2]);
         assert_eq!(sack(&mut board, &mut state, 4, 6), 2);
         board.mark_first_lost(&mut state);
         let lost = board.next_lost().unwrap();
-        board.burst_again(lost.number, 1);
+        board.retransmission_burst(lost.number, 1);
         assert_eq!(board.packets().count, 3);
-        board.burst_again(lost.number, 1);
+        board.retransmission_burst(lost.number, 1);
         assert_eq!(board.packets().count, 3, "it is divided already");
     }
     /// From the memory of a socket of Linux 6.12: SACKed segments of 1460 bytes are joined to

@@ -77,7 +77,7 @@ impl Tally {
     /// Returns true if the last transmission of a retransmitted segment may be the delivered one,
     /// `cumulatively` or by SACK.
     #[inline]
-    fn believes(&self, segment: &Sent, cumulatively: bool) -> bool {
+    fn may_be_delivered(&self, segment: &Sent, cumulatively: bool) -> bool {
         let answers = |echo| header::floor_to_tick(segment.at) <= echo;
         segment.at <= self.believed && (!cumulatively || self.echo.is_none_or(answers))
     }
@@ -93,7 +93,7 @@ impl Tally {
     /// Counts a segment that is delivered, `cumulatively` or by SACK.
     #[inline]
     pub(super) fn delivered(&mut self, number: u64, segment: &Sent, cumulatively: bool) {
-        if !segment.is(EVER_RESENT) || self.believes(segment, cumulatively) {
+        if !segment.is(EVER_RESENT) || self.may_be_delivered(segment, cumulatively) {
             let one = Timed { last: (cumulatively, number, segment.at), newest: (segment.at, segment.end()) };
             let before = self.timed.unwrap_or(one);
             // Segments acknowledged cumulatively come last, in the order of their numbers.
@@ -122,7 +122,7 @@ mod tests {
     /// RFC 8985, section 6.2, step 2: a retransmission gives no time if the acknowledgment echoes a
     /// timestamp from before it, or arrives too early.
     #[test]
-    fn a_retransmission_counts_only_if_it_may_be_what_is_acknowledged() {
+    fn a_retransmission_counts_only_if_it_may_have_been_acknowledged() {
         let at = |millis: u64| Time::from_nanos(1_000_000 * millis);
         let state = State { rtt_min_us: 50_000, ..State::default() };
         let resent = Sent { start: 0, at: at(400), length: 1460, marks: EVER_RESENT };

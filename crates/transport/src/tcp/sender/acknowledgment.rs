@@ -2,7 +2,7 @@
 
 use super::{Ack, Before, News, Sender};
 use crate::tcp::header;
-use crate::tcp::recovery::Facts;
+use crate::tcp::recovery::AckInfo;
 use crate::tcp::scoreboard::{in_flight, Tally};
 use crate::tcp::undo::Dsack;
 use bentpipe_congestion::interface::{AckSample, CA_CWR, CA_RECOVERY};
@@ -17,15 +17,15 @@ impl Sender {
     }
 
     /// Records the ranges that the next acknowledgment names as missing.
-    pub fn name_missing(&mut self, stretches: impl Iterator<Item = (u64, u64)>) {
-        self.scoreboard.name(stretches);
+    pub fn name_missing(&mut self, ranges: impl Iterator<Item = (u64, u64)>) {
+        self.scoreboard.add_missing(ranges);
     }
 
     /// Handles an acknowledgment and returns its effect.
     #[inline(always)]
     pub fn acknowledge(&mut self, now: Time, ack: &Ack) -> News {
         self.probes = 0;
-        self.undisturbed = false;
+        self.woken_early = false;
         let outstanding = !self.scoreboard.is_empty();
         if !outstanding && ack.position == self.una && ack.window == self.window && ack.sack.is_empty() {
             // Such an acknowledgment is part of every segment of the other end's data.
@@ -62,7 +62,7 @@ impl Sender {
             }
         }
         let mut delivered = tally.sacked;
-        if delivered > 0 && self.recovery.hears_late() {
+        if delivered > 0 && self.recovery.has_late_reports() {
             tally.sacked_sent = None;
         }
         if advanced {
@@ -75,14 +75,14 @@ impl Sender {
             self.scoreboard.acknowledge(self.una, &mut self.state, &mut tally);
             delivered += self.recovery.advanced(&mut self.state, &tally);
         }
-        let newest_rtt = self.learn_rtt(now, ack, advanced, &tally, before.in_flight);
+        let newest_rtt = self.sample_rtt(now, ack, advanced, &tally, before.in_flight);
         let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
         let dsack = if ack.sack.is_empty() { None } else { Dsack::find(ack.position, ack.sack) };
         if let (Some(dsack), true) = (&dsack, self.counts_segments) {
             // Data sent twice has been delivered twice, as in Linux since 4.6.
             delivered += dsack.segments(self.state.mss_cache);
         }
-        let facts = Facts {
+        let info = AckInfo {
             tally: &tally,
             advanced,
             from: before.una,
@@ -91,12 +91,12 @@ impl Sender {
             echo: ack.echo,
             ece: ack.ece,
         };
-        self.recovery.note_times(now, &facts, &self.scoreboard, &self.state);
+        self.recovery.note_times(now, &info, &self.scoreboard, &self.state);
         if dsack.is_some() || self.recovery.is_probing() {
-            self.with_parts(now, |recovery, parts| recovery.note(parts, &facts, ack.position));
+            self.with_parts(now, |recovery, parts| recovery.note(parts, &info, ack.position));
         }
-        if self.recovery.is_dubious(&self.state, &facts) || self.scoreboard.has_named() {
-            delivered += self.with_parts(now, |recovery, parts| recovery.alert(parts, &facts));
+        if self.recovery.is_dubious(&self.state, &info) || self.scoreboard.has_missing() {
+            delivered += self.with_parts(now, |recovery, parts| recovery.alert(parts, &info));
         }
         self.restart_timer(now, advanced, &tally);
         self.state.delivered = self.state.delivered.wrapping_add(delivered);
@@ -111,7 +111,7 @@ impl Sender {
                     let losses = self.state.lost != before.lost;
                     self.recovery.follow(&mut self.state, delivered, advanced, losses);
                     self.usage.touch(now);
-                } else if advanced || (tally.sacked > 0 && self.recovery.grows_out_of_order()) {
+                } else if advanced || (tally.sacked > 0 && self.recovery.grows_by_sacked()) {
                     let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
                     let counted = self.counted(delivered);
                     self.congestion.cong_avoid(&mut self.state, acknowledged, counted);
@@ -157,7 +157,7 @@ impl Sender {
 
     /// Returns the round-trip time of the last-sent segment, in microseconds; -1 if there is none.
     #[inline]
-    pub(super) fn learn_rtt(
+    pub(super) fn sample_rtt(
         &mut self,
         now: Time,
         ack: &Ack,
@@ -177,7 +177,7 @@ impl Sender {
         let mut newest = -1;
         let since = |(first, last)| (now.since(first), now.since(last));
         if let Some((first, last)) = times.map(since).or_else(from_echo) {
-            self.take_rtt(first);
+            self.add_rtt_sample(first);
             newest = last.as_micros().max(1) as i32;
         }
         if self.has_pkts_acked && tally.acked + tally.sacked > 0 {
@@ -188,7 +188,7 @@ impl Sender {
     }
 
     #[inline]
-    pub(super) fn take_rtt(&mut self, rtt: Span) {
+    pub(super) fn add_rtt_sample(&mut self, rtt: Span) {
         self.count_sample();
         self.estimator.sample(rtt, &mut self.state);
         self.uncounted = true;

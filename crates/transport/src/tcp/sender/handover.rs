@@ -39,7 +39,7 @@ impl Sender {
         let rate = u128::from(path.rate.bits_per_second() / 8);
         let bytes = rate * u128::from(path.round_trip.as_nanos()) / 1_000_000_000;
         let window = (bytes / packet).clamp(2, u128::from(self.state.snd_cwnd_clamp.max(2))) as u32;
-        self.estimator.begin_anew(path.round_trip, &mut self.state);
+        self.estimator.restart(path.round_trip, &mut self.state);
         self.state.snd_cwnd = window;
         self.state.snd_ssthresh = window;
         self.state.snd_cwnd_cnt = 0;

@@ -96,7 +96,7 @@ pub struct Sender {
     purpose: Purpose,
     /// True if the sender was woken before anything was due, so waiting segments must continue to
     /// wait.
-    undisturbed: bool,
+    woken_early: bool,
     /// Time of the last start of the reordering timer.
     reordering_since: Time,
     usage: Usage,
@@ -128,8 +128,8 @@ pub struct Sender {
     retries: u32,
     /// Maximum time of retransmitting data, if limited by time, and the start of the present
     /// retransmissions.
-    patience: Option<Span>,
-    stuck_since: Time,
+    retry_time: Option<Span>,
+    retransmitting_since: Time,
     nagle: Nagle,
     /// Maximum number of unacknowledged bytes.
     buffer: u64,
@@ -211,7 +211,7 @@ impl Sender {
             estimator: Estimator::new(config),
             timer: Timer::stopped(Clock::of_time_outs(config)),
             purpose: Purpose::Retransmit,
-            undisturbed: false,
+            woken_early: false,
             reordering_since: Time::ZERO,
             usage: Usage::new(config),
             config: Box::new(config.clone()),
@@ -230,8 +230,8 @@ impl Sender {
             frozen: false,
             may_freeze: !config.freeze.is_empty(),
             retries: config.retries.value() as u32,
-            patience: config.patience(),
-            stuck_since: Time::ZERO,
+            retry_time: config.retry_time(),
+            retransmitting_since: Time::ZERO,
             nagle: Nagle::new(config),
             buffer: config.send_buffer.map_or(u64::MAX, |buffer| buffer.bytes()),
             writer: Writer::new(config.send_memory.map(Size::bytes), config.segment_size.value() as u32),
@@ -262,7 +262,7 @@ impl Sender {
         self.scoreboard = Scoreboard::new(self.recovery.is_timed());
         self.stamp(now);
         match rtt {
-            Some(rtt) => self.take_rtt(rtt),
+            Some(rtt) => self.add_rtt_sample(rtt),
             None => self.estimator.fall_back(),
         }
         self.state.snd_cwnd = if syn_retransmissions > 1 { 1 } else { self.usage.initial() };
@@ -282,7 +282,7 @@ impl Sender {
 
     /// Adds data to send; `u64::MAX` for an endless stream.
     pub fn hand_over(&mut self, bytes: u64) {
-        self.undisturbed = false;
+        self.woken_early = false;
         debug_assert!(!self.closed, "the application sends after it closed");
         self.check_application_limited();
         self.writer.begins(self.end);
@@ -296,7 +296,7 @@ impl Sender {
 
     /// Discards data that the application has not written into the send buffer; without a limited
     /// buffer, data that has not been sent.
-    pub fn forget_unwritten(&mut self) {
+    pub fn discard_unwritten(&mut self) {
         let written = self.writer.written(self.una.saturating_add(self.buffer));
         let kept = if written == u64::MAX { self.nxt } else { written.max(self.nxt) };
         self.end = self.end.min(kept);

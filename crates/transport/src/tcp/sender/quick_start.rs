@@ -51,7 +51,7 @@ impl QuickStart {
             state.sk_pacing_status = PACING_NEEDED;
         }
         state.sk_pacing_rate = rate * u64::from(state.mss_cache) / packet;
-        pacing.without_allowance(now);
+        pacing.without_unpaced_start(now);
         QuickStart::Begins { paced }
     }
 

@@ -30,7 +30,7 @@ impl Sender {
     pub fn wake(&mut self, now: Time) -> Result<bool, TooManyRetries> {
         let paced = self.pacing.wake(now);
         if !self.timer.expired(now) {
-            self.undisturbed = !paced;
+            self.woken_early = !paced;
             return Ok(false);
         }
         self.stamp(now);
@@ -65,19 +65,19 @@ impl Sender {
             Purpose::Reorder => {
                 if let Some(later) = self.last_reordering(now) {
                     self.timer.start_exactly(later);
-                    self.undisturbed = !paced;
+                    self.woken_early = !paced;
                     return Ok(false);
                 }
-                self.with_parts(now, Recovery::look_again);
+                self.with_parts(now, Recovery::recheck_losses);
                 self.restart_timer(now, true, &Tally::default());
                 return Ok(false);
             }
         }
         if self.recovery.timeouts() == 0 {
-            self.stuck_since = self.scoreboard.first_sent_at().unwrap_or(now);
+            self.retransmitting_since = self.scoreboard.first_sent_at().unwrap_or(now);
         }
-        let given_up = match self.patience {
-            Some(patience) => now.since(self.stuck_since) >= patience,
+        let given_up = match self.retry_time {
+            Some(retry_time) => now.since(self.retransmitting_since) >= retry_time,
             None => self.recovery.timeouts() >= self.retries,
         };
         if given_up {
@@ -149,7 +149,7 @@ impl Sender {
 
     #[inline]
     pub(super) fn start_probe_timer(&mut self, now: Time, from: Time) {
-        let mut wait = Probe::patience(&self.state);
+        let mut wait = Probe::wait(&self.state);
         // A time-out that is already overdue does not limit the probe, as in Linux 6.12.
         if from + self.estimator.rto() > now {
             wait = wait.min(self.time_out(now, from));

@@ -2,7 +2,7 @@
 
 use super::timers::Purpose;
 use super::{Chunk, Sender};
-use crate::tcp::bursts::{Plan, Room};
+use crate::tcp::bursts::{Plan, SendLimits};
 use crate::tcp::scoreboard::{in_flight, Lost};
 use bentpipe_congestion::interface::Event;
 use bentpipe_core::Time;
@@ -12,7 +12,7 @@ impl Sender {
     /// segmentation offload.
     #[inline(always)]
     pub fn next_chunk(&mut self, now: Time) -> Option<Chunk> {
-        if std::mem::take(&mut self.undisturbed) || self.is_quiet() || self.frozen {
+        if std::mem::take(&mut self.woken_early) || self.is_quiet() || self.frozen {
             return None;
         }
         self.next_of_some(now)
@@ -33,13 +33,13 @@ impl Sender {
     /// [`next_chunk`](Self::next_chunk) would change nothing.
     #[inline]
     pub fn is_silent(&self) -> bool {
-        !self.uncounted && !self.probe_due && !self.undisturbed && self.is_quiet()
+        !self.uncounted && !self.probe_due && !self.woken_early && self.is_quiet()
     }
 
     #[inline(always)]
     fn next_of_some(&mut self, now: Time) -> Option<Chunk> {
         let chunk = self.next_segment(now)?;
-        Some(if self.bursts.are_whole() { self.whole(now, chunk) } else { chunk })
+        Some(if self.bursts.are_single_packets() { self.whole(now, chunk) } else { chunk })
     }
 
     /// Returns the packet that consists of `chunk` and the segments that follow it in its burst.
@@ -108,7 +108,7 @@ impl Sender {
             if let Some(chunk) = self.next_new(now) {
                 return Some(chunk);
             }
-            self.recovery.nothing_new(self.nxt);
+            self.recovery.no_new_data(self.nxt);
         }
         if self.recovery.prefers_new() {
             None
@@ -127,19 +127,19 @@ impl Sender {
             if self.pacing.holds(now, &self.state) {
                 return None;
             }
-            if self.bursts.are_on() {
-                let most = self.bursts.most_again(&self.pacing, &self.state);
-                let bytes = self.scoreboard.burst_again(lost.number, most);
-                self.bursts.plan_again(lost.start, bytes);
+            if self.bursts.are_enabled() {
+                let max = self.bursts.max_retransmission(&self.pacing, &self.state);
+                let bytes = self.scoreboard.retransmission_burst(lost.number, max);
+                self.bursts.plan_retransmission(lost.start, bytes);
             }
         }
         if lost.first && self.purpose != Purpose::Reorder {
             self.start_retransmission_timer(now, now);
         }
-        Some(self.send_again(now, &lost))
+        Some(self.retransmit(now, &lost))
     }
 
-    pub(super) fn send_again(&mut self, now: Time, lost: &Lost) -> Chunk {
+    pub(super) fn retransmit(&mut self, now: Time, lost: &Lost) -> Chunk {
         self.scoreboard.resent(now, lost.number, &mut self.state);
         if self.has_cong_control {
             self.rate.resent(lost.number, &self.state);
@@ -170,7 +170,7 @@ impl Sender {
         }
         let last = self.scoreboard.last()?;
         self.scoreboard.separate_last();
-        let chunk = self.send_again(now, &last);
+        let chunk = self.retransmit(now, &last);
         self.recovery.probe_mut().sent(nxt, true);
         Some(chunk)
     }
@@ -215,7 +215,7 @@ impl Sender {
         if self.pacing.holds(now, &self.state) {
             return None;
         }
-        if self.bursts.are_on() && available > size && payload == size {
+        if self.bursts.are_enabled() && available > size && payload == size {
             if !self.plan_burst(now, available, buffered, usable) {
                 return None;
             }
@@ -243,7 +243,7 @@ impl Sender {
         let unwritten = last && self.nxt + available < self.end;
         let available =
             if unwritten { available - available % u64::from(self.segment_size) } else { available };
-        let room = Room {
+        let room = SendLimits {
             start: self.nxt,
             available,
             packet: packet.min(available),

@@ -24,14 +24,14 @@ impl Run {
 
 /// The ends of the packets that contain unsent data.
 #[derive(Clone, Default, Debug)]
-pub struct Borders {
+pub struct PacketEnds {
     /// End of the packet that contained the next byte to be sent at the last call.
     first: u64,
     /// The packets after that one.
     runs: VecDeque<Run>,
 }
 
-impl Borders {
+impl PacketEnds {
     /// Returns the end of the packet that contains position `nxt`, which must not decrease; `nxt`
     /// if nothing was written there.
     #[inline]
@@ -68,7 +68,7 @@ impl Borders {
 
     /// Records that the last packet of the unsent data from `nxt` now ends at `end`, or that the
     /// first one was written.
-    pub fn grown(&mut self, nxt: u64, end: u64) {
+    pub fn last_grew(&mut self, nxt: u64, end: u64) {
         let first = self.end_of(nxt);
         match self.runs.pop_back() {
             Some(mut run) if run.end > first => {
@@ -77,14 +77,14 @@ impl Borders {
                 if run.end > run.begin {
                     self.runs.push_back(run);
                 }
-                self.added(begin, end, end - begin);
+                self.packets_written(begin, end, end - begin);
             }
             _ => self.first = end,
         }
     }
 
     /// Records packets of `size` bytes, written from `begin` to `end`.
-    pub fn added(&mut self, begin: u64, end: u64, size: u64) {
+    pub fn packets_written(&mut self, begin: u64, end: u64, size: u64) {
         if end > begin {
             self.runs.push_back(Run { begin, end, size });
         }
@@ -96,11 +96,11 @@ mod tests {
     use super::*;
 
     /// Returns the ends of the packets after `nxt`.
-    fn ends(borders: &Borders, mut nxt: u64) -> Vec<u64> {
-        let mut borders = borders.clone();
+    fn ends(packet_ends: &PacketEnds, mut nxt: u64) -> Vec<u64> {
+        let mut packet_ends = packet_ends.clone();
         let mut ends = Vec::new();
-        while borders.end_of(nxt) > nxt {
-            nxt = borders.end_of(nxt);
+        while packet_ends.end_of(nxt) > nxt {
+            nxt = packet_ends.end_of(nxt);
             ends.push(nxt);
         }
         ends
@@ -108,24 +108,24 @@ mod tests {
 
     #[test]
     fn packets_end_where_they_were_written() {
-        let mut borders = Borders::default();
-        assert!(ends(&borders, 1).is_empty());
-        borders.grown(1, 101);
-        assert_eq!(borders.last(41), 41, "the part of a packet that has not left");
-        assert_eq!(ends(&borders, 1), [101]);
+        let mut packet_ends = PacketEnds::default();
+        assert!(ends(&packet_ends, 1).is_empty());
+        packet_ends.last_grew(1, 101);
+        assert_eq!(packet_ends.last(41), 41, "the part of a packet that has not left");
+        assert_eq!(ends(&packet_ends, 1), [101]);
         // A part has been sent, and the rest is filled up again.
-        borders.grown(41, 141);
-        assert_eq!(ends(&borders, 41), [141]);
-        borders.added(141, 341, 100);
-        borders.added(341, 601, 200);
-        assert_eq!(borders.last(41), 541);
-        assert_eq!(ends(&borders, 41), [141, 241, 341, 541, 601]);
+        packet_ends.last_grew(41, 141);
+        assert_eq!(ends(&packet_ends, 41), [141]);
+        packet_ends.packets_written(141, 341, 100);
+        packet_ends.packets_written(341, 601, 200);
+        assert_eq!(packet_ends.last(41), 541);
+        assert_eq!(ends(&packet_ends, 41), [141, 241, 341, 541, 601]);
         // Bytes taken from a packet do not move its end.
-        assert_eq!(ends(&borders, 150), [241, 341, 541, 601]);
-        borders.grown(150, 741);
-        assert_eq!(ends(&borders, 150), [241, 341, 541, 741]);
-        assert_eq!(borders.end_of(600), 741);
-        borders.grown(741, 841);
-        assert_eq!(ends(&borders, 741), [841]);
+        assert_eq!(ends(&packet_ends, 150), [241, 341, 541, 601]);
+        packet_ends.last_grew(150, 741);
+        assert_eq!(ends(&packet_ends, 150), [241, 341, 541, 741]);
+        assert_eq!(packet_ends.end_of(600), 741);
+        packet_ends.last_grew(741, 841);
+        assert_eq!(ends(&packet_ends, 741), [841]);
     }
 }
