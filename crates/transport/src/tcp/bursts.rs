@@ -1,31 +1,32 @@
-//! Bursts: the part of the window that leaves together. Linux prepares packets for segmentation
-//! offload, even if the interface cannot divide them (commit "tcp: switch to GSO being always on",
-//! 2018).
+//! Bursts: segments that leave together. Linux prepares packets of several segments for
+//! segmentation offload, even if the interface cannot divide them (commit "tcp: switch to GSO being
+//! always on", 2018).
 //!
 //! - A burst contains the data that the pacing rate carries in 1/1024 s, at least two segments
-//!   (sysctl tcp_min_tso_segs; one where a congestion control that sets the rate itself paces below
-//!   1.2 Mbit/s, as BBR) and at most 64 KB. For round-trip times up to a few milliseconds it is
-//!   larger, by 64 KB halved for each 512 us of the smallest round-trip time (sysctl
-//!   tcp_tso_rtt_log, 9). A burst is at most half of the window. Without pacing, the rate is that
-//!   at which the window of the last acknowledgment would be paced ([`super::pacing`]).
+//!   (sysctl tcp_min_tso_segs) and at most 64 KB. A congestion control that sets the rate itself,
+//!   such as BBR, sends single segments below 1.2 Mbit/s. For round-trip times up to a few
+//!   milliseconds a burst is larger, by 64 KB halved for each 512 us of the smallest round-trip
+//!   time (sysctl tcp_tso_rtt_log, 9). A burst is at most half of the window. Without pacing, the
+//!   rate is the one at which the window of the last acknowledgment would be paced
+//!   ([`super::pacing`]).
 //! - An incomplete burst waits for the next acknowledgment (commits "tcp: tso: restore IW10 after
 //!   TSO autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors; sysctl
-//!   tcp_tso_win_divisor, 3), except in these cases: a recovery is in progress; nothing was sent,
-//!   nor held back by the pacing rate, within the last millisecond; a third of the window is free;
-//!   or the next acknowledgment is far off. The next acknowledgment is expected a smoothed
-//!   round-trip time after the first outstanding segment was sent; it is far off if that is in more
-//!   than 1 ms, or half of a shorter round-trip time (commit "tcp: fix tcp_tso_should_defer() vs
-//!   large RTT", 2025; also in maintained older series).
+//!   tcp_tso_win_divisor, 3). It does not wait during a recovery, after a millisecond without
+//!   departures that pacing would have permitted, while a third of the window is free, or if the
+//!   next acknowledgment is far off. The next acknowledgment is expected a smoothed round-trip time
+//!   after the first outstanding segment was sent. It is far off if it is expected in more than 1
+//!   ms or half the round-trip time, whichever is shorter (commit "tcp: fix tcp_tso_should_defer()
+//!   vs large RTT", 2025; also in maintained older series).
 //! - Unsent data is in packets ([`super::packet_ends`]), and a burst belongs to one packet. If the
-//!   packet is too short for the burst that may leave, the rest is taken from the next packet
-//!   (commit "tcp: try to send bigger TSO packets", 2024). The last segment of a packet, and a
-//!   remainder that may leave as a whole, do not wait, because nothing would be added to them. The
-//!   remainder of the buffer's last packet waits, unless the connection is closed after it: the
-//!   program may write more. Nothing waits while the program writes data that leaves at once.
-//! - Retransmitted segments form a burst if they were sent as one, or as a part of one that has not
-//!   been divided since, by the limit of a window or by a probe.
-//! - A burst that the receive window cuts short ends with the rest of the window, even if that is
-//!   less than a segment, provided that the burst begins with a whole one.
+//!   packet is too short for the permitted burst, the rest comes from the next packet (commit "tcp:
+//!   try to send bigger TSO packets", 2024). The last segment of a packet, and a remainder that the
+//!   window permits completely, do not wait, because nothing would be added to them. The remainder
+//!   of the buffer's last packet waits, because the program may write more, unless the connection
+//!   is closed after it. Nothing waits while the program writes data that leaves at once.
+//! - Retransmitted segments form a burst if they were sent as one burst or a part of one, unless a
+//!   window limit or a probe has divided it since.
+//! - A burst that is limited by the receive window ends with the rest of the window, even if the
+//!   rest is less than a segment, provided that the burst begins with a full segment.
 //!
 //! Source: the commits' messages, Documentation/networking/ip-sysctl.rst, and segments of Linux
 //! observed in virtual time (docs/measured-linux.md).
@@ -38,40 +39,40 @@ use bentpipe_core::{Span, Time};
 /// Divisor of the window: a third of the window leaves without waiting for more.
 const WINDOW_DIVISOR: u64 = 3;
 
-/// Maximum payload of a burst, and of a packet of the send buffer: 64 KiB minus the room that Linux
-/// reserves for headers. Linux 6.18 sends 65160 bytes over a veth device, that is 45 segments with
+/// Maximum payload of a burst, and of a packet of the send buffer: 64 KiB minus the space that
+/// Linux reserves for headers. Linux 6.18 sends 65160 bytes over a veth device: 45 segments with
 /// timestamps.
 pub(super) const MAX_PAYLOAD: u64 = 65_215;
 
-/// Pause after which an incomplete burst leaves.
+/// Time without departures after which an incomplete burst leaves.
 const PAUSE: Span = Span::from_millis(1);
 
-/// Time within which an expected acknowledgment is worth waiting for.
+/// Maximum time for which an incomplete burst waits for an expected acknowledgment.
 const WORTH_WAITING: Span = Span::from_millis(1);
 
 /// Binary logarithm of the bursts per second: a burst is the data that the pacing rate carries in
 /// 2^-10 s.
 const PACING_SHIFT: u32 = 10;
 
-/// Binary logarithm of the microseconds of the smallest round-trip time that halve a burst's 64
-/// KiB.
+/// Binary logarithm of the microseconds by which the smallest round-trip time halves the additional
+/// 64 KiB of a burst.
 const RTT_LOG: u32 = 9;
 
-/// Bytes per second below which bursts may be single segments if the congestion control sets the
-/// rate, as BBR.
+/// Rate in bytes per second below which bursts are single segments, if the congestion control sets
+/// the rate, as BBR does.
 const SINGLE_SEGMENT_RATE: u64 = 1_200_000 / 8;
 
-/// The limits of the window, the other end and the application.
+/// The limits of the receive window, the send buffer and the application for the next burst.
 #[derive(Clone, Copy, Debug)]
 pub struct SendLimits {
     /// Position of the next byte.
     pub start: u64,
     /// Number of bytes that the application has handed over.
     pub available: u64,
-    /// Number of these bytes in the packet that is sent next.
+    /// The part of `available` in the packet that is sent next.
     pub packet: u64,
-    /// True if more may be written into that packet: it is the last one, and the connection is not
-    /// closed.
+    /// True if the program may write more into that packet: it is the last one, and the connection
+    /// is not closed.
     pub grows: bool,
     /// True if the program has just filled up that packet and continues to write.
     pub writes: bool,
@@ -90,13 +91,11 @@ pub struct SendLimits {
 pub enum Plan {
     /// The segments leave together, as one burst.
     Leaves,
-    /// The segments wait for the next acknowledgment, to leave with more that the congestion window
-    /// then permits.
+    /// The segments wait until the congestion window permits more, by the next acknowledgment.
     WaitsForCongestionWindow,
-    /// The segments wait for the next acknowledgment, to leave with more that the receive window
-    /// then permits.
+    /// The segments wait until the receive window permits more, by the next acknowledgment.
     WaitsForReceiveWindow,
-    /// The segments wait for more data: the windows permit all that was written.
+    /// The segments wait for more data: the windows permit all written data.
     WaitsForData,
 }
 
@@ -107,7 +106,7 @@ pub struct Bursts {
     single_packets: bool,
     /// True if the congestion control sets the pacing rate itself.
     sets_rate: bool,
-    /// True if the present burst is of new data.
+    /// True if the present burst contains new data, false for retransmissions.
     fresh: bool,
     /// Position of the next byte of the present burst, and the number of its bytes that have not
     /// left.
@@ -120,9 +119,9 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// Creates the state before anything is sent. `enabled`: segments leave in bursts;
-    /// `single_packets`: each burst is one packet; `sets_rate`: the congestion control sets the
-    /// pacing rate itself.
+    /// Creates the state before anything is sent. With `enabled`, segments leave in bursts; with
+    /// `single_packets`, each burst is one packet; with `sets_rate`, the congestion control sets
+    /// the pacing rate itself.
     pub fn new(enabled: bool, single_packets: bool, sets_rate: bool) -> Bursts {
         Bursts {
             enabled: enabled || single_packets,
@@ -269,8 +268,8 @@ mod tests {
         Time::ZERO + Span::from_micros(microseconds)
     }
 
-    /// Returns a window of `cwnd` segments of which `free` are free, and a round-trip time of 100
-    /// ms; the first outstanding segment left at 0.
+    /// Returns a connection with a window of `cwnd` segments, `free` of them free, and a round-trip
+    /// time of 100 ms. The first outstanding segment left at 0.
     fn sending(cwnd: u32, free: u32) -> (Bursts, Pacing, State, SendLimits) {
         let state = State {
             mss_cache: SIZE as u32,
@@ -307,14 +306,14 @@ mod tests {
             (200_000, 100_000, 2),
             (12_500_000, 100_000, 8),
             (u64::MAX, 100_000, 45),
-            // 64 KiB halved six times are 1 KiB more.
+            // 64 KiB halved six times add 1 KiB.
             (12_500_000, 6 * 512, 9),
             (100_000, 100, 45),
         ] {
             (state.sk_pacing_rate, state.rtt_min_us) = (rate, rtt);
             assert_eq!(bursts.segments(&pacing, &state), expected, "{rate} {rtt}");
         }
-        // A single segment is BBR's own choice: other paced bursts have at least two.
+        // Only BBR sends single segments; other paced bursts have at least two.
         (state.sk_pacing_rate, state.rtt_min_us, bursts.sets_rate) = (100_000, 100_000, false);
         assert_eq!(bursts.segments(&pacing, &state), 2);
     }
@@ -322,7 +321,8 @@ mod tests {
     #[test]
     fn without_pacing_the_rate_follows_from_the_window_of_the_last_acknowledgment() {
         let (bursts, mut pacing, mut state, _) = sending(30, 2);
-        // 1.2 windows in 100 ms, a 102.4th of which are three segments from 256 on.
+        // 1.2 windows in 100 ms, of which 1/1024 s carries three segments from a window of 256
+        // segments on.
         for (cwnd, expected) in [(30, 2), (255, 2), (256, 3), (10_000, 45)] {
             (state.snd_cwnd, state.snd_ssthresh) = (cwnd, cwnd);
             pacing.follow_window(&mut state);
@@ -361,8 +361,8 @@ mod tests {
         assert!(waits(&|_, _, limits| limits.packet = 2 * SIZE));
     }
 
-    /// By captures of Linux 6.12: two segments that end a full send buffer leave with the next
-    /// acknowledgment.
+    /// From captures of Linux 6.12: two segments at the end of a full send buffer leave with the
+    /// next acknowledgment.
     #[test]
     fn the_rest_of_the_last_packet_waits_even_if_the_window_permits_it() {
         let (mut bursts, mut pacing, mut state, mut limits) = sending(600, 3);

@@ -1,7 +1,8 @@
 //! The delay of acknowledgments of in-order data (RFC 1122, section 4.2.3.2).
 //!
-//! One full segment waits for the next, or for the timer. The timer is `delayed_ack_timeout`, or
-//! follows the time between segments as in Linux, from `delayed_ack_min` (40 ms) up:
+//! The acknowledgment of a full segment waits for the next full segment or for the timer. The delay
+//! is `delayed_ack_timeout`, or follows the time between segments as in Linux, starting at
+//! `delayed_ack_min` (40 ms):
 //!
 //! - Only segments in order count (observed in Linux 6.12). A segment that arrives within half the
 //!   minimum delay moves the delay halfway towards the minimum. One that arrives later but within
@@ -16,11 +17,11 @@
 //! - With `ack_pushed`, a segment with PSH is acknowledged as soon as the application has read it,
 //!   because its sender may wait for the acknowledgment (commit "tcp: fix delayed ACKs for MSS
 //!   boundary condition", 2023).
-//! - Sending an acknowledgment does not stop the timer. Its expiry has no effect, unless segments
-//!   after a hole share a pending acknowledgment by then, which is sent (observed in Linux 6.12 and
+//! - Sending an acknowledgment does not stop the timer. Its expiry then has no effect, except that
+//!   it sends a pending acknowledgment shared by segments after a hole (observed in Linux 6.12 and
 //!   7.3).
-//! - A connection that soon answers data with data is interactive: its acknowledgments travel with
-//!   the answers, so none is quick.
+//! - A connection that answers data with data before the delay ends is interactive. Its
+//!   acknowledgments travel with the answers, so they are not quick.
 
 use super::clock::Clock;
 use super::rtt::Estimator;
@@ -38,7 +39,7 @@ pub(super) struct DelayedAck {
     quick_start: u32,
     /// The adapted delay; zero before the first data.
     delay: Span,
-    /// Number of acknowledgments that are still quick.
+    /// Number of remaining quick acknowledgments.
     quick: u32,
     /// Time at which data last arrived in order.
     last: Time,
@@ -75,7 +76,7 @@ impl DelayedAck {
         self.last = now;
     }
 
-    /// Handles data by which the window grows.
+    /// Handles arriving data by which the window grows.
     #[inline]
     pub fn window_grew(&mut self) {
         self.quick |= 1;

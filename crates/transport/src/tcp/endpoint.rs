@@ -27,7 +27,7 @@ use bentpipe_stage::packet::segment::Segment;
 use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 
-/// Trace of a sender.
+/// Trace of a sender, one row per event.
 pub static TRACE: Table = Table {
     name: "tcp",
     entity: "flow",
@@ -50,7 +50,7 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// Trace of a receiver.
+/// Trace of a receiver, one row per delivery.
 pub static DELIVERY: Table = Table {
     name: "delivery",
     entity: "flow",
@@ -114,12 +114,12 @@ pub type MakeCongestion = Box<dyn Fn() -> Box<dyn Congestion> + Send>;
 
 /// One of the flow's connections.
 struct Slot {
-    /// Number of the connection. Its width equals that of its reads: a two-byte field would share a
-    /// word with flags that were just written, and stall the load.
+    /// Number of the connection, stored in four bytes: a two-byte field would share a word with
+    /// flags that were just written, which would stall the load.
     number: u32,
     connection: Connection,
     probes: Probes,
-    /// Number of bytes that its receiver has delivered.
+    /// Number of bytes that the receiver has delivered.
     delivered: u64,
     /// True if the connection has been opened, or listens.
     opened: bool,
@@ -132,7 +132,7 @@ struct Slot {
     birth: Option<Time>,
 }
 
-/// One end of a TCP flow.
+/// One end of a TCP flow, as a stage.
 pub struct Endpoint {
     site: Site,
     hosted: Hosted,
@@ -292,15 +292,17 @@ impl Endpoint {
         Some(self.slots.len() - 1)
     }
 
-    /// Completes any event of a connection: informs the application, sends the permitted segments,
-    /// writes the trace. An acknowledgment that does not wait for the application's answer leaves
-    /// first. The application is not informed before the last packet of this instant has arrived.
+    /// Completes the handling of an event of a connection: informs the application, sends the
+    /// permitted segments and writes the trace. An acknowledgment that does not wait for the
+    /// application's answer is sent first. The application is informed only after the last packet
+    /// of this instant has arrived.
     #[inline]
     fn complete_event(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
-        // The connection is looked up again only after the application was informed.
+        // The application may have changed the list, so the connection is looked up again only
+        // after informing it.
         let mut slot = &mut self.slots[at];
         let mut before = slot.connection.receiver().must_acknowledge_first();
-        // Repeated in two places: the sending code is long and compiled inline.
+        // A loop instead of two calls: the sending code is long and compiled inline.
         loop {
             if !before {
                 let reads = !self.reads || !slot.connection.receiver().holds_reading();
@@ -511,7 +513,7 @@ fn emit(now: Time, slot: &Slot, (site, number): (&Site, &mut u32), segment: Segm
     let (flow, source, destination, dscp, leg) = (site.flow, site.node, site.peer, site.dscp, site.leg());
     let (connection, this) = (slot.number as u16, *number);
     *number = this.wrapping_add(1);
-    // Separate, so that copied values stay in registers until the packet is in its place.
+    // A separate block, so that copied values stay in registers until the packet is complete.
     let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;
     out.create_with(Port(0), size, move || Packet {
         birth: now,
@@ -577,8 +579,7 @@ impl Stage for Endpoint {
             return;
         };
         if self.wake <= now && self.slots.iter().any(|slot| slot.connection.sender().is_pacing_due(now)) {
-            // Segments due at this very moment leave before the acknowledgment is read, as in
-            // Linux.
+            // Segments due at this time leave before the acknowledgment is processed, as in Linux.
             self.expire(now, out);
         }
         if let Some(interface) = self.site.capture {
@@ -606,7 +607,7 @@ impl Stage for Endpoint {
         }
         self.complete_event(now, at, Some(packet.birth), out);
         self.finish(now, out);
-        // After the answer was written: it is read next, which waits until the writes are complete.
+        // Placed after the writes of the answer, because reading the answer waits for these writes.
         out.consumed(&packet);
         if payload > 0 {
             self.destination.delivered_packets +=

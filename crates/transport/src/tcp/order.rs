@@ -1,5 +1,5 @@
-//! Transmissions in order of time, and lost segments in order of the stream: the data that a
-//! scoreboard must find without a search.
+//! Two orders that let a scoreboard find segments without a search: transmissions by time, and lost
+//! segments by position.
 //!
 //! Entries are not removed from the middle. An outdated entry (its segment was acknowledged, or
 //! retransmitted later) is skipped when it reaches the front, so each transmission has the same
@@ -10,11 +10,11 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
-/// Transmissions in order of time. First transmissions need no entries: their order is that of the
-/// stream.
+/// Transmissions in order of time. First transmissions need no entries, because they are in the
+/// order of the stream.
 #[derive(Default, Debug)]
 pub(super) struct Transmissions {
-    /// The first segment whose first transmission has not been skipped.
+    /// Number of the first segment whose first transmission has not been skipped.
     pub first: u64,
     retransmitted: VecDeque<(Time, u64)>,
 }
@@ -25,8 +25,8 @@ impl Transmissions {
         self.retransmitted.push_back((at, number));
     }
 
-    /// Resets the state after skipping: to the first segment that was sent once, if any, and all
-    /// retransmitted segments, in order of time.
+    /// Sets the order again, undoing all skips: the first segment that was sent once, if any, and
+    /// all retransmitted segments in order of time.
     pub fn restart(&mut self, first: Option<u64>, retransmitted: Vec<(Time, u64)>) {
         self.first = first.unwrap_or(self.first);
         self.retransmitted = retransmitted.into();

@@ -1,9 +1,8 @@
-//! The ends of the packets in a send buffer. Linux prepares unsent data in packets of up to 64 KB
-//! ([`super::writer`]), and a burst ([`super::bursts`]) does not cross the end of its packet.
+//! The ends of the packets in a send buffer. Linux stores unsent data in packets of up to 64 KB
+//! ([`super::writer`]). A burst ([`super::bursts`]) does not extend beyond the end of its packet.
 //!
-//! - A program that writes fills up the last packet before it begins another.
-//! - A packet that has been sent in part keeps its end, unless it is the last one and is filled up
-//!   again.
+//! - A writing program fills up the last packet before it begins another.
+//! - A partly sent packet keeps its end, unless it is the last one and is filled up again.
 
 use std::collections::VecDeque;
 
@@ -27,13 +26,13 @@ impl Run {
 pub struct PacketEnds {
     /// End of the packet that contained the next byte to be sent at the last call.
     first: u64,
-    /// The packets after that one.
+    /// The packets after the first one.
     runs: VecDeque<Run>,
 }
 
 impl PacketEnds {
-    /// Returns the end of the packet that contains position `nxt`, which must not decrease; `nxt`
-    /// if nothing was written there.
+    /// Returns the end of the packet that contains position `nxt`, or `nxt` if nothing was written
+    /// there. From call to call, `nxt` must not decrease.
     #[inline]
     pub fn end_of(&mut self, nxt: u64) -> u64 {
         if self.first <= nxt {
@@ -66,8 +65,8 @@ impl PacketEnds {
         }
     }
 
-    /// Records that the last packet of the unsent data from `nxt` now ends at `end`, or that the
-    /// first one was written.
+    /// Records that the last packet of the unsent data from `nxt` now ends at `end`; without unsent
+    /// data, that the first packet was written.
     pub fn last_grew(&mut self, nxt: u64, end: u64) {
         let first = self.end_of(nxt);
         match self.runs.pop_back() {
@@ -113,14 +112,14 @@ mod tests {
         packet_ends.last_grew(1, 101);
         assert_eq!(packet_ends.last(41), 41, "the part of a packet that has not left");
         assert_eq!(ends(&packet_ends, 1), [101]);
-        // A part has been sent, and the rest is filled up again.
+        // Part of the packet has been sent, and the rest is filled up again.
         packet_ends.last_grew(41, 141);
         assert_eq!(ends(&packet_ends, 41), [141]);
         packet_ends.packets_written(141, 341, 100);
         packet_ends.packets_written(341, 601, 200);
         assert_eq!(packet_ends.last(41), 541);
         assert_eq!(ends(&packet_ends, 41), [141, 241, 341, 541, 601]);
-        // Bytes taken from a packet do not move its end.
+        // The end of a packet does not change when bytes are sent.
         assert_eq!(ends(&packet_ends, 150), [241, 341, 541, 601]);
         packet_ends.last_grew(150, 741);
         assert_eq!(ends(&packet_ends, 150), [241, 341, 541, 741]);

@@ -1,27 +1,27 @@
 //! Loss detection by time (RACK, RFC 8985, section 6): a segment is lost if a segment sent after it
 //! has been delivered, and a reordering window has passed since it should have arrived.
 //!
-//! - The latest delivered segment, by transmission time, sets the border (section 6.2, steps 1 and
-//!   2). The round-trip time is that of the segment examined last: in Linux the highest one
-//!   acknowledged cumulatively, otherwise by SACK. A retransmission counts only if it was sent at
-//!   least the minimum round-trip time ago, and, if it is acknowledged cumulatively, not after the
-//!   echoed timestamp. As in Linux, this does not apply to SACKed ones: after a hole the timestamp
-//!   is that of the last segment in order (RFC 7323, section 4.3).
+//! - The border is the delivered segment with the latest transmission time (section 6.2, steps 1
+//!   and 2). RACK's round-trip time is that of the segment examined last: in Linux the highest
+//!   segment acknowledged cumulatively, or else by SACK. A retransmission counts only if it was
+//!   sent at least the minimum round-trip time ago, and, if it is acknowledged cumulatively, not
+//!   after the echoed timestamp. As in Linux, the timestamp is not checked for SACKed segments:
+//!   after a hole it is that of the last segment in order (RFC 7323, section 4.3).
 //! - The reordering window (step 4) is 0 while no reordering has been seen and either recovery is
 //!   in progress or three segments are SACKed. Otherwise it is a quarter of the minimum round-trip
-//!   time, times the number of round trips in which duplicate SACKs showed a retransmission to be
-//!   spurious, at most the smoothed round-trip time. That number returns to one after 16 recoveries
-//!   without such a duplicate SACK. As in Linux since 5.15 (commit "tcp: more accurately check
-//!   DSACKs to grow RACK reordering window"), only duplicate SACKs after reordering count, and not
-//!   that of a probe.
+//!   time times a multiplier, at most the smoothed round-trip time. The multiplier counts the round
+//!   trips in which duplicate SACKs showed a retransmission to be spurious. It returns to one after
+//!   16 recoveries without such a duplicate SACK. As in Linux since 5.15 (commit "tcp: more
+//!   accurately check DSACKs to grow RACK reordering window"), a duplicate SACK counts only after
+//!   reordering, and not if it answers a probe.
 //! - Segments that are not yet lost set a timer (step 5).
 //! - Once reordering has spanned more than three segments, the congestion window also grows by
 //!   SACKed segments, as in Linux since 3.13 (commit "tcp: increase throughput when reordering is
 //!   high"; RFC 5681 lets it grow only by data in order). A time-out in state Disorder with three
-//!   segments SACKed resets the extent to three.
+//!   segments SACKed resets this extent of reordering to three.
 //!
-//! The scoreboard keeps transmissions in order of time, so an acknowledgment examines only those
-//! that it makes lost or finds delivered, and one more.
+//! The scoreboard keeps transmissions in order of time, so an acknowledgment examines only the
+//! segments that it finds lost or delivered, and one more.
 
 use super::scoreboard::{Border, Timed, DUP_THRESH};
 use bentpipe_congestion::interface::{State, CA_RECOVERY};
@@ -36,12 +36,12 @@ const MAX_EXTENT: u32 = 300;
 /// The state of RACK (section 5.3).
 #[derive(Clone, Debug)]
 pub struct Rack {
-    /// Transmission time and end of the latest segment delivered.
+    /// Transmission time and end of the delivered segment that was sent last.
     latest: Option<(Time, u64)>,
     rtt: Span,
     reordering_seen: bool,
-    /// Number of segments that reordering has spanned, at least three (RFC 4737's reordering
-    /// extent).
+    /// Extent of reordering (RFC 4737): number of segments that reordering has spanned, at least
+    /// three.
     extent: u32,
     /// Multiplier of the reordering window.
     multiplier: u32,

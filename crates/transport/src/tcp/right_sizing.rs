@@ -1,27 +1,28 @@
 //! A receive window that grows with the arriving data (Fisk and Feng, "Dynamic Right-Sizing in
-//! TCP", 2001): after each round trip it is at least twice the bytes that arrived during it, up to
-//! the size of the buffer, so that it does not limit a sender that doubles its window.
+//! TCP", 2001). After each round trip it is at least twice the number of bytes that arrived during
+//! the round trip, up to the size of the buffer. It therefore does not limit a sender that doubles
+//! its window.
 //!
-//! Linux' auto-tuning is based on it, and the profiles of Linux use Linux' rule. There the result
-//! is a limit, up to which the window grows by two segments for each arriving segment, which is
-//! then acknowledged at once. With C the bytes that arrived in a round trip, and P the maximum of
-//! earlier round trips, initially ten segments, the limit is
+//! Linux' auto-tuning is based on this algorithm, and the profiles of Linux use Linux' rule. There
+//! the result is a limit. Up to the limit the window grows by two segments for each arriving
+//! segment, which is acknowledged at once. With C, the bytes that arrived in a round trip, and P,
+//! the maximum of earlier round trips (initially ten segments), the limit is
 //!
 //! ```text
 //! W + 2 W (C - P) / P     for C > P, with W = 2 C (6.18) or 2 C + 16 segments (6.12 and before)
 //! ```
 //!
-//! and never decreases; initially it is 5/4 of the window at the start (of 128 KiB of memory 81 kB
-//! were window). Source: limits, and bytes of a round trip (tcpi_rcv_space), of Linux 6.12 in
-//! virtual time and 6.18 in real time (docs/notes/linux-tcp.md).
+//! and never decreases. Initially it is 5/4 of the window at the start (81 kB of window for 128 KiB
+//! of memory). Source: limits and bytes per round trip (tcpi_rcv_space) of Linux 6.12 in virtual
+//! time and 6.18 in real time (docs/notes/linux-tcp.md).
 //!
-//! The receiver's round-trip time is that of the echoed timestamps, smoothed by eighths; without
-//! timestamps, that of the handshake.
+//! The receiver's round-trip time is measured by echoed timestamps and smoothed with weight 1/8.
+//! Without timestamps it is that of the handshake.
 
 use super::config::{Config, Profile};
 use bentpipe_core::{Span, Time};
 
-/// Initial maximum of a round trip, in segments.
+/// Initial value of the maximum of a round trip, in segments.
 const INITIAL_SEGMENTS: u64 = 10;
 
 /// Number of segments that Linux before 6.16 adds to the data of a round trip.
@@ -30,10 +31,9 @@ const ADDED_SEGMENTS: u64 = 16;
 /// The growth state of one window.
 #[derive(Debug)]
 pub(super) struct RightSizing {
-    /// Maximum window in bytes.
+    /// Maximum size of the window in bytes.
     max: u64,
-    /// Linux' limit, up to which arriving segments let the window grow, and the maximum of bytes in
-    /// a round trip; `None` for the original algorithm.
+    /// State of Linux' rule; `None` for the original algorithm.
     linux: Option<Linux>,
     rtt: Span,
     /// Position and time of the start of the present round trip.
@@ -132,9 +132,9 @@ mod tests {
         assert_eq!(sizing.arrived(now, next + 10, None, window), 50_000);
     }
 
-    /// Bytes of a round trip and the window after it, where it reached its limit, in Linux 6.12 in
-    /// virtual time over 4 Mbit/s with 250 and 20 ms each way, and in 6.18 in real time with 250
-    /// ms.
+    /// Bytes of a round trip and the window after it, for windows that reached their limit: Linux
+    /// 6.12 in virtual time over 4 Mbit/s with 250 and 20 ms each way, and 6.18 in real time with
+    /// 250 ms.
     #[test]
     fn the_limit_equals_that_of_linux() {
         const UNSEEN: u64 = 0;

@@ -1,28 +1,27 @@
 //! Selective negative acknowledgments of SCPS-TP (CCSDS 714.0-B-2, "Space Communications Protocol
 //! Specification - Transport Protocol", 2006; as used by its profile for DVB-RCS, ETSI TS 102 463,
-//! I-PEP): the receiver names missing data, and the sender retransmits it at once, without three
-//! later segments to prove the loss.
+//! I-PEP): the receiver names missing data, and the sender retransmits it at once, without waiting
+//! for three later segments.
 //!
-//! The option describes a hole by its offset from the acknowledged position and its size, followed
-//! by a bit for each full segment's length of the following data, up to 128 of them here (the
-//! header has room for 176 next to timestamps). A hole's offset is rounded down to the unit and its
-//! end up.
+//! The option describes a hole by its offset from the acknowledged position and its size. Both are
+//! in units of a full segment; the offset is rounded down, the end up. A vector of bits follows,
+//! one for each unit of the data after the hole, up to 128 here (next to timestamps, the header has
+//! room for 176).
 //!
-//! One option covers only a part of the data in flight on a long path, so the receiver takes turns:
-//! the next acknowledgment starts with the first hole that the previous one did not cover, and
-//! after the last hole with the first again. The sender considers as missing only data that is
-//! named, and as received only data with a bit: a lost acknowledgment may have covered the data in
-//! between.
+//! On a long path, one option covers only a part of the data in flight. Each acknowledgment
+//! therefore starts with the first hole that the previous one did not cover, and after the last
+//! hole with the first one again. For the sender, only named data is missing and only data with a
+//! bit has been received: a lost acknowledgment may have covered the data in between.
 
 use super::ranges::Ranges;
 use bentpipe_stage::packet::segment::Snack;
 
-/// Maximum number of bits of a vector.
+/// Maximum number of bits in the vector.
 const MAX_BITS: u64 = 128;
 
 /// Returns the option of a receiver that expects `next` and has `received`, in units of `unit`
-/// bytes, and the position at which the next option starts. The option starts with the first hole
-/// at or above `from`, otherwise with the first of all. `None` without a hole.
+/// bytes, and the position at which the following option starts. The option starts with the first
+/// hole at or above `from`, or else with the first hole. Returns `None` without a hole.
 pub(super) fn encode(next: u64, received: &Ranges, unit: u64, from: u64) -> Option<(Snack, u64)> {
     let unit = unit.max(1);
     let (lowest, _) = received.iter().next()?;
@@ -96,8 +95,9 @@ mod tests {
     }
 
     proptest! {
-        /// For any received data, in segments of any size: in turn every hole is named from end to
-        /// end, and data with a bit is received. If segments are full, no received data is named.
+        /// For any received data, in segments of any size: consecutive options name every hole
+        /// completely, and data with a bit has been received. If segments are full, no received
+        /// data is named.
         #[test]
         fn every_hole_is_named_in_turn(
             lengths in prop::collection::vec((1u64..400, 1u64..90), 1..40), full in any::<bool>(), next in 1u64..9

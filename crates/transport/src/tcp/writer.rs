@@ -1,23 +1,22 @@
-//! The writing program of a connection whose send buffer is limited by memory, as Linux counts it:
-//! it determines the part of the application's data that is in the buffer.
+//! The writing program of a connection, which determines the part of the application's data that is
+//! in the send buffer. The buffer is limited by memory, as counted by Linux:
 //!
-//! - Memory is payload plus 960 bytes per packet. Unsent data is in packets of 64 KB (of 32 KB
-//!   while the other end's window has not exceeded 64 KB, because a packet is at most half of the
+//! - Memory is payload plus 960 bytes per packet. Unsent data is in packets of 64 KB (32 KB while
+//!   the other end's window has not exceeded 64 KB, because a packet is at most half of the
 //!   window). Outstanding data is in the packets of [`super::scoreboard::Packets`], mostly bursts.
-//!   So two segments that leave together take 480 bytes each in addition to their payload.
+//!   Two segments that leave together therefore take 480 bytes each in addition to their payload.
 //! - The program writes until the buffer is full, and then sleeps until a third of the buffer is
 //!   free.
-//! - The buffer is checked only before a new packet is begun, not while the last one is filled up:
-//!   when a part of it has been sent, or when full packets were smaller when it was begun. So an
-//!   open congestion window is filled at any level of the buffer: written data leaves at once, and
-//!   the program stops at the first packet that cannot leave.
-//! - Once half of the largest window of the other end has been written since the last push, the
-//!   data is pushed: everything that may leave does so, which empties the packet. The same applies
-//!   to the data of a call when it ends (256 KiB, as in our emulated traffic, or the amount that
-//!   the application hands over at a time), except the rest of a segment that the next call fills
-//!   up.
-//! - Packets have PSH where half of that window has been written, and where the program sleeps. The
-//!   next call removes the mark when it fills up the packet.
+//! - The limit is checked only before a new packet, not while the last packet is filled up (because
+//!   part of it was sent, or because full packets were smaller when it was begun). An open
+//!   congestion window is therefore filled at any level of the buffer: written data leaves at once,
+//!   and the program stops at the first packet that cannot leave.
+//! - The data is pushed once half of the other end's largest window has been written since the last
+//!   push: all permitted data leaves, which empties the packet. Data is also pushed at the end of a
+//!   call (256 KiB, as in our emulated traffic, or the amount that the application hands over at a
+//!   time), except a partial segment that the next call fills up.
+//! - Packets have PSH at multiples of half of that window, and where the program sleeps. The next
+//!   call removes the mark when it fills up the packet.
 //!
 //! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16
 //! KiB and lets it grow to twice the congestion window.
@@ -51,12 +50,12 @@ pub struct Writer {
     /// packet.
     pushed: u64,
     pushes: bool,
-    /// Beginning of a call after which no call has ended early; every call since then has written
-    /// all its bytes.
+    /// Beginning of the last call that followed an early end. Every call since then has written all
+    /// its bytes.
     call_start: u64,
-    /// The value of `pushed` if ends of calls count as pushes, for the marks alone, and the ends of
-    /// the unsent packets that have PSH.
+    /// The value of `pushed` if ends of calls also counted as pushes, which determines PSH.
     marked: u64,
+    /// Ends of the unsent packets that have PSH.
     marks: VecDeque<u64>,
     /// Ends of the packets of the unsent data.
     packet_ends: PacketEnds,
@@ -99,7 +98,7 @@ impl Writer {
         self.packet = (bursts::MAX_PAYLOAD.min(self.half_window) / self.segment).max(1) * self.segment;
     }
 
-    /// Returns the end of the written part of data that ends at `end`.
+    /// Returns the end of the written part of the data that ends at `end`.
     #[inline(always)]
     pub fn written(&self, end: u64) -> u64 {
         self.written.min(end)
@@ -114,8 +113,7 @@ impl Writer {
         self.packet_ends.end_of(nxt)
     }
 
-    /// Returns true if the packet that ends at `end`, up to which everything leaves, has been
-    /// marked with PSH.
+    /// Returns true if the packet that ends at `end` has PSH. All data up to `end` leaves.
     #[inline]
     pub fn marks(&mut self, end: u64) -> bool {
         while let Some(mark) = self.marks.front().copied().filter(|mark| *mark <= end) {
@@ -127,10 +125,10 @@ impl Writer {
         false
     }
 
-    /// Writes until `end`, where the last packet ends. Data that is not a packet yet begins at
-    /// `begin`, and packets have `size` bytes.
+    /// Writes data from `begin` to `end` into packets of `size` bytes; the last packet ends at
+    /// `end`.
     fn write(&mut self, begin: u64, end: u64, size: u64) {
-        // The previous last packet grows. Another call removes its mark, the same call moves it.
+        // The last packet grows. A new call removes its mark; the same call moves the mark.
         if self.written > begin && self.marks.back() == Some(&self.written) {
             self.marks.pop_back();
             if !(self.written - self.call_start).is_multiple_of(CALL) {
@@ -156,8 +154,8 @@ impl Writer {
         self.written = end;
     }
 
-    /// Records that the application hands over more data, after `end`. If everything before has
-    /// been written, another call begins there.
+    /// Records that the application hands over data after `end`. If all earlier data has been
+    /// written, another call begins there.
     #[inline]
     pub fn begins(&mut self, end: u64) {
         if self.written == end {
@@ -171,8 +169,8 @@ impl Writer {
         }
     }
 
-    /// Fills up the packet that begins with the next byte to be sent, `nxt`, of data that ends at
-    /// `end`.
+    /// Fills up the packet that begins with `nxt`, the next byte to be sent, from the data that
+    /// ends at `end`.
     #[inline(always)]
     pub fn fill_up(&mut self, sent: Packets, nxt: u64, end: u64) {
         if !self.sleeps && self.written < nxt.saturating_add(self.packet) && self.written < end {
@@ -203,14 +201,14 @@ impl Writer {
         self.packet_ends.last_grew(nxt, to);
     }
 
-    /// Returns true if the program is writing data that ends at `end`, and the written data leaves
-    /// packet by packet: it has not pushed.
+    /// Returns true if the program is writing the data that ends at `end` and has not pushed, so
+    /// that written data leaves packet by packet.
     #[inline]
     pub fn writes(&self, end: u64) -> bool {
         !self.sleeps && !self.pushes && self.written < end
     }
 
-    /// Returns true if the program is awake and has not written all of the data that ends at `end`.
+    /// Returns true if the program does not sleep and has not written all data up to `end`.
     #[inline(always)]
     pub fn has_more(&self, end: u64) -> bool {
         !self.sleeps && self.written < end
@@ -223,8 +221,8 @@ impl Writer {
             return;
         }
         if self.written > nxt {
-            // The last packet is filled up: a part of it may have been sent, and full packets may
-            // have been smaller when it was begun.
+            // Fills up the last packet: part of it may have been sent, or full packets may have
+            // been smaller when it was begun.
             let last = self.packet_ends.last(nxt);
             let filled = last.saturating_add(self.packet).min(end);
             if filled > self.written {
@@ -243,8 +241,8 @@ impl Writer {
         self.pushes = false;
     }
 
-    /// Ends the call early: the contents of the buffer have been pushed, and another call begins
-    /// after them.
+    /// Ends the call early: the contents of the buffer are pushed, and the next call begins after
+    /// them.
     fn ends_call(&mut self) {
         (self.pushed, self.marked, self.call_start) = (self.written, self.written, self.written);
     }
@@ -260,7 +258,7 @@ impl Writer {
         wakes
     }
 
-    /// Stops writing, so the program does not wait for room.
+    /// Stops the program, so that it does not wait for room.
     pub fn stop(&mut self) {
         self.sleeps = false;
     }
@@ -294,8 +292,8 @@ mod tests {
         writer
     }
 
-    /// Lets `pairs` of segments leave in addition to those that are `out`, filling up on the way. A
-    /// single segment leaves where a call ends in the next one.
+    /// Sends `pairs` of segments in addition to those that are `out`, and fills up packets. Sends a
+    /// single segment if a call ends in the next one.
     fn send(writer: &mut Writer, out: &mut Packets, nxt: &mut u64, pairs: u64) {
         for _ in 0..pairs {
             writer.fill_up(*out, *nxt, u64::MAX);
@@ -307,7 +305,7 @@ mod tests {
         writer.fill_up(*out, *nxt, u64::MAX);
     }
 
-    /// The two rows of the table of memory in docs/notes/linux-tcp.md, to its last digit.
+    /// The two rows of the table of memory in docs/notes/linux-tcp.md, exactly.
     #[test]
     fn memory_equals_that_of_the_kernel() {
         let has = |writer: &Writer, out, nxt, row: [f64; 3]| {
@@ -355,7 +353,7 @@ mod tests {
 
     #[test]
     fn an_open_congestion_window_is_filled_at_any_level_of_the_buffer() {
-        // Until half of the largest window has been written.
+        // The program sleeps after half of the largest window.
         for (window, expected) in [(16 << 20, 8 << 20), (8 << 20, 4 << 20)] {
             let mut writer = writer(window);
             let (mut nxt, mut out) = (1, sent(0));
@@ -367,9 +365,9 @@ mod tests {
         }
     }
 
-    /// From captures of Linux 6.12 and 7.3 with a largest window of 65535 bytes: these are the
-    /// segments 54, 98, 142 and then 208, 252, 296 and 340, each the end of a second packet of 22,
-    /// where a call of 256 KiB ends after 179.6 and 359.1.
+    /// From captures of Linux 6.12 and 7.3 with a largest window of 65535 bytes: segments 54, 98,
+    /// 142 and then 208, 252, 296 and 340 have PSH. Each is the end of the second of two packets of
+    /// 22 segments. Calls of 256 KiB end after 179.6 and 359.1 segments.
     #[test]
     fn every_half_window_is_pushed_and_starts_another_call() {
         let mut writer = writer(65_535);

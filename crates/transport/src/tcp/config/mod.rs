@@ -92,7 +92,8 @@ keys! {
     /// Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile
     /// scps, whose standard reduces the frequency of acknowledgments and leaves the number open.
     ack_every: Count<2, 1000>,
-    /// Maximum delay of an acknowledgment, less than 500 ms (RFC 1122). Default 200 ms.
+    /// Maximum delay of an acknowledgment, less than 500 ms (RFC 1122). Default 200 ms in all
+    /// profiles.
     delayed_ack_timeout: Span,
     /// Minimum delay of an acknowledgment, from which the delay adapts to the time between
     /// segments. Default: 40 ms in the profiles of Linux. If it equals `delayed_ack_timeout`, as in
@@ -108,20 +109,19 @@ keys! {
     /// counts as one with PSH. Default: true in the profiles linux and linux-6.12, false in the
     /// others.
     ack_pushed: bool,
-    /// Growth of the receive window at the start, plus 64 KiB. The window starts below its full
-    /// size by this value minus 64 KiB, but with at least 64 KiB. It grows to its full size by two
-    /// segments for each arriving segment, which is then acknowledged at once. Default: 4416 KiB in
-    /// profile linux and 880 KiB in linux-6.12, whose window grows by 4352 and 816 KiB from half
-    /// the memory of emulated hosts to the fraction that holds payload; 16 MiB in linux-6.1 and
-    /// linux-2.6.32, so the whole window grows; 0 B in the others, which means the full window from
-    /// the start.
+    /// Growth of the receive window at the start, plus 64 KiB. The window starts at its full size
+    /// minus this value plus 64 KiB, but at least at 64 KiB. It grows to its full size by two
+    /// segments for each arriving segment, which is acknowledged at once. Default: 4416 KiB in
+    /// profile linux and 880 KiB in linux-6.12, whose windows grow by 4352 and 816 KiB: from half
+    /// the memory of emulated hosts to the fraction that holds payload. 16 MiB in linux-6.1 and
+    /// linux-2.6.32, so the whole window grows. 0 B in the others: the full window from the start.
     quick_window: Size,
     /// Maximum time for which acknowledgments of a hole are compressed into one, after the first
     /// three, if SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms
     /// in the profiles of Linux except linux-2.6.32, 0 s (no compression) in the others.
     ack_compression: Span,
-    /// Loss detection and recovery. Default: rack in the profiles of Linux except linux-2.6.32,
-    /// snack in scps, reno in nineties, sack in the others.
+    /// Method of loss detection and recovery. Default: rack in the profiles of Linux except
+    /// linux-2.6.32, snack in scps, reno in nineties, sack in the others.
     recovery: Recovery,
     /// True for selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs
     /// them.
@@ -143,10 +143,10 @@ keys! {
     /// spurious also halves it. Not with `proportional_reduction`. Default: true in profile
     /// linux-2.6.32, false in the others.
     rate_halving: bool,
-    /// True if the window grows by the segments that an acknowledgment covers (appropriate byte
-    /// counting, RFC 3465, without its limit), instead of once per acknowledgment (RFC 5681,
-    /// section 3.1), which slows it down with delayed acknowledgments. Default: false in profile
-    /// linux-2.6.32 (tcp_abc is 0), true in the others.
+    /// True if the window grows by the number of acknowledged segments (appropriate byte counting,
+    /// RFC 3465, without its limit). False: it grows once per acknowledgment (RFC 5681, section
+    /// 3.1), which is slower with delayed acknowledgments. Default: false in profile linux-2.6.32
+    /// (tcp_abc is 0), true in the others.
     byte_counting: bool,
     /// True if reductions are undone when timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show
     /// that they were spurious. Default: true in the profiles of Linux, false in the others.
@@ -154,15 +154,15 @@ keys! {
     /// True if spurious time-outs are detected before everything is retransmitted (F-RTO, RFC
     /// 5682); needs SACK. Default: true in the profiles of Linux, false in the others.
     frto: bool,
-    /// True if sending restarts with the initial window after idle time (RFC 5681, section 4.1),
-    /// reached as in Linux by halving the window for each time-out that has passed. Default: true
-    /// in the profiles of Linux, false in the others.
+    /// True if sending restarts with the initial window after idle time (RFC 5681, section 4.1). As
+    /// in Linux, the window is halved for each elapsed time-out, down to the initial window.
+    /// Default: true in the profiles of Linux, false in the others.
     restart_after_idle: bool,
     /// True if a window that the application does not use decays (RFC 7661 as implemented in
     /// Linux). Default: true in the profiles of Linux, false in the others.
     window_validation: bool,
-    /// True for explicit congestion notification (RFC 3168), if both ends request it. Default:
-    /// false in all profiles, as in Linux, which only uses it on request.
+    /// True if both ends request explicit congestion notification (RFC 3168). Default: false in all
+    /// profiles. Linux also uses it only on request.
     ecn: bool,
     /// True if small segments are held back while data is unacknowledged (Nagle's algorithm, RFC
     /// 9293, section 3.7.4). Default: true in profile nineties, false in the others.
@@ -171,10 +171,10 @@ keys! {
     /// unacknowledged (draft-minshall-nagle-01), as in Linux, instead of while any data is. No
     /// effect without `nagle`. Default: true in the profiles of Linux, false in the others.
     minshall: bool,
-    /// Receive buffer in bytes of payload, advertised as the window. Default: Linux' own maximum in
-    /// the profiles of Linux, the payload part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in
-    /// linux-6.12, 3 MiB in linux-6.1 and linux-2.6.32; 8192 B in nineties; in the others it never
-    /// limits (1 GiB). A larger value raises the limit.
+    /// Receive buffer in bytes of payload, advertised as the window. Default: in the profiles of
+    /// Linux the maximum of Linux, which is the payload part of tcp_rmem's memory (16 MiB in linux,
+    /// 3.98 MB in linux-6.12, 3 MiB in linux-6.1 and linux-2.6.32); 8192 B in nineties; 1 GiB in
+    /// the others, which is practically unlimited. A larger value raises the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
     /// Receive window at the start, which grows with the arriving data up to `receive_window`
@@ -184,15 +184,15 @@ keys! {
     /// `quick_window` determines the segments that are acknowledged at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window_start: Option<Size>,
-    /// Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the
-    /// others it never limits. In the profiles of Linux it replaces `send_memory`.
+    /// Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties, unlimited
+    /// in the others. In the profiles of Linux it replaces `send_memory`.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_buffer: Option<Size>,
     /// Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is
     /// one burst once it has been sent. A program that has filled the buffer writes again when a
     /// third of it is free. Minimum: two segments, each in its own packet. Default: 4 MiB in the
-    /// profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the others it
-    /// never limits. A larger value raises the limit.
+    /// profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; unlimited in the
+    /// others. A larger value raises the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_memory: Option<Size>,
     /// True for window scaling (RFC 7323, section 2); without it the window is at most 65535 bytes.
@@ -213,8 +213,8 @@ keys! {
     /// Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120
     /// s, as in Linux, in the others; RFC 6298 (2.5) requires at least 60 s.
     rto_max: Span,
-    /// Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G
-    /// of RFC 6298 (2.3). Default 200 ms, as in Linux.
+    /// Minimum of the term 4 RTTVAR in the retransmission time-out: the clock granularity G of RFC
+    /// 6298 (2.3). Default 200 ms, as in Linux.
     rto_variance_min: Span,
     /// Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s.
     /// Default: 500 ms in profile nineties, as in BSD's stacks (RFC 6298, section 4); 0 s, an exact
@@ -230,8 +230,8 @@ keys! {
     /// Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the
     /// connection fails. Default: 5 in profile linux-2.6.32, 6 in the others.
     syn_retries: Count<0, 255>,
-    /// Number of retransmissions of a SYN before those, without doubling. Default: 4 in profiles
-    /// linux and linux-6.12, as in Linux since 6.5; 0 in the others.
+    /// Number of earlier retransmissions of a SYN whose time-out does not double. Default: 4 in
+    /// profiles linux and linux-6.12, as in Linux since 6.5; 0 in the others.
     syn_linear_timeouts: Count<0, 127>,
     /// Number of retransmissions of the same data, or of unanswered window probes, after which the
     /// connection fails. Default: 12 in profile nineties, 15 in the others.
@@ -257,12 +257,12 @@ keys! {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     adapt: Vec<Adapt>,
     /// Reactions of the ends to the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP)
-    /// at those that interrupt or lose packets, `adapt` (fast adaptation) at those to another link.
-    /// Default none.
+    /// at handovers that interrupt the path or lose packets, `adapt` (fast adaptation) at handovers
+    /// to another link. Default none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     on_handover: Vec<OnHandover>,
-    /// Time before such a handover at which the ends are warned. If unset, the round-trip time of a
-    /// full segment over the path without queues.
+    /// Time before a handover at which the ends are warned, for `on_handover`. If unset, the
+    /// round-trip time of a full segment over the path without queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     freeze_warning: Option<Span>,
     /// Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to
@@ -284,7 +284,7 @@ keys! {
     initial_sequence: Option<Count<0, 4_294_967_295>>,
 }
 
-/// Flags of the keys that the scenario gives and that other keys can make meaningless.
+/// Flags for keys that other keys can make meaningless: true if the scenario gives the key.
 struct GivenKeys {
     ack_every: bool,
     delayed_ack_min: bool,
@@ -352,8 +352,8 @@ impl Recovery {
 pub enum RtoEstimator {
     /// The estimator of RFC 6298, section 2.
     Rfc6298,
-    /// The estimator of Linux: the greatest deviation of each round trip counts, a rise at once; a
-    /// falling round-trip time hardly raises it.
+    /// The estimator of Linux: the maximum deviation of each round trip. It follows a rise at once,
+    /// and a falling round-trip time hardly increases it.
     #[default]
     Linux,
 }
@@ -380,8 +380,8 @@ impl Config {
         self.sack.unwrap_or(self.recovery.needs_sack()) && self.recovery != Recovery::Snack
     }
 
-    /// Switches off, or adapts, keys that only the profile sets and that other keys make
-    /// meaningless, so that a resolved scenario shows the actual behaviour.
+    /// Switches off or adapts keys that only the profile sets and that other keys make meaningless.
+    /// A resolved scenario then shows the actual behaviour.
     fn without_meaningless_keys(mut self, given: &GivenKeys) -> Config {
         let sack = self.offers_sack();
         self.dsack &= given.dsack || sack;
@@ -411,8 +411,8 @@ impl Config {
         self
     }
 
-    /// Returns true if the receive window is that of the profile, which emulated hosts have without
-    /// a setting.
+    /// Returns true if the receive window is that of the profile. Emulated hosts have this window
+    /// without a setting.
     pub fn has_own_window(&self) -> bool {
         self.profile != Profile::Nineties && self.receive_window == self.profile.config().receive_window
     }

@@ -56,7 +56,8 @@ impl Connection {
                 self.time_wait_end = now + TIME_WAIT;
             }
             if occupies > 0 && flags.0 & (SegmentFlags::RST.0 | SegmentFlags::SYN.0) == 0 {
-                // Linux keeps only this of the connection, so the acknowledgment has no SACK block.
+                // In TIME-WAIT, Linux stores only these values of the connection, so the
+                // acknowledgment has no SACK block.
                 self.receiver.acknowledge_now();
                 return;
             }
@@ -76,7 +77,7 @@ impl Connection {
             match self.phase {
                 Phase::TimeWait => {}
                 // Both ends have sent everything, so the application is not informed (RFC 9293,
-                // section 3.10.7.4): this is the other end's answer to a repeated FIN after it has
+                // section 3.10.7.4). The reset answers a repeated FIN, after the other end has
                 // discarded the connection.
                 Phase::Closing | Phase::LastAck if start == self.receiver.next() => self.end(),
                 _ if start == self.receiver.next() => self.fail(Failure::Reset),

@@ -141,9 +141,9 @@ impl Connection {
     }
 }
 
-/// Returns an equal segment, built field by field. Rare segments are built in memory; without this
-/// copy they would force the others, which stay in registers until they are part of a packet,
-/// through memory too.
+/// Returns an equal segment, built field by field. Segments usually stay in registers until they
+/// are part of a packet. Rare segments are built in memory; without this copy, all segments would
+/// be.
 #[inline(always)]
 fn rebuilt(segment: Segment) -> Segment {
     let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;

@@ -1,4 +1,4 @@
-//! Out-of-order data: its storage, and its reports to the sender.
+//! Out-of-order data: storage, and reports to the sender.
 
 use super::{Due, Receiver};
 use crate::tcp::rtt::Estimator;
@@ -6,19 +6,19 @@ use crate::tcp::{header, snack};
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::packet::segment::{SackBlocks, Snack};
 
-/// Number of acknowledgments of one hole that are sent at once, as needed by fast retransmit.
+/// Number of acknowledgments of one hole that are sent without delay, as needed by fast retransmit.
 const SENT_AT_ONCE: u32 = 3;
 
-/// Slack by which the timer may end later, as it does when nothing else wakes the processor (Linux'
+/// Slack of the timer: it expires later by this time if nothing else wakes the processor (Linux'
 /// tcp_comp_sack_slack_ns).
 const SLACK: Span = Span::from_micros(100);
 
 /// Maximum number of segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
 const MAX_COMPRESSED: u32 = 44;
 
-/// Number of blocks for which an acknowledgment always has room. Blocks in further places have been
-/// in one of these in an earlier acknowledgment, so none is lost (Linux' tcp_sack_new_ofo_skb,
-/// since 5.10).
+/// Number of blocks that always fit into an acknowledgment. Every block has been in one of these
+/// places in an earlier acknowledgment, so all are reported (Linux' tcp_sack_new_ofo_skb, since
+/// 5.10).
 const SURE_BLOCKS: usize = 2;
 
 impl Receiver {
@@ -32,7 +32,7 @@ impl Receiver {
     /// Returns the SACK blocks to send, if any, in sequence numbers.
     #[inline]
     pub fn sack_blocks(&mut self, numbering: header::Numbering) -> Option<SackBlocks> {
-        // Unreported data of a segment is reported with the next acknowledgment.
+        // The next acknowledgment reports the remaining data of the segment.
         let (listed, duplicate) = match self.reported_blocks.take() {
             Some(blocks) => (blocks, None),
             None => ((self.blocks, self.block_count), self.duplicate.take().filter(|_| self.dsack)),
@@ -78,9 +78,10 @@ impl Receiver {
         self.block_count = count + 1;
     }
 
-    /// Reports the segments that share the next acknowledgment before a segment `[start, end)`
-    /// moves a block to a place for which an acknowledgment may have no room. The segment itself
-    /// then makes no acknowledgment due. Returns true if that happened.
+    /// Called before a segment `[start, end)` is stored. If the segment would move a block to a
+    /// place that may not fit into an acknowledgment, makes the shared acknowledgment due with the
+    /// present blocks. The segment itself then makes no acknowledgment due. Returns true in that
+    /// case.
     fn report_before(&mut self, start: u64, end: u64) -> bool {
         if self.due != Due::Compressed {
             return false;
@@ -99,8 +100,8 @@ impl Receiver {
         true
     }
 
-    /// Returns the block of a segment joined with the adjacent listed blocks. Adjacent data that is
-    /// no longer listed is not included, contrary to RFC 2018, section 4.
+    /// Returns the block of a segment, joined with adjacent blocks of the list. Adjacent data
+    /// outside of the list is not included, contrary to RFC 2018, section 4.
     fn join_listed(&self, start: u64, end: u64) -> (u64, u64) {
         let mut block = (start, end);
         loop {

@@ -4,43 +4,42 @@
 //!   the hole is filled. The FIN counts as one position after the last byte, so it may also arrive
 //!   out of order.
 //! - Delayed acknowledgments (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2): one for every two
-//!   full segments, counted as in Linux (more than the bytes of one [full segment](segments)
-//!   unacknowledged), or after a time-out ([`super::delayed_ack`]). At once for data that is out of
-//!   order, duplicate, or fills a hole, and for a FIN.
-//! - An acknowledgment that data makes due at once leaves before the application is informed of the
-//!   data, so it does not travel with the application's answer. That of a FIN does.
+//!   full segments, or after a time-out ([`super::delayed_ack`]). As in Linux, two full segments
+//!   means more unacknowledged bytes than in one [full segment](segments). Data that is out of
+//!   order, duplicate, or fills a hole is acknowledged at once, as is a FIN.
+//! - An acknowledgment that is due at once leaves before the application is informed of the data,
+//!   so it does not travel with the application's answer. The acknowledgment of a FIN does.
 //! - In the profiles of Linux, an application runs after all packets that arrive at one instant
-//!   ([`Receiver::hold_reading`]). Until it reads, more than a full segment is acknowledged only if
-//!   the new window is not smaller than the last one, where windows are the part of the buffer that
-//!   unread data leaves. Everything that waits, PSH included, shares one acknowledgment, which
-//!   leaves when the application has read (docs/notes/linux-tcp.md).
+//!   ([`Receiver::hold_reading`]). Until it reads, the window is the part of the buffer without
+//!   unread data, and more than a full segment is acknowledged only if the new window is not
+//!   smaller than the last one. All waiting segments, also those with PSH, share one
+//!   acknowledgment, which leaves when the application has read (docs/notes/linux-tcp.md).
 //! - SACK blocks (RFC 2018, section 4): the first contains the segment that caused the
-//!   acknowledgment, the others are the most recently changed. Linux joins that segment with the
-//!   blocks that it still lists, but not with other data that it has (observed in 6.12). A
-//!   duplicate acknowledgment carries no data, by which senders recognise it. Before these blocks,
-//!   data that has arrived twice is reported once (RFC 2883).
-//! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one, which
-//!   waits for a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1
-//!   ms). An acknowledgment that fills a part of the previous hole counts as the first of the
-//!   three, unless it is due anyway. The shared acknowledgment leaves earlier, and without the
-//!   arriving segment, if that would move a block beyond the second place. Quick acknowledgments
-//!   are not compressed.
-//! - Timestamps (RFC 7323): the echo is that of the earliest unacknowledged segment (section 4.3).
-//!   Segments with data and an old timestamp are discarded (PAWS, section 5); those without data
-//!   are not, because they may merely be reordered.
+//!   acknowledgment, the others are the most recently changed. Linux joins that segment with
+//!   adjacent blocks of the present list, but not with other stored data (observed in 6.12). A
+//!   duplicate acknowledgment carries no data, so that senders recognise it. Data that has arrived
+//!   twice is reported once, in front of these blocks (RFC 2883).
+//! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one
+//!   acknowledgment. It waits for a twentieth of the round-trip time, limited to `ack_compression`,
+//!   as in Linux (1 ms). The acknowledgment of a segment that fills a part of the previous hole
+//!   counts as the first of the three, unless it is due anyway. If an arriving segment would move a
+//!   block beyond the second place, the shared acknowledgment leaves earlier, without that segment.
+//!   Quick acknowledgments are not compressed.
+//! - Timestamps (RFC 7323): the echoed timestamp is that of the earliest unacknowledged segment
+//!   (section 4.3). Segments with data and an old timestamp are discarded (PAWS, section 5).
+//!   Segments without data are not discarded, because they may be reordered.
 //!
 //! The application reads everything, so the window is the whole buffer. Its right edge never moves
-//! back. In Linux it grows at first by two segments for each full arriving segment, and each
-//! segment is then acknowledged at once: from 64 KiB to half of the buffer's memory in 6.1; in 6.12
-//! and 6.18 from that half by 4352 KiB to the part of 32 MiB that holds payload. Here it starts at
-//! the size minus `quick_window` plus 64 KiB, at least at 64 KiB, and grows to the whole size.
-//! Alternatively it follows the data of a round trip ([`super::right_sizing`]), as with Linux' own
-//! settings.
+//! back. In Linux the window grows at first by two segments for each full arriving segment, and
+//! each segment is then acknowledged at once. In 6.1 it grows from 64 KiB to half of the buffer's
+//! memory. In 6.12 and 6.18 it grows from that half by 4352 KiB, to the part of 32 MiB that holds
+//! payload. Here it starts at the full size minus `quick_window` plus 64 KiB, at least at 64 KiB,
+//! and grows to the full size. Alternatively it follows the data of a round trip
+//! ([`super::right_sizing`]), as with Linux' own settings.
 //!
 //! A reader with limited room ([`Receiver::allow`]) limits the window further. The right edge then
 //! does not advance in small steps (RFC 9293, section 3.8.6.2.2). The sender is informed at once of
-//! a window that has reopened, if it was at most half of the whole and has at least doubled, as in
-//! Linux.
+//! a window that was at most half of the full size and has at least doubled, as in Linux.
 
 mod holes;
 mod segments;
@@ -72,7 +71,7 @@ enum Due {
     /// Due now, with waiting data or without, before the application is informed of the received
     /// data.
     First,
-    /// Due now, without data, so that the sender sees a duplicate or the holes.
+    /// Due now, without data, so that the sender recognises a duplicate or the holes.
     Alone,
 }
 
@@ -90,9 +89,9 @@ pub struct Arrival {
 pub struct Receiver {
     /// Position of the next byte expected in order.
     next: u64,
-    /// Position that the last acknowledgment named.
+    /// Position of the last acknowledgment.
     acknowledged: u64,
-    /// Data held out of order.
+    /// Data received out of order.
     out_of_order: Ranges,
     /// Position at which the next negative acknowledgment starts.
     next_named: u64,
@@ -103,13 +102,12 @@ pub struct Receiver {
     /// True if a block is joined only with listed blocks, as in Linux.
     joins_listed: bool,
     sack: bool,
-    /// Position of the FIN, once seen.
+    /// Position of the FIN, once received.
     fin: Option<u64>,
     /// Right edge of the window as advertised.
     edge: u64,
     window: u64,
-    /// Number of bytes by which the window has yet to grow from its initial size, and its full
-    /// size.
+    /// Number of bytes by which the window may still grow from its initial size, and its full size.
     remaining_growth: u64,
     full_window: u64,
     /// Position from which on the reader has no room.
@@ -117,7 +115,7 @@ pub struct Receiver {
     sizing: Option<RightSizing>,
     /// Unit of the window field, as a shift.
     shift: u8,
-    /// Round-trip time from the latest segment's timestamp, for the growth of the window.
+    /// Round-trip time from the last segment's timestamp, for the growth of the window.
     echoed: Option<Span>,
     /// Estimate of the length of full segments.
     segments: Segments,
@@ -132,7 +130,8 @@ pub struct Receiver {
     /// one.
     hole_acknowledgments: u32,
     compressed: u32,
-    /// Blocks to report now, and their number, instead of the present ones.
+    /// Blocks of the shared acknowledgment that is due, and their number, if they differ from the
+    /// present ones.
     reported_blocks: Option<([(u64, u64); 4], usize)>,
     /// Range that has arrived twice and has not been reported.
     duplicate: Option<(u64, u64)>,
@@ -143,8 +142,8 @@ pub struct Receiver {
     copies: u32,
     /// Timestamp to echo (RFC 7323's TS.Recent).
     recent_timestamp: u32,
-    /// Position up to which the application had read when it [stopped](Receiver::hold_reading);
-    /// `None` while it reads at once.
+    /// Position up to which the application had read at [`Receiver::hold_reading`]; `None` while it
+    /// reads at once.
     read: Option<u64>,
 }
 
@@ -205,7 +204,7 @@ impl Receiver {
         // From now on the window field counts multiples of 2^scale, or bytes.
         self.shift = scale.unwrap_or(0);
         self.window = match scale {
-            // Not zero, because the window must grow.
+            // At least one, because the window must grow.
             Some(shift) => (self.window >> shift).max(1) << shift,
             None => self.window.min(UNSCALED_WINDOW),
         };
@@ -213,8 +212,7 @@ impl Receiver {
             self.remaining_growth = 0;
         }
         if self.remaining_growth > 0 {
-            // The whole size minus the growth, which in Linux is half of the memory, or at least 64
-            // KiB.
+            // The full size minus the growth (in Linux: half of the memory), at least 64 KiB.
             let start = (self.full_window.saturating_sub(self.remaining_growth)).max(UNSCALED_WINDOW + 1);
             self.window = start >> self.shift << self.shift;
         }
@@ -238,9 +236,9 @@ impl Receiver {
     }
 
     /// Returns true if a segment's timestamp shows that the segment is old (PAWS); otherwise stores
-    /// the timestamp if it must be echoed. A segment that lies entirely before the window says
-    /// nothing about later ones (RFC 7323, section 5.3: R2 comes before R3), because it may have
-    /// overtaken them.
+    /// the timestamp if it must be echoed. The timestamp of a segment that lies entirely before the
+    /// window is not checked, because the segment may have overtaken later ones (RFC 7323, section
+    /// 5.3: R2 comes before R3).
     #[inline]
     pub fn is_old(&mut self, timestamp: u32, start: u64, length: u64) -> bool {
         if (timestamp.wrapping_sub(self.recent_timestamp) as i32) < 0 {
@@ -308,8 +306,8 @@ impl Receiver {
             if self.out_of_order.is_empty() {
                 self.due = Due::First;
             } else {
-                // It is the first of the acknowledgments of the next hole that are sent at once,
-                // unless it is due anyway.
+                // This acknowledgment is the first of the next hole's that are sent at once, unless
+                // it is due anyway.
                 let room = self
                     .sizing
                     .as_ref()
@@ -340,8 +338,8 @@ impl Receiver {
         self.delayed.acknowledge_retransmissions_quickly(self.window / self.segments.size(), 2);
     }
 
-    /// Makes an acknowledgment due before anything else, as for a segment whose sender has reduced
-    /// its window (Linux).
+    /// Makes an acknowledgment due before the application is informed, as Linux does for a segment
+    /// whose sender has reduced its window.
     pub fn acknowledge_first(&mut self) {
         self.due = self.due.max(Due::First);
     }
@@ -414,7 +412,7 @@ impl Receiver {
         self.delayed.next_wake()
     }
 
-    /// Checks whether the delay of an acknowledgment is over.
+    /// Makes a delayed acknowledgment due if its delay is over.
     pub fn wake(&mut self, now: Time, path: &Estimator) {
         if !self.delayed.expired(now) {
             return;
@@ -443,7 +441,7 @@ impl Receiver {
 
     #[inline]
     fn acknowledge_in_order(&mut self, now: Time, path: &Estimator, pushed: bool, fin: bool) {
-        // After a FIN the application is expected to answer with its own.
+        // After a FIN, the application is expected to close too.
         let quick = !fin && self.delayed.is_quick();
         let pushed = !fin && pushed && self.delayed.acknowledges_push();
         let second = self.is_second();
@@ -457,7 +455,7 @@ impl Receiver {
     }
 }
 
-/// Returns the number of bytes by which a window grows. Linux reserves a segment at the start.
+/// Returns the number of bytes by which a window may grow. Linux reserves a segment at the start.
 fn growth(config: &Config) -> u64 {
     match config.quick_window.bytes().min(config.window()).saturating_sub(UNSCALED_WINDOW) {
         0 => 0,

@@ -1,21 +1,21 @@
 //! Estimate of the length of the other end's full segments, two of which are acknowledged together.
 //!
-//! RFC 5681, section 4.2, leaves the estimate open. It is the longest payload so far, or with
-//! `ack_pushed` the estimate of Linux (observed in 6.12, with an application that writes 1000 bytes
-//! at a time):
+//! RFC 5681, section 4.2, leaves the estimate open. Here it is the longest payload so far. With
+//! `ack_pushed` it is the estimate of Linux (observed in 6.12, with an application that writes 1000
+//! bytes at a time):
 //!
-//! - A segment that is at least as long as the estimate becomes the estimate.
-//! - Two consecutive shorter segments of equal length also become the estimate, if they have as
-//!   much payload as the smallest maximum that every host must accept (536 bytes with the TCP
-//!   options), or are longer than the smallest segment and without PSH and FIN.
-//! - Since 6.6, Linux measures with the last segment by which the estimate grew how much payload
-//!   its memory holds. A window of at least half the memory grows only by segments of at least that
-//!   length, up to the amount that the memory holds in such segments.
+//! - The length of a segment becomes the estimate if it is at least the estimate.
+//! - The length of two consecutive shorter segments of equal length also becomes the estimate, in
+//!   two cases: if it is at least 536 bytes with the TCP options (the maximum that every host must
+//!   accept), or if the segments are longer than the minimum and have neither PSH nor FIN.
+//! - Since 6.6, Linux measures the payload that its memory holds with the last segment by which the
+//!   estimate grew. A window of at least half the memory grows only by segments of at least that
+//!   length, up to the payload that the memory holds in such segments.
 //! - A segment counts as the end of an application's write if it has PSH, or is shorter than the
 //!   estimate, but not if it has just reduced the estimate.
 
-/// Linux' TCP_MSS_DEFAULT, RFC 9293's default of the option (section 3.7.1), and the smallest
-/// maximum that Linux accepts.
+/// Linux' TCP_MSS_DEFAULT, the default of the option in RFC 9293 (section 3.7.1), and the smallest
+/// maximum segment size that Linux accepts.
 const DEFAULT_MSS: u64 = 536;
 const MIN_MSS: u64 = 88;
 /// TCP options of 12 bytes (timestamps), which count as payload in both.
@@ -25,9 +25,9 @@ const OPTIONS: u64 = 12;
 #[derive(Debug)]
 pub(super) struct Segments {
     size: u64,
-    /// Payload of the previous segment if the estimate may follow it; otherwise 0.
+    /// Payload of the previous segment, if it may become the estimate; otherwise 0.
     previous: u64,
-    /// Payload from which a segment lets the window grow.
+    /// Minimum payload of a segment that lets the window grow.
     efficient: u64,
     adapts: bool,
 }
@@ -92,7 +92,7 @@ mod tests {
         assert!(!segments.take(1448, false) && segments.take(1448, true));
         let ends = [180, 1000, 1000, 1000, 1000].map(|payload| segments.take(payload, true));
         assert_eq!((ends, segments.size()), ([true, true, false, true, true], 1000));
-        // Longer ones between them, and short ones with PSH, do not indicate another size.
+        // Longer segments in between, and short segments with PSH, do not change the estimate.
         let ends = [600, 700, 600, 100, 100, 100].map(|payload| segments.take(payload, true));
         assert_eq!((ends, segments.size()), ([true; 6], 1000));
         // Short ones without PSH do.

@@ -106,8 +106,8 @@ fn old_timestamps_identify_old_data_but_not_old_acknowledgments() {
     assert_eq!(receiver.echo(), 10);
 }
 
-/// From windows of Linux 6.12: in order and without stored data, the last growth ends a segment
-/// below the limit. It pauses after a hole, and data that has arrived before causes no growth.
+/// From windows of Linux 6.12: in order and without stored data, growth ends one segment below the
+/// limit. It pauses after a hole, and duplicate data causes no growth.
 #[test]
 fn stored_data_reduces_the_growth_of_the_window() {
     let config = Config {
@@ -131,7 +131,7 @@ fn stored_data_reduces_the_growth_of_the_window() {
 }
 
 /// A block is reported in the first or second place before it moves further back (the rule of Linux
-/// 5.10's tcp_sack_new_ofo_skb); from a capture of Linux 7.3, segments in units of 100 bytes.
+/// 5.10's tcp_sack_new_ofo_skb). From a capture of Linux 7.3, with segments in units of 100 bytes.
 #[test]
 fn shared_acknowledgments_leave_before_a_block_moves_back() {
     let config = Config { quick_acks: bentpipe_core::Count::new(0), ..Profile::Linux612.config() };
@@ -150,24 +150,23 @@ fn shared_acknowledgments_leave_before_a_block_moves_back() {
     assert_eq!(arrive(1), Some(vec![(1, 2)]));
     assert_eq!(arrive(2), Some(vec![(1, 3)]));
     assert_eq!(arrive(5), Some(vec![(5, 6), (1, 3)]));
-    // From now on segments share acknowledgments. Segments that extend the first two blocks, or the
-    // first one to wait, wait.
+    // From now on segments share acknowledgments. Segments that extend the first two blocks wait,
+    // as does the first one of a new block.
     assert_eq!(arrive(6), None);
     assert_eq!(arrive(3), None);
     // A third block: the others are reported without it, and it waits for the next segment.
     assert_eq!(arrive(9), Some(vec![(1, 4), (5, 7)]));
     assert_eq!(arrive(10), None);
     assert_eq!(arrive(13), Some(vec![(9, 11), (1, 4), (5, 7)]));
-    // The previous segment makes none due, and neither does the first one to wait.
+    // The previous segment makes no acknowledgment due, and neither does the first waiting one.
     assert_eq!(arrive(16), None);
     assert_eq!(arrive(17), None);
     // A segment that extends a block in the third place is reported there.
     assert_eq!(arrive(11), Some(vec![(16, 18), (13, 14), (9, 12), (1, 4)]));
 }
 
-/// From captures of Linux 6.12 and 7.3: the acknowledgment of the last data in order leaves its
-/// timer running. When it ends, a jiffy after its 40 ms, the shared acknowledgment of that time is
-/// sent.
+/// From captures of Linux 6.12 and 7.3: the acknowledgment of the last in-order data does not stop
+/// its timer. When the timer expires, a jiffy after its 40 ms, the shared acknowledgment is sent.
 #[test]
 fn the_timer_of_in_order_data_ends_the_delay_after_a_hole() {
     let config = Config {

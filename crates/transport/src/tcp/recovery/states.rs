@@ -23,8 +23,8 @@ impl Recovery {
         delivered
     }
 
-    /// Counts unidentified segments as arrived, because no SNACK has identified them, at most as
-    /// many as may have arrived.
+    /// Counts `count` segments as arrived that no SNACK has identified, limited to the number that
+    /// may have arrived.
     pub(super) fn count_unreported(&mut self, state: &mut State, count: u32) {
         let outstanding = state.packets_out.saturating_sub(state.sacked_out + state.lost_out);
         self.unreported = count.min(outstanding);
@@ -40,7 +40,7 @@ impl Recovery {
     fn react(&mut self, parts: &mut Parts, info: &AckInfo) -> u32 {
         self.holds_lost = false;
         match parts.state.ca_state {
-            // Retransmissions of an earlier recovery do not count for the next.
+            // Retransmissions of an earlier recovery do not count for the next one.
             CA_OPEN => self.undo.discard_retransmissions(),
             CA_CWR if parts.una > self.high => {
                 self.end_reduction(parts);
@@ -92,9 +92,9 @@ impl Recovery {
                 delivered += self.add_reno_sack(parts);
             }
         } else if self.undoes && self.undo.answers_original(info.echo) {
-            // A late segment filled the hole: reordering. Wait until no retransmission is
-            // outstanding; meanwhile nothing more is marked lost or retransmitted (Linux'
-            // tcp_try_undo_partial), so that the next acknowledgment can undo.
+            // A late segment filled the hole: reordering. While a retransmission is outstanding,
+            // nothing more is marked lost or retransmitted (Linux' tcp_try_undo_partial), so that
+            // the next acknowledgment can undo the reduction.
             self.rack.record_reordering(parts.scoreboard.forward().saturating_sub(info.from), parts.state);
             if parts.state.retrans_out > 0 {
                 self.holds_lost = true;
@@ -128,9 +128,9 @@ impl Recovery {
         }
         if self.doubtful {
             // RFC 5682, section 3.1: a segment that was not retransmitted has arrived (3b); a
-            // segment sent after the time-out has passed a hole (3a); only retransmissions so far
-            // (2b). With RACK the first acknowledgment already counts for 3b, as in Linux since
-            // 3.10; before, as in the RFC, only segments after new data.
+            // segment sent after the time-out has arrived above a hole (3a); only retransmissions
+            // have arrived so far (2b). With RACK the first acknowledgment already counts for 3b,
+            // as in Linux since 3.10. Earlier versions and the RFC require new data first.
             let counts = self.method == Method::Rack || parts.nxt > self.high;
             if counts && info.tally.original_end.is_some_and(|end| end <= self.high) {
                 let delivered = self.leave_spurious_loss(parts, info);
@@ -182,7 +182,7 @@ impl Recovery {
         self.before_recovery(parts, info)
     }
 
-    /// Examines segments that may have become lost by their age alone.
+    /// Examines segments that may have become lost by their age.
     pub fn recheck_losses(&mut self, parts: &mut Parts) {
         self.holds_lost = false;
         let resent = parts.state.retrans_out;
@@ -220,7 +220,7 @@ impl Recovery {
         if ca_state <= CA_DISORDER {
             self.rack.timed_out(parts.state.sacked_out);
         }
-        // Once per window: not for time-outs of segments sent before the last reduction.
+        // Once per window, so not for time-outs of segments sent before the last reduction.
         if ca_state <= CA_DISORDER || parts.una >= self.high || (ca_state == CA_LOSS && self.timeouts == 0) {
             reduce(parts);
             parts.congestion.cwnd_event(parts.state, Event::Loss);

@@ -5,10 +5,11 @@ use super::{locate, Scoreboard, DUP_THRESH};
 use bentpipe_congestion::interface::State;
 use bentpipe_core::{Span, Time};
 
-/// Maximum number of segments of a hole that are examined without new information.
+/// Maximum number of segments per hole that are examined without new information.
 const MAX_EXAMINED: u32 = 128;
 
-/// The latest delivered segment, as a border for the loss of earlier ones (RACK, RFC 8985).
+/// The delivered segment with the latest transmission time: segments sent before it may be lost
+/// (RACK, RFC 8985).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Border {
     /// Its transmission time (RACK.xmit_ts).
@@ -40,8 +41,7 @@ impl Scoreboard {
         self.scanned = number;
     }
 
-    /// Marks the first segment as lost, on the evidence of duplicate or partial acknowledgments
-    /// alone.
+    /// Marks the first segment as lost, based only on duplicate or partial acknowledgments.
     pub fn mark_first_lost(&mut self, state: &mut State) {
         if let Some(segment) = self.sent.front_mut() {
             if !segment.is(SACKED | LOST) {
@@ -55,7 +55,8 @@ impl Scoreboard {
     }
 
     /// Marks segments as lost that were sent before the border and not delivered in time (RFC 8985,
-    /// section 6.2, step 5). Returns the time of the next loss, if nothing changes.
+    /// section 6.2, step 5). Returns the time at which the next segment will be lost, if no
+    /// acknowledgment arrives.
     #[inline]
     pub fn mark_overdue(&mut self, now: Time, border: &Border, state: &mut State) -> Option<Time> {
         while let Some((number, retransmitted)) = self.oldest() {
@@ -103,8 +104,8 @@ impl Scoreboard {
     }
 
     /// Marks ranges as lost that the receiver has named as missing: segments sent once, and those
-    /// retransmitted at least `loss_delay` ago. Of segments that wait for retransmission or may
-    /// still arrive, only the first in each hole are examined; the others follow later.
+    /// retransmitted at least `loss_delay` ago. Among segments that wait for retransmission or may
+    /// still arrive, only the first ones of each hole are examined; later calls examine the others.
     pub fn mark_missing(&mut self, now: Time, loss_delay: Span, state: &mut State) {
         for (from, to) in std::mem::take(&mut self.missing) {
             let (mut index, mut examined) = (locate(&self.sent, from), 0);
@@ -167,10 +168,10 @@ impl Scoreboard {
     }
 
     /// After a time-out, marks everything not SACKed as lost and not retransmitted (Linux'
-    /// `tcp_timeout_mark_lost`). A receiver that SACKed the first segment and still does not
-    /// acknowledge it has discarded its data (RFC 2018, section 8): then nothing counts as SACKed.
-    /// With `recent`, segments sent after that time are not yet lost, except the first one (RFC
-    /// 8985, section 6.3).
+    /// `tcp_timeout_mark_lost`). If the receiver SACKed the first segment but does not acknowledge
+    /// it, it has discarded its data (RFC 2018, section 8), so nothing counts as SACKed. With
+    /// `recent`, segments sent after that time are not yet lost, except the first one (RFC 8985,
+    /// section 6.3).
     pub fn mark_all_lost(&mut self, recent: Option<Time>, state: &mut State) {
         let reneged = self.sent.front().is_some_and(|first| first.is(SACKED));
         if reneged {
@@ -179,7 +180,7 @@ impl Scoreboard {
             state.sacked_out = 0;
         }
         self.waiting.clear();
-        // Counted locally and not in `state`, because every outstanding segment is visited.
+        // Counted in local variables for speed, because every outstanding segment is visited.
         let (mut lost_out, mut retrans_out, mut newly) = (0, 0, 0);
         let (first, waiting) = (self.first, &mut self.waiting);
         let recent = recent.filter(|_| !reneged).unwrap_or(Time::MAX);
@@ -187,7 +188,7 @@ impl Scoreboard {
         let (front, back) = self.sent.as_mut_slices();
         for (number, segment) in (first..).zip(front.iter_mut().chain(back)) {
             if number >= unmarked && segment.at > recent {
-                // So were all following segments, which also bear no mark.
+                // All following segments were also sent later, and have no mark.
                 break;
             }
             let spared = segment.at > recent && number > first && segment.is_in_network();
@@ -207,16 +208,16 @@ impl Scoreboard {
         state.retrans_out = retrans_out;
         let end = self.first + self.sent.len() as u64;
         let (scanned, before) = self.timed_out;
-        // A further time-out of the same flight adds nothing for IsLost() to examine.
+        // After a further time-out of the same flight, `IsLost()` has nothing more to examine.
         self.timed_out = (if self.first < before { scanned } else { self.scanned }, end);
         self.scanned = end;
     }
 
-    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine again the
-    /// segments that it had found lost itself, so a genuine loss among them is detected when a
-    /// retransmission is missing, or by the time-out. It does examine the segments that the
-    /// time-out had marked, as does `IsLost()`: most of them are in flight, and the next SACKs must
-    /// reveal a hole.
+    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine the
+    /// segments again that it had found lost itself. A genuine loss among them is detected when a
+    /// retransmission is missing, or by the time-out. RACK and `IsLost()` do examine the segments
+    /// that the time-out had marked: most of them are in flight, and the next SACKs must reveal a
+    /// hole.
     pub fn unmark_lost(&mut self, state: &mut State) {
         self.waiting.clear();
         state.lost_out = 0;
@@ -245,7 +246,7 @@ impl Scoreboard {
     }
 }
 
-/// Marks a segment as lost whose last transmission, the first or a later one, does not arrive.
+/// Marks a segment as lost because its last transmission (first or later) has not arrived.
 #[inline]
 fn mark_lost_again(segment: &mut Sent, state: &mut State) {
     if segment.is(RESENT) {

@@ -24,7 +24,7 @@ fn three_segments_sacked_above_make_a_segment_lost() {
     assert_eq!((state.sacked_out, state.lost_out, board.next_lost()), (2, 0, None));
     board.sack(at(5), at(6), &mut state, &mut tally);
     board.mark_lost(&mut state);
-    // Segments 0 and 1 have three above them, segment 4 has one.
+    // Segments 0 and 1 have three SACKed segments above them, segment 4 has one.
     assert_eq!((state.sacked_out, state.lost_out), (3, 2));
     let lost = board.next_lost().unwrap();
     assert_eq!((lost.number, lost.start, lost.first), (0, at(0), true));

@@ -9,7 +9,7 @@ use bentpipe_congestion::interface::{AckSample, CA_CWR, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
 
 impl Sender {
-    /// Records a segment's timestamps: that of the other end, and the echoed one.
+    /// Records a segment's timestamps: the other end's, and the echoed one.
     #[inline]
     pub fn note_timestamps(&mut self, value: u32, echo: u32) {
         self.state.rcv_tsval = value;
@@ -28,7 +28,7 @@ impl Sender {
         self.woken_early = false;
         let outstanding = !self.scoreboard.is_empty();
         if !outstanding && ack.position == self.una && ack.window == self.window && ack.sack.is_empty() {
-            // Such an acknowledgment is part of every segment of the other end's data.
+            // Every segment with data of the other end contains such an acknowledgment.
             self.window_from = self.window_from.max(ack.sequence);
             return News::Nothing;
         }
@@ -40,7 +40,7 @@ impl Sender {
             return News::NotSent;
         }
         if ack.position < self.una && ack.sack.is_empty() {
-            // A later acknowledgment has overtaken this one; RFC 9293, section 3.10.7.4.
+            // A later acknowledgment has overtaken this one (RFC 9293, section 3.10.7.4).
             self.last_rtt = None;
             return News::Nothing;
         }
@@ -79,7 +79,7 @@ impl Sender {
         let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
         let dsack = if ack.sack.is_empty() { None } else { Dsack::find(ack.position, ack.sack) };
         if let (Some(dsack), true) = (&dsack, self.counts_segments) {
-            // Data sent twice has been delivered twice, as in Linux since 4.6.
+            // A duplicate SACK also counts as a delivery, as in Linux since 4.6.
             delivered += dsack.segments(self.state.mss_cache);
         }
         let info = AckInfo {
@@ -115,8 +115,8 @@ impl Sender {
                     let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
                     let counted = self.counted(delivered);
                     self.congestion.cong_avoid(&mut self.state, acknowledged, counted);
-                    // A window then decays for lack of use only if nothing is acknowledged either
-                    // (Linux 6.1, observed in virtual time).
+                    // An unused window decays only if nothing is acknowledged either (Linux 6.1,
+                    // observed in virtual time).
                     self.usage.touch(now);
                 }
                 self.pacing.follow_window(&mut self.state);
@@ -149,7 +149,7 @@ impl Sender {
         }
         self.edge = self.edge.max(ack.position + u64::from(ack.window));
         if self.edge > self.nxt && self.scoreboard.is_empty() && self.timer.is_running() {
-            // The persist timer had backed off.
+            // Undoes the back-off of the persist timer.
             self.estimator.reset_back_off();
         }
         changed
@@ -195,8 +195,8 @@ impl Sender {
         self.last_rtt = Some(rtt);
     }
 
-    /// Counts the latest sample, if that has not been done. It is done after sending: data just
-    /// sent is read next, and that read waits for the write.
+    /// Counts the last sample, unless it has been counted. This happens after sending, because
+    /// reading data that was just written waits for the write.
     #[inline(always)]
     pub fn count_sample(&mut self) {
         if !std::mem::take(&mut self.uncounted) {
@@ -211,10 +211,10 @@ impl Sender {
         }
     }
 
-    /// Returns the number of segments by which an acknowledgment that delivered this many lets the
-    /// window grow. CUBIC and BIC, in the time when acknowledgments were counted, estimated the
-    /// number of covered segments for congestion avoidance (commit "tcp_cubic: limit delayed_ack
-    /// ratio to prevent divide error", 2011).
+    /// Returns the number of segments by which an acknowledgment that delivered `delivered`
+    /// segments lets the window grow. While Linux counted acknowledgments, CUBIC and BIC estimated
+    /// the number of covered segments for congestion avoidance (commit "tcp_cubic: limit
+    /// delayed_ack ratio to prevent divide error", 2011).
     #[inline]
     fn counted(&self, delivered: u32) -> u32 {
         let estimates = self.estimates_delayed_acks && self.state.snd_cwnd >= self.state.snd_ssthresh;
