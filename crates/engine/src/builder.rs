@@ -29,7 +29,7 @@ struct Node {
     endpoints: Vec<Port>,
     /// True if packets must pass the node's router even if there is a single exit, because they are
     /// captured, conditioned or handed to services there.
-    looks: bool,
+    has_router_tasks: bool,
     /// Services at this node that take passing packets, and the flows that each serves.
     services: Vec<(StageId, Vec<FlowId>)>,
 }
@@ -167,7 +167,7 @@ impl<'a> Builder<'a> {
     pub fn condition(&mut self, node: NodeId, edge: edge::Edge) {
         let at = &mut self.nodes[node.0 as usize];
         at.router.set_edge(edge);
-        at.looks = true;
+        at.has_router_tasks = true;
     }
 
     /// Returns the stages by which packets leave and reach a node with a single neighbour; none for
@@ -222,7 +222,7 @@ impl<'a> Builder<'a> {
     ) {
         let stage = self.graph.add(name, stage);
         let at = &mut self.nodes[node.0 as usize];
-        at.looks = true;
+        at.has_router_tasks = true;
         match takes {
             Takes::Passing => at.services.push((stage, flows)),
             Takes::Addressed => {
@@ -296,7 +296,7 @@ impl<'a> Builder<'a> {
             // A node with a single exit has no choice: everything it sends leaves there, and
             // everything that arrives is for its endpoint if it has only one. Its router is then
             // bypassed, which saves half of the calls per packet.
-            let decides = node.looks || out_degree[index] != 1;
+            let decides = node.has_router_tasks || out_degree[index] != 1;
             let (depart_to, arrive_at) = match (exit[index], &node.endpoints[..]) {
                 (Some(port), [only]) if !decides => (Some(port), Some(*only)),
                 (Some(port), _) if !decides => (Some(port), None),
@@ -373,7 +373,7 @@ impl<'a> Construction<'a> for Builder<'a> {
             arrivals: Vec::new(),
             departures: Vec::new(),
             endpoints: Vec::new(),
-            looks: interface.is_some(),
+            has_router_tasks: interface.is_some(),
             services: Vec::new(),
         });
         self.ids.insert(name.to_owned(), id);

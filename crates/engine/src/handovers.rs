@@ -18,7 +18,7 @@ use bentpipe_transport::tcp::handover::{Adapt, Freeze, OnHandover};
 /// The round-trip time is that of a full segment each way without queues, with rates and delays as
 /// at the start of the run. The ends are warned of handovers that interrupt or lose packets, and
 /// adapt when the new link is up.
-pub fn told(
+pub fn with_handover_signals(
     layout: &mut Builder<'_>,
     scenario: &Scenario,
     flow: &Flow,

@@ -17,7 +17,7 @@ use bentpipe_stage::Supply;
 use bentpipe_transport::app::End;
 use bentpipe_transport::hosting::{self, Site};
 use bentpipe_transport::tcp::endpoint::MakeCongestion;
-use bentpipe_transport::{self as transport, names, tcp, Seat};
+use bentpipe_transport::{self as transport, names, tcp, EndpointParts};
 use std::collections::BTreeMap;
 
 /// Builds the network of `scenario` for replication number `run`, with traces to `recorder`.
@@ -101,7 +101,7 @@ pub fn instantiate_ends(
         for (end, own, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
             let nodes = (hosts[own].node, hosts[peer].node);
             let (builder, layout) = (&mut builder, Some(&mut layout));
-            let stage = add_end(Seats { builder, layout, scenario, flow, end }, id, nodes);
+            let stage = add_end(EndSupply { builder, layout, scenario, flow, end }, id, nodes);
             builder.wire((stage, Port(0)), (gates[own], gate::NETWORK));
             stages.insert((id, nodes.0), stage);
         }
@@ -203,7 +203,7 @@ fn add_flow(builder: &mut Builder<'_>, id: FlowId, scenario: &Scenario, flow: &F
         if end == End::Destination && scenario.has_stand_in(flow) {
             continue;
         }
-        let stage = add_end(Seats { builder, layout: None, scenario, flow, end }, id, (node, peer));
+        let stage = add_end(EndSupply { builder, layout: None, scenario, flow, end }, id, (node, peer));
         builder.endpoint(node, id, (stage, Port(0)), (stage, Port(0)));
     }
 }
@@ -216,8 +216,8 @@ fn congestion(config: &tcp::Config) -> MakeCongestion {
 
 /// Adds one end of a flow at the first of two nodes. Its input port and its output port have the
 /// number 0.
-fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId)) -> StageId {
-    let Seats { builder, flow, end, .. } = &mut seats;
+fn add_end(mut ends: EndSupply<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId)) -> StageId {
+    let EndSupply { builder, flow, end, .. } = &mut ends;
     let end = *end;
     let stage_name = names::end(&flow.name, end);
     let site = Site {
@@ -241,13 +241,13 @@ fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId))
     let measures = measures.and_then(|table| builder.probe(table, &site.incoming()));
     let stream = builder.stream(&stage_name);
     let traced = flow.app.connections().traced();
-    let seat = Seat { site, app, calls, traced, transactions, measures, stream, common };
-    let stage = flow.transport.build(seat, &mut seats);
-    seats.builder.stage(&stage_name, stage)
+    let parts = EndpointParts { site, app, calls, traced, transactions, measures, stream, common };
+    let stage = flow.transport.build(parts, &mut ends);
+    ends.builder.stage(&stage_name, stage)
 }
 
 /// The services to a transport while an end of a flow is built.
-struct Seats<'a, 'b> {
+struct EndSupply<'a, 'b> {
     builder: &'a mut Builder<'b>,
     /// Builder that knows the paths, if `builder` does not.
     layout: Option<&'a mut Builder<'b>>,
@@ -256,7 +256,7 @@ struct Seats<'a, 'b> {
     end: End,
 }
 
-impl Supply for Seats<'_, '_> {
+impl Supply for EndSupply<'_, '_> {
     fn stream(&mut self, name: &str) -> Stream {
         self.builder.stream(name)
     }
@@ -266,15 +266,15 @@ impl Supply for Seats<'_, '_> {
     }
 }
 
-impl tcp::Supply for Seats<'_, '_> {
+impl tcp::Supply for EndSupply<'_, '_> {
     fn congestion(&mut self, config: &tcp::Config) -> MakeCongestion {
         congestion(config)
     }
 }
 
-impl transport::Supply for Seats<'_, '_> {
-    fn told(&mut self, config: &tcp::Config) -> tcp::Config {
+impl transport::Supply for EndSupply<'_, '_> {
+    fn with_handover_signals(&mut self, config: &tcp::Config) -> tcp::Config {
         let layout = self.layout.as_deref_mut().unwrap_or(self.builder);
-        handovers::told(layout, self.scenario, self.flow, config, self.end)
+        handovers::with_handover_signals(layout, self.scenario, self.flow, config, self.end)
     }
 }

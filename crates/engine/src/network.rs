@@ -160,7 +160,7 @@ impl Network {
                 return;
             }
             let Some(at) = change else { return };
-            let orders = self.changes.take_up();
+            let orders = self.changes.apply_next();
             self.tell(at, orders);
         }
     }
@@ -195,9 +195,9 @@ impl Network {
         for (number, place) in self.places.iter_mut().enumerate() {
             // A router has the name of its node, which may also be the name of a link.
             let Place::Stage(stage) = place else { continue };
-            let Some(told) = orders.remove(&self.names[number]) else { continue };
+            let Some(change) = orders.remove(&self.names[number]) else { continue };
             self.out.begin(number as u32);
-            stage.change(now, told.change(), &mut self.out);
+            stage.change(now, change.change(), &mut self.out);
             self.wakes.set(number as u32, stage.next_wake());
         }
         assert!(orders.is_empty(), "every configuration has its stages");
@@ -234,10 +234,10 @@ impl Network {
     }
 
     /// Runs on the virtual clock up to and including `end`, but stops at the end of the moment in
-    /// which `most` events have been processed. Returns the time reached; nothing is due any more
+    /// which `max` events have been processed. Returns the time reached; nothing is due any more
     /// at that time.
-    pub fn run_some(&mut self, end: Time, most: u64) -> Time {
-        let last = self.events.saturating_add(most);
+    pub fn run_some(&mut self, end: Time, max: u64) -> Time {
+        let last = self.events.saturating_add(max);
         self.step_within(end, last);
         let pending = self.next_wake().filter(|next| *next <= end && self.events >= last);
         let reached = pending.unwrap_or(end);

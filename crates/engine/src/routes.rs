@@ -296,7 +296,7 @@ mod tests {
 
     /// Returns the edges of the path by the definition at the head of this file, without trees and
     /// meshes.
-    fn plainly(edges: &[Edge], from: NodeId, to: NodeId) -> Option<Vec<u32>> {
+    fn path_by_definition(edges: &[Edge], from: NodeId, to: NodeId) -> Option<Vec<u32>> {
         let single: Vec<Edge> = edges.iter().map(|edge| Edge { mesh: false, ..*edge }).collect();
         let nodes = usize::from(NODES);
         Routes::with(&single, incoming(nodes, &single), vec![None; nodes]).path(from, to)
@@ -304,16 +304,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn trees_and_meshes_give_the_routes_of_the_whole_graph(edges in networks()) {
+        fn routes_over_trees_and_meshes_equal_those_of_the_whole_graph(edges in networks()) {
             let routes = Routes::of(usize::from(NODES), &edges);
             for (from, to) in (0..NODES).flat_map(|from| (0..NODES).map(move |to| (NodeId(from), NodeId(to)))) {
-                prop_assert_eq!(routes.path(from, to), plainly(&edges, from, to), "{:?} to {:?}", from, to);
+                prop_assert_eq!(routes.path(from, to), path_by_definition(&edges, from, to), "{:?} to {:?}", from, to);
             }
         }
 
         /// The routes of routers follow the paths: an own route, otherwise the edge to the parent.
         #[test]
-        fn visited_nodes_and_those_above_lead_along_the_paths(edges in networks(), to in 0..NODES) {
+        fn visited_nodes_and_their_parents_lead_along_the_paths(edges in networks(), to in 0..NODES) {
             let routes = Routes::of(usize::from(NODES), &edges);
             let mut own = BTreeMap::new();
             routes.visit(NodeId(to), |node, edge| _ = own.insert(node, (edge.to, edge.delay)));
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_shortest_delay_and_says_when_there_is_no_way() {
+    fn the_path_has_the_shortest_delay_or_is_missing() {
         // 0 -> 2 directly takes 50 ms, over 1 only 30 ms; 3 has no edges.
         let edges = [(0, 2, 50), (0, 1, 10), (1, 2, 20), (2, 0, 50)];
         let edges = edges.map(|(from, to, delay)| edge(from, to, delay, 0, false));

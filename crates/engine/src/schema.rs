@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 
-/// The schema (JSON Schema 2020-12), with the names that only the engine knows: those of traces and congestion controls, and the
-/// transports of each application.
+/// The schema (JSON Schema 2020-12), with the names that only the engine knows: those of traces and
+/// congestion controls, and the transports of each application.
 pub fn of_scenario() -> Schema {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Scenario>();
     let object = schema.as_object_mut().expect("the scenario is an object");
@@ -41,7 +41,8 @@ pub fn of_scenario() -> Schema {
     schema
 }
 
-/// Adds to each application in the schema the kinds of transport that carry it and, as an example, a valid table.
+/// Adds to each application in the schema the kinds of transport that carry it and, as an example,
+/// a valid table.
 ///
 /// # Panics
 /// If the schema lists other applications than the samples.
@@ -55,12 +56,12 @@ fn describe_applications(schema: &mut Value) {
         };
         let transports: Vec<_> = transport::Config::KINDS.iter().filter(carried).collect();
         variant["transports"] = json!(transports);
-        variant["examples"] = json!([least(sample)]);
+        variant["examples"] = json!([smallest_valid(sample)]);
     }
 }
 
 /// The table with the fewest keys of an application's sample that is valid.
-fn least(sample: &str) -> Value {
+fn smallest_valid(sample: &str) -> Value {
     let whole = read::<Alone>(&format!("app = {sample}")).expect("a sample is valid").tree().to_json();
     let fields = whole["app"].as_object().expect("an application is a table");
     let (kind, keys): (Vec<_>, Vec<_>) = fields.iter().partition(|(key, _)| *key == "kind");
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn every_default_is_among_the_names_and_of_the_type() {
+    fn every_default_is_an_allowed_name_of_the_right_type() {
         let mut seen = 0;
         let schema = of_scenario();
         each(schema.as_value(), &mut |fields| {
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn types_have_names_of_their_own() {
+    fn types_have_unique_names() {
         let schema = of_scenario();
         let names = schema.get("$defs").and_then(Value::as_object).expect("it has definitions").keys();
         // A second type of the same name gets a number, which depends on the order in which keys

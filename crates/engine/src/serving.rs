@@ -12,7 +12,7 @@ use bentpipe_transport::names;
 
 /// A proxy or a service of a scenario.
 #[derive(Clone, Copy)]
-pub struct Standing<'a> {
+pub struct PlacedService<'a> {
     /// Its index in [`Scenario::services`], from 1.
     pub number: u16,
     /// The list to which it belongs, which is also its kind in messages.
@@ -31,13 +31,13 @@ pub struct Standing<'a> {
 impl Scenario {
     /// Returns the proxies and services that run: first the proxies, then the services, each in the
     /// order of the scenario.
-    pub(crate) fn services(&self) -> impl Iterator<Item = Standing<'_>> {
+    pub(crate) fn services(&self) -> impl Iterator<Item = PlacedService<'_>> {
         self.all_services().filter(|at| at.enabled)
     }
 
     /// Returns the proxies and services, including proxies that are switched off.
-    pub(crate) fn all_services(&self) -> impl Iterator<Item = Standing<'_>> {
-        let proxies = self.proxy.iter().map(|proxy| Standing {
+    pub(crate) fn all_services(&self) -> impl Iterator<Item = PlacedService<'_>> {
+        let proxies = self.proxy.iter().map(|proxy| PlacedService {
             number: 0,
             list: "proxy",
             name: &proxy.name,
@@ -47,7 +47,7 @@ impl Scenario {
             service: &proxy.mechanism,
             key: "mechanism",
         });
-        let services = self.service.iter().map(|service| Standing {
+        let services = self.service.iter().map(|service| PlacedService {
             number: 0,
             list: "service",
             name: &service.name,
@@ -57,7 +57,7 @@ impl Scenario {
             service: &*service.role,
             key: "role",
         });
-        proxies.chain(services).zip(1..).map(|(at, number)| Standing { number, ..at })
+        proxies.chain(services).zip(1..).map(|(at, number)| PlacedService { number, ..at })
     }
 
     /// Returns true if a service takes the place of a flow's destination.
@@ -66,7 +66,7 @@ impl Scenario {
     }
 }
 
-impl Standing<'_> {
+impl PlacedService<'_> {
     /// Returns true if the service must serve a flow.
     pub fn is_for(&self, flow: &Flow) -> bool {
         self.flows.is_none_or(|flows| flows.contains(&flow.name))
@@ -101,14 +101,19 @@ pub enum Obstacle {
 pub fn served<'a>(
     builder: &mut Builder<'_>,
     scenario: &'a Scenario,
-    at: &Standing<'_>,
+    at: &PlacedService<'_>,
 ) -> Vec<Result<Served, (&'a Flow, Obstacle)>> {
     let flows = scenario.flow.iter().zip(0..);
     let one = |(flow, index)| one(builder, at, flow, FlowId(index)).map_err(|why| (flow, why));
     flows.map(one).collect()
 }
 
-fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) -> Result<Served, Obstacle> {
+fn one(
+    builder: &mut Builder<'_>,
+    at: &PlacedService<'_>,
+    flow: &Flow,
+    id: FlowId,
+) -> Result<Served, Obstacle> {
     if !at.is_for(flow) {
         return Err(Obstacle::NotNamed);
     }
@@ -140,7 +145,7 @@ fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) ->
 /// first in the order in which data from the flow's source passes them, then in that of data from
 /// its destination.
 pub fn splits(scenario: &Scenario) -> Vec<[Vec<usize>; 2]> {
-    let is_split = |at: &Standing<'_>| {
+    let is_split = |at: &PlacedService<'_>| {
         let proxy = scenario.proxy.get(usize::from(at.number) - 1);
         proxy.is_some_and(|proxy| matches!(proxy.mechanism, Mechanism::Split(_)))
     };

@@ -89,11 +89,11 @@ impl Adaptive {
     /// receiver decodes it.
     pub fn arrives(&mut self, now: Time) -> (Option<&'static Modcod>, bool) {
         let Some(modcod) = self.flying.pop_front() else { return (None, true) };
-        let heard = self.adaptation.signal(now) >= modcod.threshold_db;
-        if !heard {
+        let receives = self.adaptation.signal(now) >= modcod.threshold_db;
+        if !receives {
             self.adaptation.lose();
         }
-        (Some(modcod), heard)
+        (Some(modcod), receives)
     }
 
     /// Returns the unit of packets with a MODCOD, if it depends on the MODCOD.

@@ -160,7 +160,7 @@ impl Link {
             exit: Port(0),
             playback: config.trace.as_ref().map(|trace| Box::new(trace.build(*config.rate, config.delay))),
             contacts: None,
-            holds: config.holds.map_or(usize::MAX, |most| most.value() as usize),
+            holds: config.holds.map_or(usize::MAX, |max| max.value() as usize),
             frames: VecDeque::new(),
             flying: VecDeque::new(),
             error_drops: 0,

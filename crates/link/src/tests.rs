@@ -43,7 +43,7 @@ fn packets_leave_in_order_at_the_rate_and_the_full_queue_drops() {
 }
 
 #[test]
-fn what_waits_is_not_reported_as_transmitted() {
+fn waiting_packets_are_not_reported_as_transmitted() {
     let mut bench = bench(&config());
     (0..3).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let reported = |millis| {
@@ -87,8 +87,8 @@ fn a_rate_cut_in_the_middle_of_a_packet() {
     let after = Config { rate: Rate::from_bits_per_second(7_000_000).into(), ..before.clone() };
     change(&mut bench, at(1_400), &mut before, after);
     bench.offer(at(1_500), 0, Port(0), packet(4, 750));
-    // Packet 0 has gone. Of packet 1 0.6 ms x 12 Mbit/s = 7200 bits are left: 1 028 571 ns. Then come 1500, 1500 and
-    // 750 bytes (857 142 ns).
+    // Packet 0 has gone. Of packet 1 0.6 ms x 12 Mbit/s = 7200 bits are left: 1 028 571 ns. Then
+    // come 1500, 1500 and 750 bytes (857 142 ns).
     let sent: [u64; 5] = [1_000_000, 2_428_571, 4_142_856, 5_857_141, 6_714_283];
     assert_eq!(deliveries(&mut bench), [0, 1, 2, 3, 4].map(|n| (n, sent[n as usize] + 250_000_000)));
     // At 1 Mbit/s from 3 ms on, 1 142 856 ns x 7 Mbit/s of packet 2 are left: 7 999 992 ns.
@@ -135,7 +135,7 @@ fn a_shorter_delay_lets_nothing_overtake() {
 }
 
 #[test]
-fn a_longer_delay_holds_for_what_is_not_yet_sent() {
+fn a_longer_delay_applies_to_packets_not_yet_sent() {
     let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(10));
     (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let after = Config { delay: Span::from_millis(20), ..before.clone() };
@@ -144,7 +144,7 @@ fn a_longer_delay_holds_for_what_is_not_yet_sent() {
 }
 
 #[test]
-fn limits_and_errors_hold_for_what_comes() {
+fn new_limits_and_errors_apply_to_later_packets() {
     let mut before = config();
     let mut bench = bench(&before);
     (0..3).for_each(|number| offer(&mut bench, Time::ZERO, number));
@@ -167,7 +167,7 @@ fn limits_and_errors_hold_for_what_comes() {
 }
 
 #[test]
-fn what_passes_elsewhere_is_taken_from_the_delay_of_all_that_is_in_flight() {
+fn time_spent_outside_reduces_the_delay_of_all_packets_in_flight() {
     let mut bench = bench(&config());
     let millis = |millis| Time::ZERO + Span::from_millis(millis);
     (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
@@ -175,7 +175,8 @@ fn what_passes_elsewhere_is_taken_from_the_delay_of_all_that_is_in_flight() {
     assert_eq!(bench.next_wake(), Some(millis(221)));
     bench.run(millis(221));
     assert_eq!(bench.next_wake(), Some(millis(222)));
-    // Less, then more than there is: never before it was asked, and never before the packet has been sent.
+    // Less, then more than there is: never before it was asked, and never before the packet has
+    // been sent.
     bench.hasten(millis(222), Span::from_millis(20));
     assert_eq!(bench.next_wake(), Some(millis(232)));
     assert_eq!(bench.hasten(millis(230), Span::from_millis(300)), Span::from_millis(250));
@@ -186,14 +187,15 @@ fn what_passes_elsewhere_is_taken_from_the_delay_of_all_that_is_in_flight() {
 }
 
 #[test]
-fn a_delay_that_grows_over_what_passes_elsewhere_hands_nothing_on_in_the_past() {
+fn a_delay_that_exceeds_the_time_outside_again_delivers_nothing_in_the_past() {
     let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(10));
     (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
     // All of the delay passes elsewhere: packet 0 would be handed on when it has been sent.
     bench.hasten(Time::ZERO, Span::from_millis(300));
     assert_eq!(bench.next_wake(), Some(at(1_000)));
     bench.hasten(at(500), Span::from_millis(5));
-    // Packet 0 is under way and would be handed on at 6 ms; now 5 ms of 250 pass elsewhere, as before.
+    // Packet 0 is under way and would be handed on at 6 ms; now 5 ms of 250 pass elsewhere, as
+    // before.
     let after = Config { delay: Span::from_millis(250), ..before.clone() };
     change(&mut bench, at(1_500), &mut before, after);
     assert_eq!(bench.next_wake(), Some(at(6_000)));
@@ -266,12 +268,13 @@ fn by_the_bit(steps: &[(u64, Step)], rate: u64, delay: u64, tolerance: f64) -> V
 
 proptest! {
     #[test]
-    fn nothing_is_lost_or_overtakes_and_every_bit_takes_its_time(
+    fn packets_keep_their_order_and_take_their_transmission_time(
         steps in steps(), rate in 20_000u64..20_000_000, delay in 0u64..300_000,
     ) {
         let (mut config, mut bench) = long_queue(rate, Span::from_micros(delay));
         let (mut now, mut number) = (Time::ZERO, 0);
-        // When each packet can be delivered at the earliest by what the link said when it came, or when the delay changed last.
+        // When each packet can be delivered at the earliest by what the link said when it came, or
+        // when the delay changed last.
         let mut earliest: Vec<Time> = Vec::new();
         for (pause, step) in &steps {
             now += Span::from_micros(*pause);
@@ -330,7 +333,7 @@ fn framed(framing: &str, packets: &[(u64, u32)]) -> Vec<u64> {
 }
 
 #[test]
-fn a_framed_packet_is_through_with_its_last_unit() {
+fn a_framed_packet_is_complete_with_its_last_unit() {
     // 12 Mbit/s: a cell takes 35.3 us, an MPEG packet 125.3 us. 40 bytes with LLC/SNAP are two
     // cells.
     assert_eq!(framed(r#"{"atm": {}}"#, &[(0, 40), (0, 1500)]), [70, 34 * 53 * 8 / 12]);
@@ -358,7 +361,7 @@ fn a_packet_waits_for_the_end_of_an_idle_frame() {
 }
 
 #[test]
-fn an_idle_frame_is_neither_cut_off_nor_sent_at_another_rate() {
+fn an_idle_frame_is_completed_at_its_own_rate() {
     let mut config = config();
     config.queue = queue::Config::default();
     config.framing = serde_json::from_str(TM).unwrap();
@@ -401,7 +404,7 @@ fn errors_act_on_the_units_that_are_sent() {
 }
 
 #[test]
-fn what_the_framing_cannot_carry_is_dropped_by_name() {
+fn packets_too_long_for_the_framing_are_dropped_with_a_reason() {
     let mut config = config();
     config.framing = serde_json::from_str(r#"{"mpe": {}}"#).unwrap();
     let mut bench = bench(&config);
@@ -419,7 +422,7 @@ fn in_nanoseconds((number, millis): (u32, u64)) -> (u32, u64) {
 }
 
 #[test]
-fn a_link_sends_in_its_contacts_and_what_has_left_in_time_arrives() {
+fn a_link_sends_in_contacts_and_packets_sent_in_time_arrive() {
     let contacts: contacts::Config = serde_json::from_str(
         r#"{"when": {"windows": {"windows": [["10 ms", "12500 us"], ["20 ms", "21 ms"]], "repeat": "100 ms"}}}"#,
     )
@@ -429,7 +432,8 @@ fn a_link_sends_in_its_contacts_and_what_has_left_in_time_arrives() {
     let openings = contacts.openings("a", "b", stream("c"));
     let mut bench = Bench::new(Link::new("l", &config, stream("l"), None).open_in(openings));
     (0..6).for_each(|number| offer(&mut bench, Time::ZERO, number));
-    // 1500 bytes take 1 ms: two packets fit into the first contact, the third is cut off; one fits into the second, exactly.
+    // 1500 bytes take 1 ms: two packets fit into the first contact, the third is cut off; one fits
+    // into the second, exactly.
     bench.run(at(500_000));
     assert_eq!(bench.arrivals(), [(0, 261), (1, 262), (3, 271), (4, 361), (5, 362)].map(in_nanoseconds));
     assert_eq!(bench.drops(), [(contacts::CUT_OFF, 1)]);
@@ -437,7 +441,7 @@ fn a_link_sends_in_its_contacts_and_what_has_left_in_time_arrives() {
 }
 
 #[test]
-fn contacts_of_a_plan_have_rates_and_light_times_and_outages_take_from_them() {
+fn contacts_of_a_plan_have_rates_and_light_times_and_outages_shorten_them() {
     let contacts: contacts::Config = serde_json::from_str(
         r#"{"when": {"plan": {"plan": "src,dst,start,end,rate_bps,owlt_s\na,b,0,1,12000000,2\nb,a,0,1,8000,1\na,b,5,6,6000000,3\n"}},
             "outages": [{"start": "1 ms", "end": "5001 ms"}, {"start": "5004 ms", "end": "5005 ms", "announced": true}]}"#,
@@ -453,7 +457,8 @@ fn contacts_of_a_plan_have_rates_and_light_times_and_outages_take_from_them() {
     let mut bench = Bench::new(Link::new("l", &config, stream("l"), None).open_in(openings));
     bench.run(Time::ZERO);
     (0..4).for_each(|number| offer(&mut bench, Time::ZERO, number));
-    // The first leaves as the outage begins. At 6 Mbit/s packets take 2 ms: the second fills 5.001 to 5.003 s, the third is cut off.
+    // The first leaves as the outage begins. At 6 Mbit/s packets take 2 ms: the second fills 5.001
+    // to 5.003 s, the third is cut off.
     bench.run(at(20_000_000));
     assert_eq!(bench.arrivals(), [(0, 2_001), (1, 8_003), (3, 8_007)].map(in_nanoseconds));
     assert!(contacts.known("x", "b", Time::MAX).unwrap().is_empty());
@@ -462,7 +467,7 @@ fn contacts_of_a_plan_have_rates_and_light_times_and_outages_take_from_them() {
 /// The limit of netem: packets of 1 ms every 10 ms over a delay of 250 ms, of which at most five
 /// are in the link.
 #[test]
-fn a_link_that_holds_five_packets_drops_what_comes_while_they_are_on_their_way() {
+fn a_link_with_five_packets_in_flight_drops_further_packets() {
     let mut config = config();
     config.holds = Some(bentpipe_core::Count::new(5));
     let mut bench = bench(&config);
@@ -482,7 +487,7 @@ proptest! {
     /// If only the size of a packet matters, `offer_size` decides like `offer`, and leaves the
     /// same state.
     #[test]
-    fn a_size_is_queued_as_a_packet_is(
+    fn a_size_is_queued_like_a_packet(
         packets in prop::option::of(1u64..6), bytes in prop::option::of(1500u64..9000),
         arrivals in prop::collection::vec((0u64..3_000_000, 40u32..9000), 1..200),
     ) {

@@ -55,8 +55,11 @@ impl FrameRuns {
         loss: Vec<f64>,
     ) -> PyResult<Option<Counts>> {
         let states = loss.len();
-        if !(1..=hidden::MOST).contains(&states) || transitions.len() != states {
-            return Err(PyValueError::new_err(format!("allowed: 1 to {} states, a row each", hidden::MOST)));
+        if !(1..=hidden::MAX_STATES).contains(&states) || transitions.len() != states {
+            return Err(PyValueError::new_err(format!(
+                "allowed: 1 to {} states, a row each",
+                hidden::MAX_STATES
+            )));
         }
         if transitions.iter().any(|row| row.len() != states) {
             return Err(PyValueError::new_err("allowed: a probability per state in each row"));

@@ -28,7 +28,7 @@ pub struct Classes {
 const RECENT: usize = 16;
 
 /// Number of classes that are allocated together.
-const STRETCH: usize = 1 << (EXACT_BITS - 1);
+const ALLOCATION: usize = 1 << (EXACT_BITS - 1);
 
 #[inline]
 fn class_of(value: u64) -> usize {
@@ -37,7 +37,7 @@ fn class_of(value: u64) -> usize {
 }
 
 /// Returns the lowest value of a class.
-fn least(class: usize) -> u64 {
+fn lowest(class: usize) -> u64 {
     let bits = (class >> (EXACT_BITS - 1)).saturating_sub(1);
     ((class - (bits << (EXACT_BITS - 1))) as u64) << bits
 }
@@ -69,7 +69,7 @@ impl Classes {
     /// Makes room for the stretch of a class.
     #[cold]
     fn grow(&mut self, class: usize) {
-        let first = class / STRETCH * STRETCH;
+        let first = class / ALLOCATION * ALLOCATION;
         if self.counts.is_empty() {
             self.first = first;
         }
@@ -77,7 +77,7 @@ impl Classes {
             self.counts.splice(0..0, std::iter::repeat_n(0, self.first - first));
             self.first = first;
         }
-        self.counts.resize(self.counts.len().max(first + STRETCH - self.first), 0);
+        self.counts.resize(self.counts.len().max(first + ALLOCATION - self.first), 0);
     }
 
     /// Adds all samples of `other`.
@@ -90,7 +90,7 @@ impl Classes {
             }
         }
         for class in &other.recent[..other.waiting] {
-            self.add(least(usize::from(*class)));
+            self.add(lowest(usize::from(*class)));
         }
         self.total += other.total - other.waiting as u64;
     }
@@ -108,10 +108,10 @@ impl Classes {
         }
         let mut histogram = Histogram::<u32>::new(2).expect("the number of digits is a constant");
         for (class, count) in (self.first..).zip(&self.counts).filter(|(_, count)| **count > 0) {
-            histogram.record_n(least(class), *count).expect("the histogram grows with its samples");
+            histogram.record_n(lowest(class), *count).expect("the histogram grows with its samples");
         }
         for class in &self.recent[..self.waiting] {
-            histogram.record(least(usize::from(*class))).expect("the histogram grows with its samples");
+            histogram.record(lowest(usize::from(*class))).expect("the histogram grows with its samples");
         }
         Some(histogram.median_equivalent(histogram.value_at_percentile(percent)))
     }
@@ -128,8 +128,8 @@ mod tests {
         for bits in 0..62 {
             for value in [1u64 << bits, (1 << bits) + (1 << bits) / 3, (2 << bits) - 1] {
                 let class = class_of(value);
-                assert_eq!(least(class), histogram.lowest_equivalent(value), "{value}");
-                assert_eq!(least(class + 1), histogram.next_non_equivalent(value), "{value}");
+                assert_eq!(lowest(class), histogram.lowest_equivalent(value), "{value}");
+                assert_eq!(lowest(class + 1), histogram.next_non_equivalent(value), "{value}");
             }
         }
     }

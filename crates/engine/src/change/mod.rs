@@ -43,7 +43,7 @@ impl Changes {
     }
 
     /// Applies the scenario's next change.
-    pub(crate) fn take_up(&mut self) -> Orders {
+    pub(crate) fn apply_next(&mut self) -> Orders {
         let (_, set) = self.due.pop_front().expect("something is due");
         let orders = self.parts.change(&set);
         add(&mut self.made, set);

@@ -47,24 +47,24 @@ impl Check for Checked {
 
 /// The change for the stages that were built from a part.
 #[derive(Clone)]
-pub(crate) enum Told {
+pub(crate) enum StageChanges {
     Link(Arc<(link::Config, link::Config)>),
     Multilink(Arc<(multilink::Links, multilink::Links)>),
     Network(Changing, Changing),
 }
 
-impl Told {
+impl StageChanges {
     pub(crate) fn change(&self) -> Change<'_> {
         match self {
-            Told::Link(both) => Change::new(&both.0, &both.1),
-            Told::Multilink(both) => Change::new(&both.0, &both.1),
-            Told::Network(before, after) => Change::of_any(&*before.config, &*after.config),
+            StageChanges::Link(both) => Change::new(&both.0, &both.1),
+            StageChanges::Multilink(both) => Change::new(&both.0, &both.1),
+            StageChanges::Network(before, after) => Change::of_any(&*before.config, &*after.config),
         }
     }
 }
 
 /// The changes by name of the stage.
-pub(crate) type Orders = BTreeMap<String, Told>;
+pub(crate) type Orders = BTreeMap<String, StageChanges>;
 
 impl Parts {
     pub(crate) fn of(scenario: &Scenario) -> Parts {
@@ -119,7 +119,7 @@ impl Parts {
             };
             if links.iter().fold(false, |any, name| told(name) | any) {
                 let both = (self.directions(links), after.directions(links));
-                orders.insert(multilink.clone(), Told::Multilink(Arc::new(both)));
+                orders.insert(multilink.clone(), StageChanges::Multilink(Arc::new(both)));
             }
         }
         *self = after;
@@ -182,7 +182,7 @@ fn change_link(
         (LinkPair::back_name(name), before.back(), after.back()),
     ] {
         if before != after {
-            orders.insert(stage, Told::Link(Arc::new((before, after))));
+            orders.insert(stage, StageChanges::Link(Arc::new((before, after))));
         }
     }
     *link = after;
@@ -215,7 +215,7 @@ fn change_network(
     };
     config.check_change(start, problems);
     for stage in &new.stages {
-        orders.insert(stage.clone(), Told::Network(before.clone(), new.clone()));
+        orders.insert(stage.clone(), StageChanges::Network(before.clone(), new.clone()));
     }
     network.now = after;
 }

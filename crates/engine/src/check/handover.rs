@@ -53,7 +53,7 @@ impl Scenario {
 
     /// Adds the problems of flows that react to handovers but have none on their path, for a
     /// scenario that is otherwise valid.
-    pub(super) fn check_told(&self, problems: &mut Problems) {
+    pub(super) fn check_handover_signals(&self, problems: &mut Problems) {
         for flow in &self.flow {
             let Some(config) = flow.transport.tcp() else { continue };
             if config.on_handover.is_empty() {

@@ -76,7 +76,7 @@ impl bentpipe_scenario::Check for Scenario {
         }
         self.check_services(&islands, problems);
         if problems.count() == 0 {
-            problems.within("flow", |problems| self.check_told(problems));
+            problems.within("flow", |problems| self.check_handover_signals(problems));
         }
         if problems.count() == 0 && !self.change.is_empty() {
             problems.within("change", |problems| self.check_changes(problems));
@@ -282,8 +282,8 @@ pub(crate) fn mismatch(app: &app::Config, transport: &transport::Config) -> Opti
     }
 }
 
-/// Congestion controls are C files that the models do not know, or, for real sockets, those of the kernel if
-/// `kernel`.
+/// Congestion controls are C files that the models do not know, or, for real sockets, those of the
+/// kernel if `kernel`.
 pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mut Problems) {
     let parameter = |name: &str, message: String, problems: &mut Problems| {
         problems.within("parameters", |problems| problems.add(name, message));

@@ -204,8 +204,8 @@ impl Campaign {
                     problems.add("relative_half_width", "must be greater than 0");
                 }
                 if precision.at_most.value() < self.replications.value() {
-                    let least = self.replications.value();
-                    problems.add("at_most", format!("must be at least replications, {least}"));
+                    let min = self.replications.value();
+                    problems.add("at_most", format!("must be at least replications, {min}"));
                 }
             });
         }

@@ -60,7 +60,7 @@ fn delivered(run: &mut Run, flows: [&str; 2], from: u64, to: u64) -> [f64; 2] {
 }
 
 #[test]
-fn goodput_follows_the_signal_in_both_directions_by_hand() {
+fn goodput_follows_the_signal_in_both_directions() {
     // Clear sky to 10 s, rain to 30 s, an outage to 40 s. Margin 1 dB, hysteresis 0, delay 1 s.
     let fade = r#"margin_db = 1.0, hysteresis_db = 0.0, delay = "1 s", esn0_db = 11.3, fade = { samples = "time,st\n0,0\n10,6\n30,20\n40,0\n" }"#;
     let scenario = scenario(
@@ -108,7 +108,7 @@ fn goodput_follows_the_signal_in_both_directions_by_hand() {
 }
 
 #[test]
-fn another_terminal_is_not_slowed_down_by_the_return_link_of_one_in_the_rain() {
+fn rain_at_one_terminal_does_not_slow_down_another_terminal() {
     let fade = |level: f64| format!(r#"esn0_db = 12.0, fade = {{ samples = "time,st\n0,{level}\n" }}"#);
     let with = |level: f64| {
         let text = star([&fade(level), &fade(level)], ["none", "rle"], "\"cra\"");
@@ -264,7 +264,7 @@ fn invalid_links_with_acm_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn no_byte_disappears_whatever_the_weather(
+    fn every_byte_is_accounted_for_in_any_weather(
         levels in prop::collection::vec(0.0f64..22.0, 2..40), feeder in 0.0f64..8.0, delay in 0u64..3000,
         frames in prop::sample::select(&["none", "ule", "gse"]),
         framing in prop::sample::select(&["none", "rle", "gse"]),

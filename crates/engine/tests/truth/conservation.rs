@@ -254,7 +254,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_lost_made_up_or_turned_round((text, moments) in case()) {
+    fn packets_are_conserved_and_never_misdirected((text, moments) in case()) {
         let scenario = scenario(&text);
         let mut run = Run::new(&scenario, scenario.seed.value(), 0);
         for permille in moments {
@@ -274,7 +274,7 @@ proptest! {
         }
         prop_assert!(results.captured.windows(2).all(|pair| pair[0].1 <= pair[1].1), "captures go back in time");
         time_goes_forward(&results.traces)?;
-        links_carry_what_they_can(&scenario, &report)?;
+        links_carry_their_rate(&scenario, &report)?;
         flows_are_in_order(&scenario, &report, &results.traces)?;
         slots_are_there(&scenario, &report, &results.traces)?;
     }
@@ -390,7 +390,7 @@ fn star(network: &NetworkKind) -> Option<dama::Config> {
 
 /// Checks that no link transmits more than its rate times the duration, and that its busy time
 /// matches.
-fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(), TestCaseError> {
+fn links_carry_their_rate(scenario: &Scenario, report: &Report) -> Result<(), TestCaseError> {
     // The largest packet: a segment of 1460 bytes with timestamps.
     const PACKET: f64 = 1512.0;
     let mut links = Vec::new();

@@ -339,7 +339,7 @@ fn a_refused_queue_names_the_kinds_that_are_accepted_in_its_place() {
 }
 
 #[test]
-fn every_variant_loses_nothing_without_a_name_and_comes_out_the_same_twice() {
+fn every_variant_conserves_packets_and_is_repeatable() {
     let mut table = "\
 Each variant by its sample, in the scenarios of crates/engine/tests/truth/kinds.rs that accept it
 delivered: of all flows together, in 20 s (constellations: 200 s)

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_cost_signal() {
+    fn higher_efficiency_needs_a_stronger_signal() {
         // No MODCOD exceeds the capacity of the channel, log2(1 + Es/N0).
         for modcod in DVB_S2.iter().chain(DVB_S2X).chain(DVB_RCS2) {
             let capacity = (1.0 + 10f64.powf(modcod.threshold_db / 10.0)).log2();

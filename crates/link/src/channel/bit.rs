@@ -60,7 +60,7 @@ mod tests {
     use bentpipe_core::Streams;
 
     #[test]
-    fn packets_survive_as_often_as_all_their_bits_do() {
+    fn packets_arrive_with_the_probability_that_all_bits_are_correct() {
         let mut stream = Streams::new(3, 0).stream("channel");
         let config: Config = serde_json::from_str(r#"{"rate": 1e-5}"#).unwrap();
         let mut process = config.build().unwrap();
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_at_rate_one_spoils_everything_and_at_zero_nothing() {
+    fn a_bit_error_rate_of_one_corrupts_everything_and_zero_nothing() {
         let mut stream = Streams::new(3, 0).stream("channel");
         for (rate, expected) in [(1.0, true), (0.0, false)] {
             let rate = Fraction::new(rate).unwrap();

@@ -100,7 +100,7 @@ mod tests {
     /// The row of 5e-3 in `tests/authorities/dtn/rs_frame_failure.csv`: RS(255,223), interleaving
     /// depth 5.
     #[test]
-    fn frames_are_lost_as_often_as_codewords_cannot_be_corrected() {
+    fn frames_are_lost_with_the_probability_of_uncorrectable_codewords() {
         let table = include_str!("../../../../tests/authorities/dtn/rs_frame_failure.csv");
         let row = table.lines().find(|row| row.starts_with("0.005,")).expect("a row of 5e-3");
         let expected: f64 = row.split(',').nth(3).unwrap().parse().unwrap();

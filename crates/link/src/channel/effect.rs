@@ -261,7 +261,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_bit_is_wrong_and_the_checksum_holds_where_it_should(
+        fn exactly_one_bit_is_wrong_and_the_checksum_is_valid_if_requested(
             (version, protocol) in kinds(), payload in prop::collection::vec(any::<u8>(), 0..70), seed: u64, valid: bool,
         ) {
             let good = packet(version, protocol, &payload);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_that_may_be_wrong_is_so_as_often_as_the_others() {
+    fn every_bit_is_equally_likely_to_be_wrong() {
         let mut stream = Streams::new(5, 0).stream("channel");
         let good = packet(4, UDP, &[0; 3]);
         let mut counts = [0u32; 24];
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_without_a_checksum_stays_without_and_fragments_cannot_be_made_to_hold() {
+    fn checksums_are_neither_added_to_datagrams_nor_fixed_in_fragments() {
         let mut stream = Streams::new(5, 0).stream("channel");
         let mut bare = packet(4, UDP, &[9; 40]);
         bare[30..32].fill(0);

@@ -78,12 +78,12 @@ impl Channel for Config {
         let (leaves, _) = self.steps();
         // A probability of 1 would divide by zero.
         if leaves.is_nan() || leaves > 1.0 {
-            let least = self.probability.value() / (1.0 - self.probability.value());
+            let min = self.probability.value() / (1.0 - self.probability.value());
             problems.add(
                 "burst",
                 format!(
                     "bursts of {} packets leave no gap between them when a fraction {} of all packets is corrupted; \
-                     allowed: at least probability / (1 - probability), here {least:.3}, and a probability below 1",
+                     allowed: at least probability / (1 - probability), here {min:.3}, and a probability below 1",
                     self.burst.value(),
                     self.probability.value()
                 ),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_part_that_is_spoiled_and_the_length_of_bursts_are_those_that_were_asked_for() {
+    fn loss_and_burst_length_equal_the_configured_values() {
         let spoiled = spoiled(0.05, 8.0, 2_000_000);
         let lost = spoiled.iter().filter(|bad| **bad).count() as f64;
         let bursts = spoiled.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn with_the_bursts_of_independent_errors_a_spoiled_packet_says_nothing_of_the_next() {
+    fn the_burst_length_of_independent_errors_gives_independent_errors() {
         let spoiled = spoiled(0.2, 1.25, 1_000_000);
         let after = |first: bool| {
             let of: Vec<_> = spoiled.windows(2).filter(|pair| pair[0] == first).collect();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_that_leave_no_gap_are_refused_with_the_length_that_would_do() {
+    fn bursts_without_gaps_are_refused_with_the_minimum_length() {
         for (probability, burst, refused) in [(0.9, 5.0, true), (0.9, 10.0, false), (1.0, 3.0, true)] {
             let config: Config =
                 serde_json::from_value(serde_json::json!({"probability": probability, "burst": burst}))

@@ -113,7 +113,7 @@ mod tests {
     use bentpipe_core::Streams;
 
     #[test]
-    fn losses_are_correlated_as_the_eigenvalue_of_the_chain_says() {
+    fn losses_have_the_correlation_of_the_chains_eigenvalue() {
         let (p, r, good, bad) = (0.01_f64, 0.04, 0.002, 0.6_f64);
         let config: Config = serde_json::from_value(serde_json::json!({
             "good_to_bad": p, "bad_to_good": r, "loss_good": good, "loss_bad": bad,

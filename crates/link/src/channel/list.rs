@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_packets_with_these_numbers_are_spoiled_and_no_others() {
+    fn only_the_listed_packets_are_corrupted() {
         let (mut stream, mut process) =
             (Streams::new(5, 0).stream("channel"), config(&[1, 3, 4]).build().unwrap());
         let spoiled = (1..=6).filter(|_| process.spoils(Time::ZERO, 1500, &mut stream));

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn published_chains_lose_as_much_and_in_bursts_as_long_as_their_papers_say() {
+    fn published_chains_have_the_loss_and_bursts_of_their_papers() {
         // Loss and mean burst of EP4 and EP6 in `markov_loss_fits.csv`.
         let ep4 =
             config(&[0., 1., 0.], &[&[0.9363, 0.0637, 0.], &[0.3631, 0.4072, 0.2297], &[0., 0.4338, 0.5662]]);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_that_are_no_chain_are_refused() {
+    fn invalid_chains_are_refused() {
         let cases: [(Config, &str); 4] = [
             (
                 config(&[0., 1.], &[&[0.9, 0.1]]),

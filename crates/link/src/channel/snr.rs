@@ -222,7 +222,7 @@ mod tests {
     use bentpipe_core::{Span, Streams};
 
     #[test]
-    fn the_loss_over_many_channels_is_the_expected_one() {
+    fn the_loss_over_many_channels_equals_the_expectation() {
         for keys in [
             r#"{"snr_db": 6.5}"#,
             r#"{"snr_db": 15, "fading": {"rayleigh": {}}}"#,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_expected_loss_of_frames_is_that_of_their_own_mode() {
+    fn the_expected_loss_of_frames_uses_their_own_mode() {
         let text = r#"{"snr_db": 25, "fading": {"rayleigh": {}}, "mode": "cck-11"}"#;
         let config: Config = serde_json::from_str(text).unwrap();
         let mut stream = Streams::new(9, 0).stream("radio");
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ratio_is_reported_and_stands_still_without_motion() {
+    fn the_ratio_is_reported_and_constant_without_motion() {
         let text = r#"{"snr_db": 20, "fading": {"rayleigh": {}}, "speed": "0 m/s"}"#;
         let config: Config = serde_json::from_str(text).unwrap();
         let (mut process, mut stream) = (config.build().unwrap(), Streams::new(3, 0).stream("radio"));

@@ -67,7 +67,7 @@ impl Config {
 
 /// Number of steps that are simulated one by one. After a longer pause the state is drawn from the
 /// stationary distribution.
-const MOST_STEPS: u64 = 1 << 16;
+const MAX_STEPS: u64 = 1 << 16;
 
 struct States {
     config: Config,
@@ -128,7 +128,7 @@ impl States {
         let step = now.since(Time::ZERO).as_nanos() / self.config.step.as_nanos();
         let due = match self.step {
             None => 1,
-            Some(last) if step - last > MOST_STEPS => {
+            Some(last) if step - last > MAX_STEPS => {
                 self.walk = Walk::new(&self.config.transitions);
                 1
             }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_is_that_of_the_states_at_the_rate_of_the_frame() {
+    fn loss_follows_the_states_at_the_rate_of_the_frame() {
         let config = config(&serde_json::json!({}));
         // pi = (0.75, 0.25)
         for (kbit_s, expected) in [(1000, 0.05), (5500, 0.05), (11_000, 0.325)] {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_lasts_through_a_step_and_changes_with_the_time_alone() {
+    fn the_state_is_constant_within_a_step_and_depends_only_on_time() {
         let certain = serde_json::json!({"loss": [[0], [1]], "rates": [], "transitions": [[0, 1], [1, 0]]});
         let (mut process, mut stream) =
             (config(&certain).build().unwrap(), Streams::new(8, 0).stream("states"));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_rates_that_do_not_belong_together_are_refused() {
+    fn inconsistent_rows_and_rates_are_refused() {
         for (more, expected) in [
             (serde_json::json!({"rates": ["1 Mbit/s"]}), "loss: row 1 has 2 probabilities; allowed: 1"),
             (serde_json::json!({"rates": ["11 Mbit/s", "1 Mbit/s"]}), "rates: are not in order"),

@@ -236,7 +236,7 @@ mod tests {
     const ROWS: &str = "time,lost\n0.0,0\n0.1,0\n\n# a pause\n0.2,1\n0.3,1\n0.4,0\n";
 
     #[test]
-    fn rows_and_run_lengths_are_the_same_trace_which_begins_again_at_its_end() {
+    fn rows_and_run_lengths_give_the_same_repeating_trace() {
         let rows = config(ROWS, serde_json::json!({"start": 2}));
         assert_eq!(rows.outcomes, Outcomes::parse("lost,frames\n0,2\n1,1\n1,1\n0,1").unwrap());
         let (mut process, mut stream) = (rows.build().unwrap(), Streams::new(1, 0).stream("trace"));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_random_start_is_every_frame_as_often_and_another_one_with_each_seed() {
+    fn a_random_start_is_uniform_and_depends_on_the_seed() {
         let config = config("lost,frames\n0,3\n1,1", serde_json::json!({}));
         let mut lost = 0;
         for seed in 0..4000 {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn with_an_interval_the_trace_passes_with_the_time() {
+    fn with_an_interval_the_trace_advances_with_time() {
         let config = config(ROWS, serde_json::json!({"start": 1, "interval": "5 ms"}));
         let (mut process, mut stream) = (config.build().unwrap(), Streams::new(1, 0).stream("trace"));
         for (ms, lost) in
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_that_are_no_trace_are_refused_with_their_line() {
+    fn invalid_traces_are_refused_with_their_line() {
         for (text, expected) in [
             ("", "is empty"),
             ("lost\n", "has no frames"),

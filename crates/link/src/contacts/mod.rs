@@ -273,10 +273,10 @@ impl PlanText {
 
 /// Returns the first faulty lines of a plan, as text.
 fn listed(wrong: &[dtn::Wrong]) -> String {
-    const MOST: usize = 5;
-    let mut shown: Vec<String> = wrong.iter().take(MOST).map(ToString::to_string).collect();
-    if wrong.len() > MOST {
-        shown.push(format!("and {} more", wrong.len() - MOST));
+    const MAX_LISTED: usize = 5;
+    let mut shown: Vec<String> = wrong.iter().take(MAX_LISTED).map(ToString::to_string).collect();
+    if wrong.len() > MAX_LISTED {
+        shown.push(format!("and {} more", wrong.len() - MAX_LISTED));
     }
     shown.join("; ")
 }

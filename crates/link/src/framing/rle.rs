@@ -81,7 +81,7 @@ impl Config {
             Trailer::Crc => 4,
         };
         let protocol = self.protocol_bytes();
-        Shape { whole: 2 + protocol, first: 4 + protocol, next: 2, trailer, most: PPDU - protocol - trailer }
+        Shape { whole: 2 + protocol, first: 4 + protocol, next: 2, trailer, max: PPDU - protocol - trailer }
     }
 }
 
@@ -99,16 +99,16 @@ impl Framing for Config {
     }
 
     fn check(&self, carrier: Option<u32>, problems: &mut Problems) {
-        let least = self.shape().least_carrier();
+        let min = self.shape().min_carrier();
         match carrier {
             None => problems.add(
                 "kind",
                 "RLE fills the bursts of a return link; allowed on links: none, atm, mpe, ule, gse",
             ),
-            Some(bytes) if bytes < least => {
+            Some(bytes) if bytes < min => {
                 let message = format!(
                     "a slot of {bytes} bytes has no room for the {} of a fragment's header and a byte of data; allowed: at least \
-                     {least}",
+                     {min}",
                     self.shape().first
                 );
                 problems.add("", message);

@@ -104,10 +104,11 @@ fn codel_drops_at_the_moments_of_its_control_law() {
     // 1000 B at 8 Mbit/s take 1 ms; twice as many come.
     let mut rig = served(r#"{"codel": {"packets": 10000}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 16_000_000, BE)], 3000);
-    // Packet n comes at n/2 ms and leaves at n ms, having waited n/2 ms: above the target from packet 10 on, which leaves at
-    // 10 ms; 100 ms later, the first drop (section 5.6).
+    // Packet n comes at n/2 ms and leaves at n ms, having waited n/2 ms: above the target from
+    // packet 10 on, which leaves at 10 ms; 100 ms later, the first drop (section 5.6).
     assert_eq!(rig.dropped[0].at, Time::ZERO + Span::from_millis(110));
-    // Each further one is due at interval / sqrt(count) after the one before, and falls at the next departure.
+    // Each further one is due at interval / sqrt(count) after the one before, and falls at the next
+    // departure.
     let mut due = 110.0;
     for (index, dropped) in rig.dropped.iter().enumerate().skip(1).take(60) {
         due += 100.0 / (index as f64).sqrt();
@@ -118,11 +119,12 @@ fn codel_drops_at_the_moments_of_its_control_law() {
 }
 
 #[test]
-fn codel_spares_short_queues_and_remembers_a_rate_of_drops() {
+fn codel_ignores_short_queues_and_resumes_its_drop_rate() {
     let mut rig = served(r#"{"codel": {}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 8_000_000, BE)], 3000);
     assert!(rig.dropped.is_empty());
-    // Overload, a pause in which the queue empties, and overload again: drops go on with the count that they had reached.
+    // Overload, a pause in which the queue empties, and overload again: drops go on with the count
+    // that they had reached.
     let mut rig = served(r#"{"codel": {}}"#, 8_000_000);
     for burst in 0..2u64 {
         for n in 0..800 {
@@ -152,7 +154,8 @@ fn ecn_capable_packets_are_marked_by_codel_red_and_pie() {
         }
         let marked = rig.left.iter().filter(|left| left.packet.ecn == Ecn::Ce).count();
         assert!(marked > 0, "{json}");
-        // PIE drops where the probability is above a tenth, which a load that does not answer to marks drives it to.
+        // PIE drops where the probability is above a tenth, which a load that does not answer to
+        // marks drives it to.
         assert!(rig.dropped.is_empty() || json.contains("pie"), "{json}: {} dropped", rig.dropped.len());
     }
 }
@@ -183,7 +186,8 @@ fn fq_codel_isolates_flows_and_serves_new_ones_first() {
     let share = bytes[&0] as f64 / bytes[&1] as f64;
     assert!((share - 1.0).abs() < 0.05, "{bytes:?}");
     assert_eq!(rig.left.iter().filter(|left| flow(left) == 2).count(), 80);
-    // At most the packet in transmission and a turn that has begun: two packets, as 14 B of the credit are left after the first.
+    // At most the packet in transmission and a turn that has begun: two packets, as 14 B of the
+    // credit are left after the first.
     assert!(longest(&rig, 2) < Span::from_micros(4810), "{:?}", longest(&rig, 2));
     let mut short = served(r#"{"fq-codel": {"packets": 100}}"#, 8_000_000);
     load(&mut short, &[(0, 1000, 80_000_000, BE), (1, 100, 100_000, BE)], 1000);
@@ -245,21 +249,21 @@ fn schedulers_divide_the_link_by_their_rules() {
 }
 
 #[test]
-fn a_class_within_its_share_of_fair_queueing_waits_for_little() {
+fn a_class_within_its_fair_share_has_little_delay() {
     // Half of its half: a packet waits for the packet in transmission and for at most one more of
     // the other class.
-    for (kind, most) in [("wfq", 3100), ("priority", 1510)] {
+    for (kind, max) in [("wfq", 3100), ("priority", 1510)] {
         let json = format!(
             r#"{{"{kind}": {{"classes": [{{"name": "a", "dscp": ["ef"]}}, {{"name": "b", "queue": {{"drop-tail": {{"packets": 100}}}}}}]}}}}"#
         );
         let mut rig = served(&json, 8_000_000);
         load(&mut rig, &[(0, 200, 2_000_000, Dscp::EF), (1, 1500, 20_000_000, BE)], 2000);
-        assert!(longest(&rig, 0) <= Span::from_micros(most), "{kind}: {:?}", longest(&rig, 0));
+        assert!(longest(&rig, 0) <= Span::from_micros(max), "{kind}: {:?}", longest(&rig, 0));
     }
 }
 
 #[test]
-fn a_shaper_conforms_and_a_hierarchy_lends_what_is_left() {
+fn a_shaper_conforms_and_a_hierarchy_shares_the_rest() {
     let mut rig = served(r#"{"shaper": {"rate": "1 Mbit/s", "burst": "3 kB"}}"#, 8_000_000);
     load(&mut rig, &[(0, 700, 4_000_000, BE)], 500);
     rig.run(Time::MAX);
@@ -318,7 +322,7 @@ fn the_usual_behaviours_are_one_queue() {
 }
 
 #[test]
-fn nothing_is_lost_without_a_drop() {
+fn packets_are_delivered_or_counted_as_dropped() {
     let kinds = ["drop-tail", "red", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "diffserv"];
     let nested =
         classes("wrr", "", WEIGHTS).replacen(r#"{"drop-tail": {"packets": 50}}"#, r#"{"codel": {}}"#, 1);

@@ -329,7 +329,7 @@ impl Forward {
         let Some((_, adaptation)) = &mut self.terminals[usize::from(terminal)].acm else { return true };
         let heard = match modcod {
             Some(modcod) => adaptation.signal(now) >= modcod.threshold_db,
-            None => !signalling || adaptation.hears_signalling(now),
+            None => !signalling || adaptation.receives_signalling(now),
         };
         if !heard {
             adaptation.lose();
@@ -387,7 +387,7 @@ impl Forward {
             &mut self.terminals[usize::from(terminal)];
         let arrival = sent + timeline.timing().one_way;
         let in_time = arrival < timeline.start(&self.frame, superframe);
-        let heard = acm.as_mut().is_none_or(|(_, adaptation)| adaptation.hears_signalling(arrival));
+        let heard = acm.as_mut().is_none_or(|(_, adaptation)| adaptation.receives_signalling(arrival));
         *reads && in_time && heard && errors.is_none() && plan_errors.is_none()
     }
 }

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_those_of_the_option() {
+    fn rates_equal_those_of_the_option() {
         // RFC 4782, section 3.1: N = 1 is 80 kbit/s, N = 15 is 1.31 Gbit/s.
         let rates = [1.0, 80e3, 100e3, 160e3, 1e6, 1.31072e9, 9e9].map(|rate| QuickStart::asking(rate).rate);
         assert_eq!(rates, [1, 1, 2, 2, 5, 15, 15]);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_flows_and_what_was_granted_is_not_granted_again() {
+    fn used_and_granted_rates_are_not_granted_again() {
         let capacity = Rate::from_bits_per_second(2_000_000);
         let mut grants = Grants::new(1.0);
         let ask = |grants: &mut Grants, now| {

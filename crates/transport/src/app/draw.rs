@@ -78,16 +78,16 @@ impl Bounded {
             return None;
         }
         // The mean decreases as the rate grows. At rates beyond these it is at a bound.
-        let (mut least, mut most) = (-1e6 / width, 1e6 / width);
+        let (mut min, mut max) = (-1e6 / width, 1e6 / width);
         for _ in 0..200 {
-            let rate = (least + most) / 2.0;
+            let rate = (min + max) / 2.0;
             if mean_above_low(rate, width) > mean - low {
-                least = rate;
+                min = rate;
             } else {
-                most = rate;
+                max = rate;
             }
         }
-        Some(Bounded { low, width, rate: (least + most) / 2.0 })
+        Some(Bounded { low, width, rate: (min + max) / 2.0 })
     }
 
     /// Draws a value within the bounds.

@@ -164,7 +164,7 @@ impl Client {
     }
 
     /// Sends the messages that are due in reply to received ones, then the file.
-    fn go_on(&mut self, connection: u16, actions: &mut Actions) {
+    fn advance(&mut self, connection: u16, actions: &mut Actions) {
         let Some(session) = self.open.get_mut(&connection) else { return };
         let Sessions { message, direction, .. } = self.sessions;
         let (own, theirs) = self.sessions.shares();
@@ -193,7 +193,7 @@ impl App for Client {
         match event {
             Event::Start | Event::Timer => self.begin(now, stream, actions),
             Event::Turn => actions.connect = true,
-            Event::Connected => self.go_on(connection, actions),
+            Event::Connected => self.advance(connection, actions),
             Event::Received { bytes } => {
                 let Some(session) = self.open.get_mut(&connection) else { return };
                 session.received += bytes;
@@ -202,7 +202,7 @@ impl App for Client {
                 if self.sessions.direction == Direction::Download && session.received >= all {
                     self.end(connection, true, actions);
                 } else {
-                    self.go_on(connection, actions);
+                    self.advance(connection, actions);
                 }
             }
             Event::MaySend => {

@@ -73,7 +73,7 @@ impl Agenda {
     }
 
     /// Removes all entries of a call.
-    pub fn forget(&mut self, call: u32) {
+    pub fn remove_call(&mut self, call: u32) {
         self.queue.retain(|(_, other, _)| *other != call);
         self.others.retain(|(_, other, _)| *other != call);
     }
@@ -111,7 +111,7 @@ mod tests {
             let now = first.0;
             assert_eq!(agenda.take(now), Some(first));
             if random.chance(0.001) {
-                agenda.forget(first.1);
+                agenda.remove_call(first.1);
                 tree.retain(|entry| entry.1 != first.1);
                 continue;
             }

@@ -17,7 +17,7 @@ use super::endpoint::{Endpoint, Ends};
 use super::results::{CALL, HEARD, REPORT, TRAFFIC};
 use super::{Line, Message, Outgoing, Signal, Signals};
 use crate::app::{calls, Workload};
-use crate::{tcp, udp, Packets, Seat, Supply, Transport};
+use crate::{tcp, udp, EndpointParts, Packets, Supply, Transport};
 use bentpipe_core::{Problems, Sample, Size, Span, Stream, Table, Tables, Time};
 use bentpipe_stage::{Body, Stage};
 use bentpipe_voice::codec::{self, Codec};
@@ -66,8 +66,8 @@ impl Tables for Config {
 }
 
 impl Transport for Config {
-    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
-        Box::new(Endpoint::of(self, seat, supply))
+    fn build(&self, parts: EndpointParts, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new(Endpoint::of(self, parts, supply))
     }
 
     fn line(
@@ -114,8 +114,8 @@ impl Transport for Config {
                 problems.add("mtu", "is that of trunk frames; allowed: with trunk")
             }
             Some(mtu) if !MTUS.contains(&mtu.bytes()) => {
-                let (least, most) = (MTUS.start(), MTUS.end());
-                problems.add("mtu", format!("{mtu} is out of range; allowed: {least} B to {most} B"));
+                let (min, max) = (MTUS.start(), MTUS.end());
+                problems.add("mtu", format!("{mtu} is out of range; allowed: {min} B to {max} B"));
             }
             _ => {}
         }

@@ -106,19 +106,19 @@ fn the_sawtooth_fills_the_link_and_halves_the_window() {
         let mut path = Path::bulk(&config, None, [out, back]);
         path.run(seconds(50.0));
         let before = path.value("flow_destination", "delivered_bytes");
-        let (mut least, mut most) = (u32::MAX, 0);
+        let (mut min, mut max) = (u32::MAX, 0);
         for step in 0..3000 {
             path.run(seconds(50.0 + f64::from(step) * 0.1));
             let state = &path.ends[SOURCE].connection().sender().state;
             if state.ca_state == 0 {
-                least = least.min(state.snd_cwnd);
-                most = most.max(state.snd_cwnd);
+                min = min.min(state.snd_cwnd);
+                max = max.max(state.snd_cwnd);
             }
         }
         let share = (path.value("flow_destination", "delivered_bytes") - before) * 8.0 / 299.9 / 2e6;
         assert!(share > 0.95 * 1460.0 / 1500.0, "{recovery:?}: {share}");
-        assert!((64..=70).contains(&most), "{recovery:?}: largest window {most}");
-        assert!((30..=36).contains(&least), "{recovery:?}: smallest window {least}");
+        assert!((64..=70).contains(&max), "{recovery:?}: largest window {max}");
+        assert!((30..=36).contains(&min), "{recovery:?}: smallest window {min}");
         assert_eq!(path.value("flow_source", "timeouts"), 0.0, "{recovery:?}");
         // One recovery as Linux calls the operations: Disorder, the reduction, Recovery, Open, the
         // end of the reduction.

@@ -151,7 +151,7 @@ struct World {
     fates: [std::vec::IntoIter<Fate>; 2],
     initial: u32,
     /// True for a packet with a wrong checksum, when it arrives.
-    spoiled: bool,
+    is_corrupted: bool,
 }
 
 pub const DELAY: Span = Span::from_millis(100);
@@ -189,7 +189,7 @@ impl World {
             observed: Default::default(),
             fates: fates.map(Vec::into_iter),
             initial: config.initial_sequence.unwrap().value() as u32,
-            spoiled: false,
+            is_corrupted: false,
         });
         bench.most_calls = 200_000;
         bench
@@ -213,11 +213,11 @@ impl Network for World {
     fn arriving(&mut self, _now: Time, end: usize, packet: &Packet) {
         let segment = match &packet.body {
             Body::Segment(segment) => segment,
-            Body::Spoiled(spoiled) => match &spoiled.body {
-                Body::Segment(segment) if spoiled.valid => segment,
+            Body::Spoiled(is_corrupted) => match &is_corrupted.body {
+                Body::Segment(segment) if is_corrupted.valid => segment,
                 _ => {
                     // No endpoint learns of this packet.
-                    self.spoiled = true;
+                    self.is_corrupted = true;
                     return;
                 }
             },
@@ -241,7 +241,7 @@ impl Network for World {
     }
 
     fn carry(&mut self, from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>) {
-        if std::mem::take(&mut self.spoiled) {
+        if std::mem::take(&mut self.is_corrupted) {
             assert!(sent.is_empty(), "an answer to a wrong checksum");
         }
         let end = self.observed[from].end;

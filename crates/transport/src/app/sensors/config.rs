@@ -112,7 +112,7 @@ fn queue() -> Count<1, 10_000> {
 /// The name of the sink in lists of motes.
 const SINK: &str = "sink";
 /// Maximum number of motes on the shared channel.
-const MOST: usize = 100;
+const MAX_MOTES: usize = 100;
 
 impl Config {
     /// Returns the motes and their tree.
@@ -179,8 +179,8 @@ impl Config {
 
     pub(super) fn check_keys(&self, problems: &mut Problems) {
         let before = problems.count();
-        if !(1..=MOST).contains(&self.motes.len()) {
-            problems.add("motes", format!("{} motes; allowed: 1 to {MOST}", self.motes.len()));
+        if !(1..=MAX_MOTES).contains(&self.motes.len()) {
+            problems.add("motes", format!("{} motes; allowed: 1 to {MAX_MOTES}", self.motes.len()));
         }
         for (place, mote) in self.motes.iter().enumerate() {
             if mote.is_empty() || mote == SINK || mote == query::ALL || self.motes[..place].contains(mote) {

@@ -41,9 +41,9 @@ fn the_sink_sends_25_bytes_for_each_measure() {
     assert_eq!(sent, 60 * 25);
     assert_eq!(report.value("flow_sensors", "f", "sensor_rows"), Some(60.0));
     assert_eq!(report.value("motes", "f.m2", "samples"), Some(20.0));
-    let most = report.value("flow_sensors", "f", "sensor_delay_max").unwrap();
+    let max = report.value("flow_sensors", "f", "sensor_delay_max").unwrap();
     // At least backoff, assessment, turnaround and frame; contention among at most three.
-    assert!((0.001_664..0.1).contains(&most), "{most}");
+    assert!((0.001_664..0.1).contains(&max), "{max}");
 }
 
 /// A filter and an average on the motes cost a small part of the cost of shipping, in frames, bytes

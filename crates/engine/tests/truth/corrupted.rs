@@ -79,7 +79,7 @@ fn a_wrong_checksum_is_a_loss_at_the_receiver() {
 }
 
 #[test]
-fn with_a_valid_checksum_only_the_application_can_tell() {
+fn with_a_valid_checksum_only_the_application_detects_the_error() {
     let (good, valid) =
         (run("\"none\""), run("{ kind = \"bit\", rate = 2e-6, effect = \"valid-checksum\" }"));
     // Acknowledgments consist of headers only, so corrupted ones are lost.
@@ -88,12 +88,12 @@ fn with_a_valid_checksum_only_the_application_can_tell() {
         let own = flows(results).into_iter().filter(|(_, entity, _)| entity == "udp");
         own.partition::<Vec<_>, _>(|(table, ..)| *table == "flow_datagrams")
     };
-    let ((told, others), (told_good, others_good)) = (udp(&valid), udp(&good));
+    let ((told, others), (corrupted_good, others_good)) = (udp(&valid), udp(&good));
     assert_eq!(others, others_good);
     let measured =
         |told: &[(_, _, Vec<u64>)]| told[0].2.iter().map(|bits| f64::from_bits(*bits)).collect::<Vec<_>>();
     let ([_, overtaken, corrupted], [_, _, none]) =
-        (measured(&told)[..].try_into().unwrap(), measured(&told_good)[..].try_into().unwrap());
+        (measured(&told)[..].try_into().unwrap(), measured(&corrupted_good)[..].try_into().unwrap());
     assert_eq!((overtaken, none), (0.0, 0.0));
     let rows = spoiled(&valid);
     // 40 s of 50 datagrams of 528 bytes: 2000 (1 - (1 - 2e-6)^4224) = 16.8, standard deviation 4.1.
