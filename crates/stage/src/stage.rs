@@ -30,7 +30,7 @@ pub trait Stage: Send {
     /// wakes before `until()`, as long as it has sent nothing: no other stage is called before
     /// then. Processes at most `max` wakes, so that the driver regains control at bounded
     /// intervals. Returns the number of wakes.
-    fn wake_until(&mut self, now: Time, _until: &dyn Fn() -> Time, _most: u64, out: &mut Outbox) -> u64 {
+    fn wake_until(&mut self, now: Time, _until: &dyn Fn() -> Time, _max: u64, out: &mut Outbox) -> u64 {
         self.wake(now, out);
         1
     }
