@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 
-/// The schema (JSON Schema 2020-12), with the names that only the engine knows: those of traces and
-/// congestion controls, and the transports of each application.
+/// Returns the schema (JSON Schema 2020-12). It contains lists that only the engine knows: the
+/// names of traces and congestion controls, and the transports of each application.
 pub fn of_scenario() -> Schema {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Scenario>();
     let object = schema.as_object_mut().expect("the scenario is an object");
@@ -41,11 +41,11 @@ pub fn of_scenario() -> Schema {
     schema
 }
 
-/// Adds to each application in the schema the kinds of transport that carry it and, as an example,
-/// a valid table.
+/// Adds to each application in the schema the kinds of transport that carry it, and a valid table
+/// as an example.
 ///
 /// # Panics
-/// If the schema lists other applications than the samples.
+/// Panics if the schema and the samples list different applications.
 fn describe_applications(schema: &mut Value) {
     let samples: BTreeMap<_, _> = app::Config::KINDS.iter().copied().zip(app::Config::samples()).collect();
     for variant in schema["oneOf"].as_array_mut().expect("an application is one of several") {
@@ -60,7 +60,7 @@ fn describe_applications(schema: &mut Value) {
     }
 }
 
-/// The table with the fewest keys of an application's sample that is valid.
+/// Returns the valid table with the fewest keys of an application's sample.
 fn smallest_valid(sample: &str) -> Value {
     let whole = read::<Alone>(&format!("app = {sample}")).expect("a sample is valid").tree().to_json();
     let fields = whole["app"].as_object().expect("an application is a table");
@@ -81,7 +81,7 @@ fn read<T: DeserializeOwned + Check>(text: &str) -> Option<Loaded<T>> {
     load(Source::Text { name: "sample", text }, &Presets::new(), &[]).ok()
 }
 
-/// An application without its flow.
+/// The configuration of an application, without its flow.
 #[derive(Deserialize)]
 struct Alone {
     app: app::Config,
@@ -111,7 +111,7 @@ impl Check for Carried {
 /// Restricts the property `key`, or its part `part`, wherever it is defined, by the words of `to`.
 ///
 /// # Panics
-/// Panics if nothing has the property, so that a renamed key does not silently lose its list.
+/// Panics if the property does not exist, so that a renamed key does not silently lose its list.
 fn restrict(root: &mut Map<String, Value>, key: &str, part: &str, to: &Value) {
     assert!(
         root.values_mut().any(|value| restricted(value, key, part, to)),

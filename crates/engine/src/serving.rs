@@ -13,7 +13,7 @@ use bentpipe_transport::names;
 /// A proxy or a service of a scenario.
 #[derive(Clone, Copy)]
 pub struct PlacedService<'a> {
-    /// Its index in [`Scenario::services`], from 1.
+    /// The index of the proxy or service in [`Scenario::services`], from 1.
     pub number: u16,
     /// The list to which it belongs, which is also its kind in messages.
     pub list: &'static str,
@@ -60,7 +60,7 @@ impl Scenario {
         proxies.chain(services).zip(1..).map(|(at, number)| PlacedService { number, ..at })
     }
 
-    /// Returns true if a service takes the place of a flow's destination.
+    /// Returns true if a service replaces a flow's destination.
     pub(crate) fn has_stand_in(&self, flow: &Flow) -> bool {
         self.services().any(|at| at.stands_in(flow))
     }
@@ -86,13 +86,13 @@ pub enum Obstacle {
     NotNamed,
     /// The service cannot serve such flows, for this reason.
     Refused(&'static str),
-    /// The flow starts at the node, or ends at it and the service takes passing packets.
+    /// The flow starts at the node, or ends there although the service only takes passing packets.
     AtItsEnd,
     /// The flow ends elsewhere, and the service's `flows` does not name it.
     EndsElsewhere,
     /// The flow takes another path, over these nodes.
     Elsewhere(Vec<String>),
-    /// The flow passes in one direction only, because its directions take different paths.
+    /// The flow passes the node in one direction only, because its directions take different paths.
     OneWay,
 }
 
@@ -141,9 +141,9 @@ fn one(
     })
 }
 
-/// Returns the proxies that split the connections of each flow, by their indices in the scenario:
-/// first in the order in which data from the flow's source passes them, then in that of data from
-/// its destination.
+/// Returns the proxies that split the connections of each flow, by their indices in the scenario,
+/// for both directions: in the order in which data from the flow's source passes them, and in the
+/// order for data from its destination.
 pub fn splits(scenario: &Scenario) -> Vec<[Vec<usize>; 2]> {
     let is_split = |at: &PlacedService<'_>| {
         let proxy = scenario.proxy.get(usize::from(at.number) - 1);

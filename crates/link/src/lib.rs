@@ -111,8 +111,8 @@ fn held<'a>(flying: impl Iterator<Item = &'a Flying>) -> Held {
 pub struct Link {
     name: String,
     delay: Span,
-    /// The part of the delay that passes on the real path, and its start: no packet is handed on
-    /// before that time.
+    /// The part of the delay that passes on the real path, and the time from which this applies: no
+    /// packet is released before.
     elsewhere: (Span, Time),
     /// The earliest time of arrival: the last arrival of the packets in flight when the delay was
     /// last reduced.
@@ -193,7 +193,7 @@ impl Link {
         self
     }
 
-    /// Returns the time at which a packet with this delivery time in the model is handed on. All
+    /// Returns the time at which a packet with this delivery time in the model is released. All
     /// packets are shifted by the same amount, so their order is kept.
     #[inline]
     fn leaves(&self, delivery: Time) -> Time {
@@ -303,7 +303,7 @@ impl Link {
         late.into_iter().chain(self.flying.drain(..sent).map(|flying| flying.packet.into_inner())).collect()
     }
 
-    /// Hands on a packet that has crossed the link, after its extra delay if there is jitter.
+    /// Releases a packet that has crossed the link, after its extra delay if there is jitter.
     fn hand_on(&mut self, delivery: Time, packet: Packet, out: &mut Outbox) {
         let leaves = self.leaves(delivery);
         match &mut self.jitter {

@@ -37,7 +37,7 @@ fn offer(bench: &mut Bench<Link>, at: Time, number: u32) {
 fn packets_leave_in_order_at_the_rate_and_the_full_queue_drops() {
     let mut bench = bench(&config());
     (0..5).for_each(|number| offer(&mut bench, Time::ZERO, number));
-    // One in transmission and two waiting; 1500 bytes take 1 ms.
+    // One packet is in transmission and two are waiting; 1500 bytes take 1 ms.
     assert_eq!(bench.dropped.len(), 2);
     assert_eq!(deliveries(&mut bench), [(0, 251_000_000), (1, 252_000_000), (2, 253_000_000)]);
 }
@@ -56,13 +56,13 @@ fn waiting_packets_are_not_reported_as_transmitted() {
     assert_eq!(reported(6), [3.0, 4500.0, 0.5]);
 }
 
-/// Moves the link to `after` at `now`.
+/// Changes the link's configuration to `after` at `now`.
 fn change(bench: &mut Bench<Link>, now: Time, before: &mut Config, after: Config) {
     bench.change(now, 0, before, &after);
     *before = after;
 }
 
-/// Number and moment of each delivery until nothing is left, in nanoseconds.
+/// Returns number and time in nanoseconds of each delivery, until the link is empty.
 fn deliveries(bench: &mut Bench<Link>) -> Vec<(u32, u64)> {
     bench.run(Time::MAX);
     bench.arrivals()
@@ -87,11 +87,11 @@ fn a_rate_cut_in_the_middle_of_a_packet() {
     let after = Config { rate: Rate::from_bits_per_second(7_000_000).into(), ..before.clone() };
     change(&mut bench, at(1_400), &mut before, after);
     bench.offer(at(1_500), 0, Port(0), packet(4, 750));
-    // Packet 0 has gone. Of packet 1 0.6 ms x 12 Mbit/s = 7200 bits are left: 1 028 571 ns. Then
-    // come 1500, 1500 and 750 bytes (857 142 ns).
+    // Packet 0 has been sent. 0.6 ms x 12 Mbit/s = 7200 bits of packet 1 remain: 1 028 571 ns.
+    // Packets of 1500, 1500 and 750 bytes (857 142 ns) follow.
     let sent: [u64; 5] = [1_000_000, 2_428_571, 4_142_856, 5_857_141, 6_714_283];
     assert_eq!(deliveries(&mut bench), [0, 1, 2, 3, 4].map(|n| (n, sent[n as usize] + 250_000_000)));
-    // At 1 Mbit/s from 3 ms on, 1 142 856 ns x 7 Mbit/s of packet 2 are left: 7 999 992 ns.
+    // From 3 ms on the rate is 1 Mbit/s: 1 142 856 ns x 7 Mbit/s of packet 2 remain, 7 999 992 ns.
     let (mut before, mut bench) = long_queue(7_000_000, Span::ZERO);
     (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let after = Config { rate: Rate::from_bits_per_second(1_000_000).into(), ..before.clone() };
@@ -105,7 +105,8 @@ fn the_report_counts_the_time_at_each_rate() {
     let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(250));
     (0..3).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let after = Config { rate: Rate::from_bits_per_second(1_200_000).into(), ..before.clone() };
-    // Sent at 1 ms, at 1.5 + 5 = 6.5 ms and at 16.5 ms; they waited 0, 1 and 6.5 ms.
+    // The packets are sent at 1 ms, at 1.5 + 5 = 6.5 ms and at 16.5 ms, after waiting for 0, 1 and
+    // 6.5 ms.
     change(&mut bench, at(1_500), &mut before, after);
     let reported = |micros| {
         let mut report = Report::default();
@@ -124,7 +125,7 @@ fn the_report_counts_the_time_at_each_rate() {
 fn a_shorter_delay_lets_nothing_overtake() {
     let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(250));
     (0..3).for_each(|number| offer(&mut bench, Time::ZERO, number));
-    // Packet 0 is under way and arrives at 251 ms, packet 1 is half sent.
+    // Packet 0 is in flight and arrives at 251 ms; packet 1 is half sent.
     let after = Config { delay: Span::from_millis(10), ..before.clone() };
     change(&mut bench, at(1_500), &mut before, after);
     offer(&mut bench, at(100_000), 3);
@@ -175,8 +176,8 @@ fn time_spent_outside_reduces_the_delay_of_all_packets_in_flight() {
     assert_eq!(bench.next_wake(), Some(millis(221)));
     bench.run(millis(221));
     assert_eq!(bench.next_wake(), Some(millis(222)));
-    // Less, then more than there is: never before it was asked, and never before the packet has
-    // been sent.
+    // The delay is shortened by less, then by more than its length: packets are never released
+    // before the request, nor before they have been sent.
     bench.hasten(millis(222), Span::from_millis(20));
     assert_eq!(bench.next_wake(), Some(millis(232)));
     assert_eq!(bench.hasten(millis(230), Span::from_millis(300)), Span::from_millis(250));
@@ -190,23 +191,22 @@ fn time_spent_outside_reduces_the_delay_of_all_packets_in_flight() {
 fn a_delay_that_exceeds_the_time_outside_again_delivers_nothing_in_the_past() {
     let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(10));
     (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
-    // All of the delay passes elsewhere: packet 0 would be handed on when it has been sent.
+    // The whole delay passes outside: packet 0 would be released when it has been sent.
     bench.hasten(Time::ZERO, Span::from_millis(300));
     assert_eq!(bench.next_wake(), Some(at(1_000)));
     bench.hasten(at(500), Span::from_millis(5));
-    // Packet 0 is under way and would be handed on at 6 ms; now 5 ms of 250 pass elsewhere, as
-    // before.
+    // Packet 0 is in flight and would be released at 6 ms; now 5 ms of 250 pass outside, as before.
     let after = Config { delay: Span::from_millis(250), ..before.clone() };
     change(&mut bench, at(1_500), &mut before, after);
     assert_eq!(bench.next_wake(), Some(at(6_000)));
     bench.hasten(at(1_600), Span::from_millis(300));
     assert_eq!(bench.next_wake(), Some(at(1_600)), "not before it was asked");
     let after = Config { delay: Span::from_millis(400), ..before.clone() };
-    // Without the packet that is due before the change.
+    // The packet that is due before the change is not counted.
     bench.network.change(at(1_700), Change::new(&before, &after), &mut bench.out);
     assert_eq!(bench.next_wake(), Some(at(1_700)), "nor before the change");
     bench.run(at(1_700));
-    // Packet 1 is sent at 2 ms and under way for 400 ms, 300 of them elsewhere.
+    // Packet 1 is sent at 2 ms and in flight for 400 ms, 300 of them outside.
     assert_eq!(bench.next_wake(), Some(at(102_000)));
 }
 
@@ -226,10 +226,10 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     prop::collection::vec((prop_oneof![Just(0), 0u64..20_000], step), 1..120)
 }
 
-/// Returns the interval in which each packet is delivered, computed from bits that flow at a
-/// changing rate: for each packet, time is integrated over the rates until all its bits are
-/// through. In seconds and without rounding. Rounding may shift a time by `tolerance`, which may
-/// make another delay apply.
+/// Returns the interval in seconds in which each packet is delivered, computed bit by bit and
+/// without rounding: for each packet, the changing rate is integrated over time until all of its
+/// bits are sent. Rounding in the model may shift a time by `tolerance`, which may select another
+/// delay.
 fn by_the_bit(steps: &[(u64, Step)], rate: u64, delay: u64, tolerance: f64) -> Vec<(f64, f64)> {
     let mut rates = vec![(0.0, rate as f64)];
     let (mut delays, mut arrivals) = (vec![(0.0, delay as f64 / 1e6)], Vec::new());
@@ -273,8 +273,8 @@ proptest! {
     ) {
         let (mut config, mut bench) = long_queue(rate, Span::from_micros(delay));
         let (mut now, mut number) = (Time::ZERO, 0);
-        // When each packet can be delivered at the earliest by what the link said when it came, or
-        // when the delay changed last.
+        // The earliest delivery of each packet, by the state of the link at its arrival or at the
+        // last change of the delay.
         let mut earliest: Vec<Time> = Vec::new();
         for (pause, step) in &steps {
             now += Span::from_micros(*pause);
@@ -306,8 +306,8 @@ proptest! {
         let found: Vec<_> = bench.left.iter().map(|left| (left.packet.number, left.at)).collect();
         prop_assert!(found.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 <= pair[1].1));
         prop_assert!(found.iter().all(|(number, time)| *time >= earliest[*number as usize]));
-        // Each packet and each change loses up to a nanosecond, stretched by the ratio of rates: up
-        // to 1000.
+        // Each packet and each change loses up to a nanosecond, multiplied by the ratio of rates,
+        // up to 1000.
         let tolerance = 1e-6 * (steps.len() + 2) as f64;
         let expected = by_the_bit(&steps, rate, delay, tolerance);
         prop_assert_eq!(found.len(), expected.len());
@@ -337,8 +337,8 @@ fn a_framed_packet_is_complete_with_its_last_unit() {
     // 12 Mbit/s: a cell takes 35.3 us, an MPEG packet 125.3 us. 40 bytes with LLC/SNAP are two
     // cells.
     assert_eq!(framed(r#"{"atm": {}}"#, &[(0, 40), (0, 1500)]), [70, 34 * 53 * 8 / 12]);
-    // Both are in the first transport stream packet. The third arrives while that is being sent,
-    // and gets one of its own.
+    // Both are in the first transport stream packet. The third arrives during its transmission and
+    // gets one of its own.
     let ule = r#"{"ule": {}}"#;
     assert_eq!(framed(ule, &[(0, 40), (0, 40)]), [125, 125]);
     assert_eq!(framed(ule, &[(0, 40), (1, 40)]), [125, 250]);

@@ -14,11 +14,11 @@ const EXACT_BITS: u32 = 8;
 pub struct Classes {
     total: u64,
     /// Classes of the last samples, not yet added to `counts`, and their number. With thousands of
-    /// flows, the counts are in no near cache. Reading them once for several samples, which are
-    /// mostly close together, takes as long as for one sample.
+    /// flows, the counts are not in a nearby cache. Several samples are therefore counted together:
+    /// they are mostly in adjacent classes, so reading the counts takes as long as for one sample.
     recent: [u16; RECENT],
     waiting: usize,
-    /// Counts of the classes from `first` on: samples of one kind are mostly within a few
+    /// Counts of the classes from `first` on. Samples of one kind usually differ by a few
     /// doublings.
     counts: Vec<u32>,
     first: usize,
@@ -66,7 +66,7 @@ impl Classes {
         self.waiting = 0;
     }
 
-    /// Makes room for the stretch of a class.
+    /// Allocates the counts of a class and its neighbours.
     #[cold]
     fn grow(&mut self, class: usize) {
         let first = class / ALLOCATION * ALLOCATION;

@@ -72,8 +72,8 @@ pub trait Transport {
         None
     }
 
-    /// Returns the size of the largest packet at the network layer and its sum as text, if the
-    /// transport limits the size.
+    /// Returns the size of the largest packet at the network layer and its calculation as text, if
+    /// the transport limits the size.
     fn largest_packet(&self) -> Option<(u64, String)> {
         None
     }
@@ -86,8 +86,8 @@ pub trait Transport {
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// Returns the refusal of an application that writes into its datagrams, over a transport other
-/// than UDP.
+/// Returns the message that refuses an application that writes into its datagrams over a transport
+/// other than UDP.
 pub(crate) fn needs_udp(kind: &str) -> String {
     format!("\"{kind}\" sends datagrams with headers of its own; allowed: transport = \"udp\"")
 }
@@ -147,8 +147,7 @@ pub struct EndpointParts {
 
 /// The engine's services to transports while they are built.
 pub trait Supply: tcp::Supply {
-    /// Returns the TCP configuration, extended by the handovers on the flow's path that its end
-    /// will be informed of.
+    /// Returns the TCP configuration, extended by signals of the handovers on the flow's path.
     fn with_handover_signals(&mut self, config: &tcp::Config) -> tcp::Config {
         config.clone()
     }

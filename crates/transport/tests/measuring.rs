@@ -1,5 +1,5 @@
-//! An application that measures, added in this one file: its information about datagrams, and the
-//! tables that it writes.
+//! Tests an application that measures, defined in this file: its information about datagrams, and
+//! its tables.
 
 mod common;
 

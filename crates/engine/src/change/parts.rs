@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Links and networks by name, in their present state.
+/// Links and networks by name, with their present configurations.
 #[derive(Clone, Default)]
 pub(crate) struct Parts {
     links: BTreeMap<String, LinkPair>,
@@ -27,14 +27,14 @@ pub(crate) struct Parts {
 
 #[derive(Clone)]
 struct Network {
-    /// Configuration from which its stages were built; `None` if no key of it can change.
+    /// Configuration from which the stages were built; `None` if none of its keys can change.
     start: Option<Changing>,
     now: Checked,
     /// The changeable keys of its kind.
     keys: Arc<Vec<String>>,
 }
 
-/// A network, with the checks of the loader.
+/// A network's configuration, with the checks of the loader.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Checked(NetworkKind);
@@ -232,7 +232,7 @@ where
     let mut fixed = Vec::new();
     find_fixed(set, &mut Vec::new(), keys, &mut fixed);
     if !fixed.is_empty() {
-        // Problems elsewhere that follow from a key that must not be set would only distract.
+        // Problems of other keys that follow from a key that must not be set are not reported.
         found.retain(|problem| is_written(set, &problem.path));
     }
     for path in fixed {

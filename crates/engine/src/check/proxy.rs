@@ -38,8 +38,7 @@ impl Scenario {
         });
     }
 
-    /// Returns the links, multilinks and networks of a node. The links of a multilink are
-    /// represented by the multilink.
+    /// Returns the links, multilinks and networks of a node. A multilink replaces its links.
     fn parts_at(&self, node: &str) -> Vec<&str> {
         let links = self.link.iter().filter(|link| link.from == node || link.to == node);
         let parts: BTreeSet<&str> = links
@@ -87,7 +86,7 @@ fn check_connections(proxy: &proxy::Config, problems: &mut Problems) {
     });
 }
 
-/// Visits every TCP configuration of a proxy, below its key.
+/// Calls `look` for every TCP configuration of a proxy, with problems below its key.
 fn visit_tcp_configs(
     proxy: &proxy::Config,
     problems: &mut Problems,

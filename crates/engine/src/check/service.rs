@@ -101,7 +101,7 @@ impl Scenario {
     }
 }
 
-/// Visits one service; its problems are reported below its list and name.
+/// Calls `look` for one service, with problems below its list and name.
 fn within(at: &PlacedService<'_>, problems: &mut Problems, look: impl FnOnce(&mut Problems)) {
     problems.within(at.list, |problems| problems.within(at.name, look));
 }

@@ -1,5 +1,5 @@
-//! The hops of paths. They are collected first and then described network by network, so that each
-//! network describes all of its hops at once.
+//! The hops of paths. All hops are collected first. Then each network describes all of its hops at
+//! once.
 
 use super::{Change, Flow, Hop};
 use crate::builder::Builder;

@@ -1,5 +1,5 @@
-//! The engine's own checks of scenarios: the refusals, their words and their places; and all
-//! shipped scenarios load, also from their resolved text.
+//! The engine's own checks of scenarios: the text and place of each refusal. All shipped scenarios
+//! load, also from their resolved text.
 
 use crate::golden;
 use bentpipe_engine::presets::{self, PRESETS};

@@ -45,8 +45,8 @@ fn direction() -> impl Strategy<Value = String> {
     })
 }
 
-/// Generates links in a line (each begins where the one before ends) or in a star around the first
-/// node.
+/// Generates links in a line (each begins at the end of the previous one) or in a star around the
+/// first node.
 fn links() -> impl Strategy<Value = (String, Vec<String>)> {
     (any::<bool>(), prop::collection::vec((direction(), prop::option::of(direction())), 1..5)).prop_map(
         |(line, links)| {
@@ -175,7 +175,7 @@ fn talk() -> impl Strategy<Value = String> {
     prop_oneof![3 => tcp, 2 => udp, 1 => tfrc]
 }
 
-/// A change: the link or the network, and the time, both random; and the keys for either.
+/// A change at a random time of a random link or network, with the keys for either.
 type ChangeOf = (prop::sample::Index, u64, String, String);
 
 fn change() -> impl Strategy<Value = ChangeOf> {
@@ -216,8 +216,8 @@ pub fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
             let mut text =
                 format!("name = \"random\"\nseed = {seed}\nduration = \"{seconds} s\"\n{links}");
             if capture {
-                // A captured node keeps its router, which is otherwise bypassed if it has no
-                // choice.
+                // A captured node keeps its router. Without a capture, a router with a single exit
+                // is bypassed.
                 text.push_str("record.capture = [\"n0\", \"n1\"]\n");
             }
             for (part, permille, of_link, of_network) in changes {
@@ -422,7 +422,7 @@ fn links_carry_their_rate(scenario: &Scenario, report: &Report) -> Result<(), Te
         if rates.len() > 1 {
             continue;
         }
-        // The packet in transmission counts for one of them only.
+        // The packet in transmission counts for only one of them.
         let busy = utilisation * capacity;
         prop_assert!(busy - sent <= PACKET + signalling, "{}: {} bytes, busy for {}", name, sent, busy);
         prop_assert!(sent - busy <= more, "{}: {} bytes, busy for {}", name, sent, busy);

@@ -86,7 +86,7 @@ fn about(schema: &Value) -> Option<&str> {
     schema["description"].as_str()
 }
 
-/// Checks the keys of a table and the values of a choice, and what is within them.
+/// Checks the keys of a table and the values of a choice, and everything below them.
 fn check_parts(place: &str, schema: &Value, offenders: &mut Offenders) {
     for (key, property) in schema["properties"].as_object().into_iter().flatten() {
         if property.get("const").is_none() {

@@ -118,8 +118,8 @@ fn break_before_make_loses_packets_on_the_link_and_in_the_gap() {
     assert_eq!(dropped(&held), []);
     let found = arrivals(&held, "there");
     assert_eq!(found.iter().map(|row| row.1).collect::<Vec<_>>(), (0..298).collect::<Vec<_>>());
-    // Number 100 waits from 1001 to 1501 ms, and those of the interruption leave one after the
-    // other.
+    // Number 100 waits from 1001 to 1501 ms, and the packets of the interruption leave one after
+    // the other.
     for (number, at) in [(99, 1248.0), (100, 1523.0), (101, 1525.0), (150, 1623.0)] {
         assert!((found[number].0 - at).abs() < 1e-6, "{number} at {} instead of {at}", found[number].0);
     }

@@ -1,7 +1,7 @@
-//! Every variant of every list, by its [sample](bentpipe_core::Sample), in its own scenario: every
-//! loss has a name, packets of each flow balance, a second run and a run in steps equal the first,
-//! and a table contains the results. A variant without a sample does not compile; a list that no
-//! test runs fails `every_list_is_run`.
+//! Runs the [sample](bentpipe_core::Sample) of every variant of every list in its own scenario.
+//! Every loss has a name, the packets of each flow balance, and a second run and a run in steps
+//! equal the first. A table contains the results. A variant without a sample does not compile; a
+//! list that no test runs fails `every_list_is_run`.
 
 use crate::bad_scenarios::loaded;
 use crate::balance;
@@ -377,7 +377,8 @@ list       variant               scenario  delivered     packets  dropped    hel
             );
         }
     }
-    // `ONLY=toy` runs those whose name contains this text, and compares with no table.
+    // `ONLY=toy` runs only variants whose name contains this text, without comparison with the
+    // table.
     if only.is_empty() {
         golden::check("kinds.txt", &table);
     }

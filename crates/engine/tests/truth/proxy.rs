@@ -1,4 +1,4 @@
-//! Proxies in whole networks: the gain of a split, compared with its legs alone; and all bytes
+//! Proxies in whole networks: the goodput of a split equals that of its legs alone, and all bytes
 //! arrive.
 
 use crate::bad_scenarios::loaded;
@@ -121,7 +121,7 @@ fn every_byte_arrives_per_leg_and_in_total() {
     }
     let split = |column| value(&report, "split", "pep", column);
     assert_eq!(["connections", "open", "broken", "passed_by"].map(split), [1.0, 0.0, 0.0, 0.0]);
-    // The losses are those of the satellite leg, and only that leg repairs them.
+    // All losses are on the satellite leg, and only that leg repairs them.
     assert_eq!(value(&report, "flow_source", "download", "retransmissions"), 0.0);
     assert!(value(&report, "flow_source", "download@pep", "retransmissions") > 5.0);
     assert!(value(&report, "flow_source", "download", "rtt_min") < 0.03);

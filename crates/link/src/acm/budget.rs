@@ -7,7 +7,7 @@
 //! | --- | --- | --- |
 //! | free space | L = 20 log10(4 pi d f / c) | ITU-R P.525, equation 3 |
 //! | antenna | G = 10 log10(eta (pi D f / c)^2) | aperture efficiency eta, diameter D |
-//! | pointing | 12 (theta / theta3)^2, theta3 = 70 deg c / (f D) | parabolic main lobe, ITU-R S.465 and others |
+//! | pointing | 12 (theta / theta3)^2, theta3 = 70 deg c / (f D) | main lobe, ITU-R S.465 |
 //! | noise | C/N0 = EIRP - L - losses + G/T - k | |
 //! | | Es/N0 = C/N0 - 10 log10(symbol rate) | |
 //! | interference | each C/I as a noise of its own | in the bandwidth of the symbol rate |
@@ -18,7 +18,11 @@
 //! ```toml
 //! [network.sat.forward.acm.budget]
 //! symbol_rate = "30 MBd"
-//! down = { eirp_dbw = 54.0, gt_db_k = 14.0, frequency = "19.7 GHz", distance = "37500 km", losses_db = { rain = 2.0 } }
+//! down.eirp_dbw = 54.0
+//! down.gt_db_k = 14.0
+//! down.frequency = "19.7 GHz"
+//! down.distance = "37500 km"
+//! down.losses_db = { rain = 2.0 }
 //! interference_db = { "adjacent satellite" = 22.0 }
 //! implementation_db = 1.0
 //! ```

@@ -1,13 +1,13 @@
 //! Adaptive coding and modulation (ACM): the MODCOD that a sender uses for each receiver follows
 //! the receiver's signal.
 //!
-//! | part | what it is |
+//! | part | contents |
 //! | --- | --- |
 //! | [`modcod`] | the MODCODs of DVB-S2, DVB-S2X and DVB-RCS2, with thresholds and efficiencies |
 //! | [`signal`] | the Es/N0 of a receiver over time: clear sky, fades, feeder link |
 //! | [`adaptation`] | the loop that chooses a MODCOD, with margin, hysteresis and delay |
 //! | [`frames`] | baseband frames that packets of several receivers share |
-//! | [`budget`] | the Es/N0 in clear sky as a link budget gives it |
+//! | [`budget`] | the Es/N0 in clear sky, by a link budget |
 //!
 //! ```toml
 //! [network.sat.forward]
@@ -15,7 +15,7 @@
 //! acm = { esn0_db = 12.0, fade = { samples = { file = "storm.csv" } } }
 //!
 //! [network.sat.return]
-//! acm = { burst = 1616, margin_db = 1.0, esn0_db = 10.0, fade = { samples = { file = "storm.csv" } } }
+//! acm = { burst = 1616, esn0_db = 10.0, fade = { samples = { file = "storm.csv" } } }
 //! ```
 
 pub mod adaptation;

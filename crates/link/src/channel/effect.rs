@@ -1,12 +1,10 @@
 //! The treatment of corrupted packets: they are lost, or delivered with a bit error.
 //!
-//! | `effect` | the packet | detected by |
-//! | --- | --- | --- |
-//! | `"drop"` | is lost, as after a link layer with its own checksum | nobody |
-//! | `"stale-checksum"` | is delivered with a bit error after its network header and unchanged
-//! checksums | the receiver, which drops it |
-//! | `"valid-checksum"` | is delivered with a bit error in its payload and a valid checksum | the
-//! application, from the data |
+//! - `"drop"`: the packet is lost, as after a link layer with its own checksum.
+//! - `"stale-checksum"`: the packet is delivered with a bit error after its network header and
+//!   unchanged checksums. The receiver detects the error and drops the packet.
+//! - `"valid-checksum"`: the packet is delivered with a bit error in its payload and a valid
+//!   checksum. Only the application can detect the error, from the data.
 //!
 //! The second case models a link without a checksum. The third models errors in the memory of
 //! routers and hosts, and middleboxes that recompute checksums (J. Stone and C. Partridge, "When

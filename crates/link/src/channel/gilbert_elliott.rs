@@ -16,7 +16,7 @@
 //! `loss_bad`. The initial state is drawn from the stationary distribution.
 //!
 //! ```toml
-//! error = { kind = "gilbert-elliott", good_to_bad = 0.01, bad_to_good = 0.1, loss_good = 0.001, loss_bad = 0.4 }
+//! error = { kind = "gilbert-elliott", good_to_bad = 0.01, bad_to_good = 0.1, loss_bad = 0.4 }
 //! ```
 
 use super::{Channel, Effect, Process};

@@ -10,7 +10,8 @@
 //! ```text
 //! f' = f T^L          log L = sum of the logarithms of the factors by which f' is scaled
 //! b  = T^L b'
-//! transitions i to j within a run = T_ij sum over k from 0 to L - 1 of (f T^k)_i (T^(L-1-k) b')_j / (f T^L b')
+//! transitions i to j within a run =
+//!     T_ij sum over k from 0 to L - 1 of (f T^k)_i (T^(L-1-k) b')_j / (f T^L b')
 //! ```
 //!
 //! A power is computed once for each length that occurs, by squaring. The sum is linear in the

@@ -6,7 +6,8 @@
 //! ```text
 //! 1 Mbit/s   DBPSK   Pb = exp(-Eb/N0) / 2
 //! 2 Mbit/s   DQPSK   Pb = (sqrt 2 + 1) / sqrt(8 pi sqrt 2) exp(-(2 - sqrt 2) Eb/N0) / sqrt(Eb/N0)
-//! 5.5, 11    CCK     1 - Ps = integral over x from -b of phi(x) (2 Phi(x + b) - 1)^7,   b = sqrt(2 Es/N0)
+//! 5.5, 11    CCK     1 - Ps = integral over x from -b of phi(x) (2 Phi(x + b) - 1)^7
+//!                    b = sqrt(2 Es/N0)
 //! ```
 //!
 //! where phi and Phi are the density and the distribution of a standard normal variable. A CCK

@@ -9,7 +9,7 @@
 //! L + 1 + ((1 - w)^(L+1) - 1) / w <= min / typical
 //!
 //! ```toml
-//! queue = { kind = "red-bytes", limit = "75 kB", min = "7500 B", max = "22500 B", probability = 0.1, typical = "1500 B", burst = 12 }
+//! queue = { kind = "red-bytes", limit = "75 kB", min = "7500 B", max = "22500 B", burst = 12 }
 //! ```
 //!
 //! Deviation: `tc-red` compares with the limit before the packet in transmission has left. Here

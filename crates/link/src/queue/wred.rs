@@ -10,7 +10,7 @@
 //! - `own`: packets of the same precedence.
 //!
 //! ```toml
-//! queue = { kind = "wred", packets = 100, green = { min = 50, max = 90 }, yellow = { min = 40, max = 70 }, red = { min = 20, max = 50 } }
+//! queue = { kind = "wred", green = { min = 50, max = 90 }, red = { min = 20, max = 50 } }
 //! queue = { kind = "wred", average = "coupled", red = { min = 30, max = 90, probability = 0.1 } }
 //! ```
 //!

@@ -439,8 +439,8 @@ mod tests {
     fn the_timeout_of_a_lost_bundle_frees_its_place_in_the_window() {
         let (sent, report) =
             run(r#"{"window": 2, "bundles": 7, "timeout": "100 s"}"#, 10, 1000, |number| number == 2);
-        // Two at once; 0 and 1 are reported at 20 s, 3 at 40 s and so on, alternating with the one
-        // remaining place until 120 s.
+        // Two bundles are sent at once. 0 and 1 are reported at 20 s, 3 at 40 s and so on; until
+        // 120 s only one place of the window is free.
         assert_eq!(sent, [0, 0, 20, 20, 40, 60, 80]);
         let value = |column: &str| report.value("flow_bundles", "f", column).unwrap();
         assert_eq!(
@@ -461,8 +461,8 @@ mod tests {
             });
         assert_eq!(sent, [0, 10, 20, 30, 40]);
         let value = |column: &str| report.value("flow_bundles", "f", column).unwrap();
-        // At 45 s the reports of 0 and 2 have arrived, and those of 1 and 3 are overdue: that of 3
-        // arrives at 50 s.
+        // At 45 s the reports of 0 and 2 have arrived. Those of 1 and 3 are overdue; the report of
+        // 3 arrives at 50 s.
         assert_eq!([value("bundles_reported"), value("bundles_overdue")], [2.0, 2.0]);
         assert_eq!(value("bundles_ratio"), 0.4);
     }

@@ -2,7 +2,10 @@
 //! uses the network.
 //!
 //! ```toml
-//! app = { kind = "command", run = "iperf3 -c {to} -p {port} -t 30 -J", serve = "iperf3 -s -1 -p {port}" }
+//! [flow.app]
+//! kind = "command"
+//! run = "iperf3 -c {to} -p {port} -t 30 -J"
+//! serve = "iperf3 -s -1 -p {port}"
 //! ```
 //!
 //! `serve` is started before the run at the flow's destination, `run` at the flow's start time at
@@ -121,7 +124,7 @@ impl Workload for Config {
     }
 }
 
-/// Represents a program outside the models.
+/// The application of a flow whose traffic comes from a program; it does nothing.
 struct ExternalProgram;
 
 impl App for ExternalProgram {

@@ -56,9 +56,8 @@ pub fn gap(mean: Span, stream: &mut Stream) -> Span {
     Span::from_secs_f64(stream.exponential(mean.as_secs_f64()))
 }
 
-/// A distribution with a given mean between two bounds that is otherwise as even as possible: the
-/// distribution of maximum entropy, whose density is proportional to exp(-rate x) within the
-/// bounds.
+/// The distribution of maximum entropy with a given mean between two bounds. Its density is
+/// proportional to exp(-rate x) within the bounds, which is as even as the mean permits.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounded {
     low: f64,
@@ -96,7 +95,7 @@ impl Bounded {
         let part = match exponent {
             // For an even density the inverse below would be 0 / 0.
             _ if exponent.abs() < 1e-9 => uniform,
-            // From the end with the greater density, so that nothing overflows.
+            // Computed from the end with the greater density, which prevents an overflow.
             _ if exponent > 0.0 => -(uniform * (-exponent).exp_m1()).ln_1p() / exponent,
             _ => 1.0 + (uniform * exponent.exp_m1()).ln_1p() / -exponent,
         };
@@ -106,7 +105,8 @@ impl Bounded {
     /// Draws a whole number between the bounds, which are whole numbers.
     pub fn draw_whole(&self, stream: &mut Stream) -> u32 {
         let high = self.low + self.width;
-        // Wider by a half at each end, so that the bounds are as probable as their neighbours.
+        // The interval is wider by a half at each end, so that the bounds are as probable as their
+        // neighbours.
         let wider = Bounded { low: self.low - 0.5, width: self.width + 1.0, ..*self };
         wider.draw(stream).round().clamp(self.low, high) as u32
     }
@@ -182,7 +182,7 @@ mod tests {
         let found = draws.iter().sum::<u64>() as f64 / draws.len() as f64;
         assert!((found / 3e5 - 1.0).abs() < 0.01, "{found}");
         assert_eq!(draws.iter().min(), Some(&200_000));
-        // Twice the least size is exceeded with probability 2^-3.
+        // Twice the smallest size is exceeded with probability 2^-3.
         let part = draws.iter().filter(|size| **size > 400_000).count() as f64 / draws.len() as f64;
         assert!((part - 0.125).abs() < 0.003, "{part}");
     }

@@ -3,15 +3,15 @@
 //!
 //! ```toml
 //! app = { kind = "ftp", size = "4 MB" }
-//! app = { kind = "ftp", size = "500 kB", distribution = "pareto", every = "30 s", direction = "download" }
+//! app = { kind = "ftp", size = "500 kB", distribution = "pareto", every = "30 s" }
 //! ```
 //!
 //! The ends exchange set-up messages in turn, the client first, as in FTP (RFC 959: USER 331 PASS
 //! 230 PASV 227 STOR 150). With `every`, sessions start as a Poisson process, each over its own
 //! connection.
 //!
-//! Deviations: control and data share a connection, as in the message count of the DAMA study; the
-//! server sends no greeting.
+//! Deviations: control and data share a connection, as in the DAMA study, whose number of messages
+//! is used here; the server sends no greeting.
 
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
@@ -164,8 +164,8 @@ mod tests {
         assert_eq!(messages, expected.map(|(end, bytes)| (end, 0, bytes)));
         assert_eq!(over, [(Time::ZERO, 1_000_000)]);
         let down = r#"{"size": "1 MB", "messages": 3, "message": "50 B", "direction": "download"}"#;
-        // The file follows the last message if the client sent it, otherwise it goes with the
-        // server's own.
+        // The file follows the last message if the client sent it. Otherwise it is sent together
+        // with the server's last message.
         assert_eq!(talk(down, 0).0, [('c', 0, 50), ('s', 0, 50), ('c', 0, 50), ('s', 0, 1_000_000)]);
         assert_eq!(talk(r#"{"size": "9 B", "messages": 0}"#, 0).0, [('c', 0, 9)]);
     }

@@ -14,9 +14,9 @@
 //! from page to page and are closed after the last. A page's time runs from the user's request to
 //! the last byte of its last object.
 //!
-//! The number of objects of a page and the size of each are drawn between their bounds with the
-//! given means, and are otherwise as even as possible: exponential distributions truncated at both
-//! ends, those of maximum entropy.
+//! The number of objects of a page and the size of each object are drawn from the distributions of
+//! maximum entropy with the given bounds and means: exponential distributions truncated at both
+//! ends.
 //!
 //! Source: the DAMA study (Luglio, Roseti, Zampognaro 2009), test class T_V, which gives the means
 //! and the bounds but not the distributions. Deviations: the header of a response counts as part of
@@ -213,8 +213,8 @@ impl WebSite {
     }
 }
 
-/// Returns the object that a connection fetches after `object`: every other one of those after the
-/// first.
+/// Returns the object that a connection fetches after `object`: each connection fetches every other
+/// object after the first.
 fn after(connection: usize, object: Option<usize>) -> usize {
     match (object, connection) {
         (None, 0) => 0,
@@ -273,7 +273,8 @@ impl Browser {
         self.ask(connection, actions);
         if was_page && self.site.page.len() > 2 {
             actions.turn = Some(1);
-            // Nothing has been requested on this connection yet, but it is not done either.
+            // Nothing has been requested on this connection yet, so it has no complete object
+            // either.
             self.lanes[1].missing = u64::MAX;
         }
         if self.lanes.iter().all(|lane| lane.missing == 0) {

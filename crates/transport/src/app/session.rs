@@ -28,7 +28,7 @@ pub enum Direction {
 /// The parameters of sessions.
 #[derive(Clone, Debug)]
 pub struct Sessions {
-    /// Mean size of a file.
+    /// Mean size of a file in bytes.
     pub size: Size,
     /// Distribution of the sizes of files.
     pub sizes: Sizes,
@@ -84,8 +84,8 @@ impl Sessions {
         Transactions { there, back, count, pause: self.every.unwrap_or(Span::ZERO), round_trips: 0.0 }
     }
 
-    /// Adds the problems of these parameters. `things` is the scenario's word for the sessions, and
-    /// the key of their number.
+    /// Adds the problems of these parameters. `things` is the key of the number of sessions, and
+    /// the noun for sessions in messages.
     pub fn check(&self, things: &str, problems: &mut Problems) {
         self.sizes.check(self.size, self.shape, problems);
         if self.message == 0 {
@@ -135,9 +135,9 @@ impl Files {
 struct Session {
     start: Time,
     file: u64,
-    /// Bytes received so far.
+    /// Number of bytes received so far.
     received: u64,
-    /// Messages sent so far.
+    /// Number of messages sent so far.
     sent: u64,
     file_sent: bool,
 }

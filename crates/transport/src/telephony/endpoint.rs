@@ -201,7 +201,8 @@ impl Endpoint {
         self.counts.attempts += 1;
         let number = self.calls_placed;
         let record = Record { number, started: now, ringing: None, answered: None, sent: 0 };
-        // Drawn for every call, so that the fate of one call changes nothing for later ones.
+        // Drawn for every call, so that the outcome of one call does not change the draws of later
+        // ones.
         let local = holding.is_some() && self.stream.chance(self.config.local.value());
         if self.lines_in_use() >= self.config.lines.value() {
             self.counts.blocked += 1;
@@ -277,7 +278,7 @@ impl Endpoint {
         }
     }
 
-    /// Begins to talk in an answered call.
+    /// Starts the talk spurts of an answered call.
     fn start_talking(&mut self, now: Time, number: u32) {
         let side = if self.site.end == End::Source { Side::Caller } else { Side::Callee };
         let Some(call) = self.calls.get_mut(&number) else { return };

@@ -1,11 +1,11 @@
 //! Calls by IAX2 (RFC 5456): signalling and speech over one UDP port.
 //!
 //! Speech travels in mini frames of 4 bytes and the payload (32 bytes more with IPv4 and UDP), or,
-//! with `trunk`, together with the speech of all other calls. A trunk frame of 8 bytes, with 4
-//! bytes per call, or 6 with time stamps, leaves at every multiple of the trunk's period at which
-//! speech waits. Speech that does not fit into a packet of `mtu` leaves in a second one at the same
-//! time. A trunk delays speech by half of its period on average. Without time stamps, its entries
-//! take the time of the trunk.
+//! with `trunk`, together with the speech of all other calls. A trunk frame has 8 bytes, plus 4
+//! bytes per call, or 6 with time stamps. It leaves at every multiple of the trunk's period at
+//! which speech waits. Speech that does not fit into a packet of `mtu` leaves in a second one at
+//! the same time. A trunk delays speech by half of its period on average. Without time stamps, its
+//! entries take the time of the trunk.
 //!
 //! A call fails with a cause of Q.931: 17 if no line is free at the destination, 102 if a frame is
 //! not acknowledged, 19 if the caller gives up.
@@ -137,7 +137,7 @@ struct Iax2 {
     silence: Vec<u8>,
 }
 
-/// The UDP port of IAX2.
+/// The UDP port of IAX2 (RFC 5456).
 const PORT: u16 = 4569;
 
 impl Iax2 {

@@ -133,7 +133,7 @@ pub fn encoding(codec: &Codec) -> Option<&'static str> {
     })
 }
 
-/// A packet of speech.
+/// A packet of speech in RTP.
 #[derive(Debug)]
 struct Speech {
     /// UDP port of the packet's destination.
@@ -213,7 +213,7 @@ impl Sip {
         session.is_some()
     }
 
-    /// Forgets the ports of a call.
+    /// Removes the ports of a call.
     fn remove_ports(&mut self, call: u32) {
         self.ports.remove(&call);
         self.calls.remove(&own_port(call));

@@ -206,7 +206,7 @@ impl Connected {
         self.base += count;
     }
 
-    /// Keeps the bytes of an arriving segment until they are delivered in order.
+    /// Stores the bytes of an arriving segment until they are delivered in order.
     fn take(&mut self, carried: &Carried) {
         let segment = &carried.segment;
         if segment.flags.contains(SegmentFlags::SYN) {

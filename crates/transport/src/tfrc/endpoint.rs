@@ -29,7 +29,7 @@ const QUICK_START: u32 = 8;
 const SMALL_HEADERS: f64 = 40.0;
 const SMALL_INTERVAL: Span = Span::from_millis(10);
 
-/// Trace of a sender.
+/// Trace of a sender, one row per report.
 pub static TRACE: Table = Table {
     name: "tfrc",
     entity: "flow",
@@ -78,7 +78,7 @@ pub struct Probes {
     pub measures: Option<Probe>,
 }
 
-/// One end of a TFRC flow.
+/// One end of a TFRC flow, as a stage.
 pub struct Endpoint {
     site: Site,
     config: Config,

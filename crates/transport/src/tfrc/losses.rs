@@ -1,5 +1,5 @@
-//! The receiver's loss history (RFC 5348, section 5): missing packets become loss events, these
-//! become intervals, and these the loss event rate.
+//! The receiver's loss history (RFC 5348, section 5): missing packets form loss events, the
+//! distances between events are intervals, and the loss event rate follows from the intervals.
 //!
 //! - A packet is lost if three later ones have arrived (5.1). Its time is interpolated between
 //!   those of its neighbours, and losses within a round-trip time of the first are one event (5.2).
@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 /// Number of later packets that must arrive before a packet counts as lost (NDUPACK).
 const REORDERED: u64 = 3;
-/// The weights w_0 to w_7.
+/// The weights w_0 to w_7 (section 5.4).
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
 /// A closed interval or the open one.
@@ -27,7 +27,7 @@ struct Interval {
     /// Number of its first packet, the lost one, and the time of the loss.
     first: u64,
     start: Time,
-    /// Number of losses in it.
+    /// Number of losses in the interval.
     losses: u64,
 }
 

@@ -121,7 +121,7 @@ pub fn config() -> impl Strategy<Value = Config> {
     )
 }
 
-/// One direction, as seen by an observer who knows all segments.
+/// The state of one direction, derived from all segments on the wires.
 #[derive(Default)]
 struct Observed {
     /// Positions that have arrived, by start.
@@ -216,7 +216,7 @@ impl Network for World {
             Body::Spoiled(is_corrupted) => match &is_corrupted.body {
                 Body::Segment(segment) if is_corrupted.valid => segment,
                 _ => {
-                    // No endpoint learns of this packet.
+                    // The packet reaches no endpoint.
                     self.is_corrupted = true;
                     return;
                 }
@@ -321,7 +321,7 @@ proptest! {
         if opens { connection.open() } else { connection.listen() }
         connection.send(100_000);
         let number = |position: i64| initial.wrapping_add(position as u32);
-        // A handshake, so that most cases get past it.
+        // A handshake, so that most cases test the following states.
         let flags = if opens { 0x12 } else { 0x02 };
         let mut incoming = vec![(Segment {
             sequence: initial, acknowledgment: number(1), window: 5000, flags: SegmentFlags(flags),

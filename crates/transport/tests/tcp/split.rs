@@ -1,6 +1,6 @@
 //! Connections through one or two splitting proxies, over links with any pattern of loss,
 //! reordering, duplication, delay and outages: every byte arrives once and in order, or the end
-//! that lacks bytes learns the reason. No proxy stores more than its buffer, nor permits more.
+//! that lacks bytes is informed of the reason. No proxy stores or permits more than its buffer.
 
 use super::hostile::{config, drops_become_corruption, endpoint, fate, travel, Fate, Talker};
 use super::reno::Reno;
@@ -266,7 +266,7 @@ fn an_unreachable_or_refusing_destination_is_reported_unchanged() {
     let cut = |case: &mut Case| case.links[1].outage = Some((0, u64::MAX));
     assert_eq!(plain(false, cut).ends[0].failure(), Some(Failure::Handshake));
     assert_eq!(plain(true, cut).ends[0].failure(), Some(Failure::Reset));
-    // The destination vanishes while data is in flight: the source is reset when the proxy has
+    // The destination vanishes while data is in flight: the source is reset after the proxy has
     // given up.
     let vanish = |case: &mut Case| {
         case.bytes = [5_000_000, 0];

@@ -42,7 +42,7 @@ fn the_sink_sends_25_bytes_for_each_measure() {
     assert_eq!(report.value("flow_sensors", "f", "sensor_rows"), Some(60.0));
     assert_eq!(report.value("motes", "f.m2", "samples"), Some(20.0));
     let max = report.value("flow_sensors", "f", "sensor_delay_max").unwrap();
-    // At least backoff, assessment, turnaround and frame; contention among at most three.
+    // The delay is at least backoff, assessment, turnaround and frame; at most three motes contend.
     assert!((0.001_664..0.1).contains(&max), "{max}");
 }
 

@@ -39,7 +39,7 @@ macro_rules! keys {
         /// profile's value.
         ///
         /// ```toml
-        /// transport = { kind = "tcp", congestion = "vegas", parameters = { alpha = 2, beta = 4 }, profile = "classic" }
+        /// transport = { kind = "tcp", congestion = "vegas", parameters = { alpha = 2 }, nagle = true }
         /// ```
         #[derive(Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
