@@ -3,9 +3,9 @@
 //! The exchanges at both ends of the flow know each other's address. INVITE is sent directly from
 //! one to the other, with an offer and an answer (RFC 3264) that name the ports of the media. Over
 //! UDP a message is 28 bytes longer than its text (IPv4 and UDP). Over TCP all messages share one
-//! connection ([`stream`](super::stream)), which the first call opens: its set-up takes one round
-//! trip more, a lost message is repaired by TCP, and SIP retransmits nothing. Speech is always sent
-//! over UDP, in packets 40 bytes longer than their payload (IPv4, UDP and RTP).
+//! connection ([`stream`](super::stream)), which the first call opens, so its set-up takes one more
+//! round trip. TCP repairs lost messages, and SIP retransmits nothing. Speech is always sent over
+//! UDP, in packets 40 bytes longer than their payload (IPv4, UDP and RTP).
 //!
 //! A call fails with the status of the final response: 486 if no line is free at the destination,
 //! 408 if an INVITE has no answer for 64 T1, 487 if the caller gives up, 503 if the TCP connection

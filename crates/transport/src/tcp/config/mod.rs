@@ -39,7 +39,7 @@ macro_rules! keys {
         /// profile's value.
         ///
         /// ```toml
-        /// transport = { kind = "tcp", congestion = "vegas", parameters = { alpha = 2 }, nagle = true }
+        /// transport = { kind = "tcp", profile = "classic", congestion = "vegas", ecn = true }
         /// ```
         #[derive(Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
