@@ -29,7 +29,9 @@ pub fn draw_outcomes(
     let drawn = py.detach(|| {
         let mut stream = Streams::new(seed, 0).stream("outcomes");
         let at = |number: usize| Time::ZERO + Span::from_secs_f64(interval * number as f64);
-        (0..frames).map(|number| u8::from(process.spoils(at(number), size, &mut stream))).collect::<Vec<_>>()
+        (0..frames)
+            .map(|number| u8::from(process.corrupts(at(number), size, &mut stream)))
+            .collect::<Vec<_>>()
     });
     Ok(PyBytes::new(py, &drawn).unbind())
 }

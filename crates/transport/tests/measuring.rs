@@ -4,7 +4,7 @@
 mod common;
 
 use bentpipe_core::{Column, Report, Span, Stream, Table, Time};
-use bentpipe_stage::{Body, Packet, Port, Spoiled, Supply};
+use bentpipe_stage::{Body, Corrupted, Packet, Port, Supply};
 use bentpipe_testing::bench::{packet, stream, Bench, Supplies};
 use bentpipe_transport::app::{Actions, App, Arrival, End, Event};
 use bentpipe_transport::hosting::Site;
@@ -72,7 +72,7 @@ fn a_measurer_receives_number_time_and_state_and_writes_rows() {
         let birth = Time::ZERO + Span::from_millis(u64::from(number) * 10);
         let body = match valid {
             None => Body::Datagram,
-            Some(valid) => Body::Spoiled(Box::new(Spoiled { body: Body::Datagram, valid })),
+            Some(valid) => Body::Corrupted(Box::new(Corrupted { body: Body::Datagram, valid })),
         };
         bench.offer(now, 0, Port(0), Packet { birth, body, ..packet(number, size) });
     }

@@ -404,7 +404,7 @@ impl Upper for Above {
         }
     }
 
-    fn spoils(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool {
+    fn corrupts(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool {
         if control && !self.control_errors {
             return false;
         }

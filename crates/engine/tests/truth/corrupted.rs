@@ -48,11 +48,13 @@ fn flows(results: &Results) -> Vec<(&'static str, String, Vec<u64>)> {
     rows.cloned().collect()
 }
 
-fn spoiled(results: &Results) -> Vec<(String, [f64; 2])> {
+/// Returns the numbers of packets with a wrong checksum and with wrong bytes, by direction.
+fn corruption_counts(results: &Results) -> Vec<(String, [f64; 2])> {
     let rows = results.report.iter().filter(|(table, ..)| *table == "spoiled");
     rows.map(|(_, entity, values)| (entity.clone(), [0, 1].map(|at| f64::from_bits(values[at])))).collect()
 }
 
+/// Returns the packets dropped for a reason.
 fn dropped(results: &Results, reason: &str) -> Held {
     let mut all = Held::default();
     for ((_, why), held) in results.totals.dropped.iter().filter(|((_, why), _)| why.words() == reason) {
@@ -69,8 +71,8 @@ fn a_wrong_checksum_is_a_loss_at_the_receiver() {
     let (lost, stale) = (run(&error("drop")), run(&error("stale-checksum")));
     assert_eq!((flows(&lost), &lost.traces), (flows(&stale), &stale.traces));
     assert_eq!(dropped(&lost, "channel error"), dropped(&stale, "wrong checksum"));
-    assert_eq!((dropped(&stale, "channel error").packets, spoiled(&lost)), (0, Vec::new()));
-    let rows = spoiled(&stale);
+    assert_eq!((dropped(&stale, "channel error").packets, corruption_counts(&lost)), (0, Vec::new()));
+    let rows = corruption_counts(&stale);
     let refused: f64 = rows.iter().map(|(_, [refused, _])| refused).sum();
     assert_eq!(refused as u64, dropped(&stale, "wrong checksum").packets);
     let names: Vec<_> = rows.iter().map(|(name, _)| name.as_str()).collect();
@@ -88,14 +90,14 @@ fn with_a_valid_checksum_only_the_application_detects_the_error() {
         let own = flows(results).into_iter().filter(|(_, entity, _)| entity == "udp");
         own.partition::<Vec<_>, _>(|(table, ..)| *table == "flow_datagrams")
     };
-    let ((told, others), (corrupted_good, others_good)) = (udp(&valid), udp(&good));
+    let ((datagrams, others), (datagrams_good, others_good)) = (udp(&valid), udp(&good));
     assert_eq!(others, others_good);
     let measured =
-        |told: &[(_, _, Vec<u64>)]| told[0].2.iter().map(|bits| f64::from_bits(*bits)).collect::<Vec<_>>();
+        |rows: &[(_, _, Vec<u64>)]| rows[0].2.iter().map(|bits| f64::from_bits(*bits)).collect::<Vec<_>>();
     let ([_, overtaken, corrupted], [_, _, none]) =
-        (measured(&told)[..].try_into().unwrap(), measured(&corrupted_good)[..].try_into().unwrap());
+        (measured(&datagrams)[..].try_into().unwrap(), measured(&datagrams_good)[..].try_into().unwrap());
     assert_eq!((overtaken, none), (0.0, 0.0));
-    let rows = spoiled(&valid);
+    let rows = corruption_counts(&valid);
     // 40 s of 50 datagrams of 528 bytes: 2000 (1 - (1 - 2e-6)^4224) = 16.8, standard deviation 4.1.
     let (_, [refused, delivered]) = rows.iter().find(|(name, _)| name == "udp").unwrap();
     assert_eq!(corrupted, *delivered);

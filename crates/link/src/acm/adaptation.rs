@@ -57,7 +57,7 @@ impl Rule {
 
 /// A part of a run with a constant known signal.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Stretch {
+pub struct Interval {
     /// The MODCOD in use; `None` in an outage.
     pub modcod: Option<&'static Modcod>,
     /// Es/N0 in dB, as known to the sender.
@@ -238,14 +238,18 @@ impl Adaptation {
     }
 
     /// Returns the MODCODs of a run of this length, in order of time.
-    pub fn course(mut self, run: Span) -> Vec<Stretch> {
+    pub fn course(mut self, run: Span) -> Vec<Interval> {
         let end = Time::ZERO + run;
         let (mut parts, mut at) = (Vec::new(), Time::ZERO);
         loop {
             let until = self.next().filter(|next| *next < end).unwrap_or(end);
             if until > at {
                 let esn0_db = self.signal.at(self.reported_at);
-                parts.push(Stretch { modcod: self.current, esn0_db, seconds: until.since(at).as_secs_f64() });
+                parts.push(Interval {
+                    modcod: self.current,
+                    esn0_db,
+                    seconds: until.since(at).as_secs_f64(),
+                });
             }
             if until == end {
                 return parts;

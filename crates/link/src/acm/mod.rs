@@ -24,7 +24,7 @@ pub mod frames;
 pub mod modcod;
 pub mod signal;
 
-pub use adaptation::{Adaptation, Rule, Stretch};
+pub use adaptation::{Adaptation, Interval, Rule};
 pub use modcod::{Modcod, Modcods};
 
 use self::budget::{Budget, Sheet};
@@ -144,10 +144,10 @@ pub static REPORT: Table = Table {
 };
 
 /// Returns the MODCODs of a run as facts; `None` for a run without duration.
-pub fn described(parts: &[Stretch]) -> Option<facts::Acm> {
-    let efficiency = |part: &&Stretch| part.modcod.map_or(0.0, |modcod| modcod.efficiency);
-    let name = |part: &Stretch| part.modcod.map(|modcod| modcod.name);
-    let by = |a: &&Stretch, b: &&Stretch| efficiency(a).total_cmp(&efficiency(b));
+pub fn described(parts: &[Interval]) -> Option<facts::Acm> {
+    let efficiency = |part: &&Interval| part.modcod.map_or(0.0, |modcod| modcod.efficiency);
+    let name = |part: &Interval| part.modcod.map(|modcod| modcod.name);
+    let by = |a: &&Interval, b: &&Interval| efficiency(a).total_cmp(&efficiency(b));
     Some(facts::Acm {
         modcod: name(parts.first()?),
         least: name(parts.iter().min_by(by)?),
@@ -159,7 +159,7 @@ pub fn described(parts: &[Stretch]) -> Option<facts::Acm> {
 }
 
 /// Returns start and end, in seconds, of each interval without a MODCOD.
-fn outages(parts: &[Stretch]) -> Vec<[f64; 2]> {
+fn outages(parts: &[Interval]) -> Vec<[f64; 2]> {
     let (mut found, mut time): (Vec<[f64; 2]>, f64) = (Vec::new(), 0.0);
     for part in parts {
         let end = time + part.seconds;

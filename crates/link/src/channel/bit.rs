@@ -48,7 +48,7 @@ impl Channel for Config {
 }
 
 impl Process for Independent {
-    fn spoils(&mut self, _now: Time, bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, _now: Time, bytes: u32, stream: &mut Stream) -> bool {
         let survival = (self.log_survival * 8.0 * f64::from(bytes)).exp();
         stream.uniform() >= survival
     }
@@ -65,9 +65,10 @@ mod tests {
         let config: Config = serde_json::from_str(r#"{"rate": 1e-5}"#).unwrap();
         let mut process = config.build().unwrap();
         let trials = 200_000;
-        let spoiled = (0..trials).filter(|_| process.spoils(Time::ZERO, 1500, &mut stream)).count() as f64;
+        let corrupted =
+            (0..trials).filter(|_| process.corrupts(Time::ZERO, 1500, &mut stream)).count() as f64;
         // 1 - (1 - 1e-5)^12000 = 0.11308; the standard error over 200 000 trials is 0.0007.
-        assert!((spoiled / trials as f64 - 0.11308).abs() < 0.003, "{spoiled}");
+        assert!((corrupted / trials as f64 - 0.11308).abs() < 0.003, "{corrupted}");
     }
 
     #[test]
@@ -76,7 +77,7 @@ mod tests {
         for (rate, expected) in [(1.0, true), (0.0, false)] {
             let rate = Fraction::new(rate).unwrap();
             let mut process = Config { rate, effect: Effect::Drop }.build().unwrap();
-            assert!((0..100).all(|_| process.spoils(Time::ZERO, 40, &mut stream) == expected));
+            assert!((0..100).all(|_| process.corrupts(Time::ZERO, 40, &mut stream) == expected));
         }
     }
 }

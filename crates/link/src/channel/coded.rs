@@ -84,7 +84,7 @@ struct Coded {
 }
 
 impl Process for Coded {
-    fn spoils(&mut self, _now: Time, bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, _now: Time, bytes: u32, stream: &mut Stream) -> bool {
         if self.last.0 != bytes {
             self.last = (bytes, self.config.frame_error(f64::from(bytes)));
         }
@@ -109,7 +109,7 @@ mod tests {
         let mut process = config.build().unwrap();
         let mut stream = Streams::new(1, 0).stream("channel");
         let trials = 100_000;
-        let lost = (0..trials).filter(|_| process.spoils(Time::ZERO, 1279, &mut stream)).count() as f64;
+        let lost = (0..trials).filter(|_| process.corrupts(Time::ZERO, 1279, &mut stream)).count() as f64;
         // Four standard errors.
         let bound = 4.0 * (expected * (1.0 - expected) / f64::from(trials)).sqrt();
         assert!((lost / f64::from(trials) - expected).abs() < bound, "{lost} {expected}");

@@ -24,13 +24,13 @@
 
 use super::{Config, Frame, Process};
 use bentpipe_core::{Column, Report, Stream, Table, Time};
-use bentpipe_stage::{Body, Damage, DropReason, Outbox, Packet, Spoiled, IPV4_HEADER, UDP};
+use bentpipe_stage::{Body, Corrupted, Damage, DropReason, Outbox, Packet, IPV4_HEADER, UDP};
 use bentpipe_wire::checksum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Drop reason: the channel corrupted the packet.
-pub const SPOILED: DropReason = DropReason::new("channel error");
+pub const CORRUPTED: DropReason = DropReason::new("channel error");
 
 /// Drop reason: the packet arrived with a bit error that its checksum revealed.
 pub const WRONG_CHECKSUM: DropReason = DropReason::new("wrong checksum");
@@ -68,7 +68,7 @@ pub enum Fate {
     Intact,
     /// The packet is corrupted and delivered.
     Altered,
-    /// The packet must be dropped, as [`SPOILED`].
+    /// The packet must be dropped, as [`CORRUPTED`].
     Lost,
 }
 
@@ -90,8 +90,8 @@ impl Errors {
     /// order.
     #[inline]
     pub fn meet(&mut self, now: Time, packet: &mut Packet, stream: &mut Stream) -> Fate {
-        if self.process.spoils(now, packet.size, stream) {
-            spoil(packet, self.effect, stream)
+        if self.process.corrupts(now, packet.size, stream) {
+            corrupt(packet, self.effect, stream)
         } else {
             Fate::Intact
         }
@@ -100,23 +100,23 @@ impl Errors {
     /// Decides if a unit of a packet's frame is lost. Called once per unit, in order.
     #[inline]
     pub fn loses_unit(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool {
-        self.process.spoils(now, bytes, stream)
+        self.process.corrupts(now, bytes, stream)
     }
 
     /// Decides if a radio frame is lost. Called once per frame on the air, in order.
     #[inline]
     pub fn loses_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
-        self.process.spoils_frame(now, frame, stream)
+        self.process.corrupts_frame(now, frame, stream)
     }
 
     /// Applies the effect to a packet with a corrupted unit.
-    pub fn spoil(&mut self, packet: &mut Packet, stream: &mut Stream) -> Fate {
-        spoil(packet, self.effect, stream)
+    pub fn corrupt(&mut self, packet: &mut Packet, stream: &mut Stream) -> Fate {
+        corrupt(packet, self.effect, stream)
     }
 }
 
 #[cold]
-fn spoil(packet: &mut Packet, effect: Effect, stream: &mut Stream) -> Fate {
+fn corrupt(packet: &mut Packet, effect: Effect, stream: &mut Stream) -> Fate {
     let valid = match effect {
         Effect::Drop => return Fate::Lost,
         Effect::StaleChecksum => false,
@@ -135,8 +135,8 @@ fn spoil(packet: &mut Packet, effect: Effect, stream: &mut Stream) -> Fate {
         Some(Damage::Unnoticed) => true,
     };
     match &mut packet.body {
-        Body::Spoiled(before) => before.valid &= valid,
-        body => *body = Body::Spoiled(Box::new(Spoiled { body: std::mem::take(body), valid })),
+        Body::Corrupted(before) => before.valid &= valid,
+        body => *body = Body::Corrupted(Box::new(Corrupted { body: std::mem::take(body), valid })),
     }
     Fate::Altered
 }
@@ -181,11 +181,11 @@ impl Received {
     #[cold]
     pub fn open(&mut self, mut packet: Packet, other: DropReason, out: &mut Outbox) -> Option<Packet> {
         match std::mem::take(&mut packet.body) {
-            Body::Spoiled(spoiled) if spoiled.valid => {
+            Body::Corrupted(corrupted) if corrupted.valid => {
                 self.delivered += 1;
-                Some(Packet { body: spoiled.body, ..packet })
+                Some(Packet { body: corrupted.body, ..packet })
             }
-            Body::Spoiled(_) => {
+            Body::Corrupted(_) => {
                 self.refused += 1;
                 out.drop(packet, WRONG_CHECKSUM);
                 None
@@ -263,27 +263,27 @@ mod tests {
             (version, protocol) in kinds(), payload in prop::collection::vec(any::<u8>(), 0..70), seed: u64, valid: bool,
         ) {
             let good = packet(version, protocol, &payload);
-            let mut spoiled = good.clone();
+            let mut corrupted = good.clone();
             let mut stream = Streams::new(seed, 0).stream("channel");
-            let outcome = flip(&mut spoiled, valid, &mut stream);
+            let outcome = flip(&mut corrupted, valid, &mut stream);
             prop_assert_eq!(outcome.is_some(), !valid || !payload.is_empty());
             if outcome.is_none() {
-                prop_assert_eq!(spoiled, good);
+                prop_assert_eq!(corrupted, good);
                 return Ok(());
             }
             let headers = read(&good).unwrap();
             let first = if valid { good.len() - payload.len() } else { headers.begin };
             let field = headers.checksum_at().unwrap();
             let mut bits = 0;
-            for (at, (before, after)) in good.iter().zip(&spoiled).enumerate() {
+            for (at, (before, after)) in good.iter().zip(&corrupted).enumerate() {
                 if before != after && !(valid && (field..field + 2).contains(&at)) {
                     prop_assert!(at >= first, "byte {} of {}", at, good.len());
                     bits += (before ^ after).count_ones();
                 }
             }
             prop_assert_eq!(bits, 1);
-            prop_assert_eq!(holds(&spoiled), valid);
-            prop_assert!(protocol != UDP || !valid || spoiled[field..field + 2] != [0, 0]);
+            prop_assert_eq!(holds(&corrupted), valid);
+            prop_assert!(protocol != UDP || !valid || corrupted[field..field + 2] != [0, 0]);
         }
     }
 
@@ -293,10 +293,10 @@ mod tests {
         let good = packet(4, UDP, &[0; 3]);
         let mut counts = [0u32; 24];
         for _ in 0..24_000 {
-            let mut spoiled = good.clone();
-            flip(&mut spoiled, true, &mut stream).unwrap();
+            let mut corrupted = good.clone();
+            flip(&mut corrupted, true, &mut stream).unwrap();
             for (bit, count) in counts.iter_mut().enumerate() {
-                *count += u32::from(spoiled[32 + bit / 8] >> (7 - bit % 8) & 1);
+                *count += u32::from(corrupted[32 + bit / 8] >> (7 - bit % 8) & 1);
             }
         }
         // Each count is binomial with mean 1000 and standard deviation 31.

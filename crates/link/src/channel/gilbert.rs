@@ -93,7 +93,7 @@ impl Channel for Config {
 }
 
 impl Process for Bistable {
-    fn spoils(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
         let bad = match self.bad {
             None => stream.chance(self.part),
             Some(true) => !stream.chance(self.steps.1),
@@ -109,18 +109,18 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    fn spoiled(probability: f64, burst: f64, count: usize) -> Vec<bool> {
+    fn corrupted(probability: f64, burst: f64, count: usize) -> Vec<bool> {
         let config: Config =
             serde_json::from_value(serde_json::json!({"probability": probability, "burst": burst})).unwrap();
         let (mut stream, mut process) = (Streams::new(5, 0).stream("channel"), config.build().unwrap());
-        (0..count).map(|_| process.spoils(Time::ZERO, 1500, &mut stream)).collect()
+        (0..count).map(|_| process.corrupts(Time::ZERO, 1500, &mut stream)).collect()
     }
 
     #[test]
     fn loss_and_burst_length_equal_the_configured_values() {
-        let spoiled = spoiled(0.05, 8.0, 2_000_000);
-        let lost = spoiled.iter().filter(|bad| **bad).count() as f64;
-        let bursts = spoiled.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+        let corrupted = corrupted(0.05, 8.0, 2_000_000);
+        let lost = corrupted.iter().filter(|bad| **bad).count() as f64;
+        let bursts = corrupted.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
         // Of 12 500 bursts of geometric length, whose deviation is about their mean: 1 % is the
         // standard error.
         assert!((lost / 2e6 - 0.05).abs() < 0.002, "{lost}");
@@ -129,9 +129,9 @@ mod tests {
 
     #[test]
     fn the_burst_length_of_independent_errors_gives_independent_errors() {
-        let spoiled = spoiled(0.2, 1.25, 1_000_000);
+        let corrupted = corrupted(0.2, 1.25, 1_000_000);
         let after = |first: bool| {
-            let of: Vec<_> = spoiled.windows(2).filter(|pair| pair[0] == first).collect();
+            let of: Vec<_> = corrupted.windows(2).filter(|pair| pair[0] == first).collect();
             of.iter().filter(|pair| pair[1]).count() as f64 / of.len() as f64
         };
         assert!((after(true) - 0.2).abs() < 0.004 && (after(false) - 0.2).abs() < 0.002);

@@ -97,7 +97,7 @@ impl Channel for Config {
 }
 
 impl Process for States {
-    fn spoils(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
         let bad = match self.bad {
             None => stream.chance(self.part),
             Some(bad) => bad != stream.chance(self.leaves[usize::from(bad)]),
@@ -122,7 +122,7 @@ mod tests {
         let (mut process, mut stream) = (config.build().unwrap(), Streams::new(4, 0).stream("channel"));
         let count = 2_000_000;
         let lost: Vec<f64> =
-            (0..count).map(|_| f64::from(process.spoils(Time::ZERO, 1500, &mut stream))).collect();
+            (0..count).map(|_| f64::from(process.corrupts(Time::ZERO, 1500, &mut stream))).collect();
         let mean = lost.iter().sum::<f64>() / count as f64;
         assert!((mean - config.expected_loss(1, 1.0)).abs() < 0.004, "{mean}");
         for lag in [1, 5, 20] {

@@ -142,12 +142,12 @@ impl States {
 }
 
 impl Process for States {
-    fn spoils(&mut self, now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, now: Time, _bytes: u32, stream: &mut Stream) -> bool {
         self.advance(now, stream);
         stream.chance(self.config.loss[self.state][self.column].value())
     }
 
-    fn spoils_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
+    fn corrupts_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
         self.advance(now, stream);
         let column = self.config.column(Some(frame.mode.rate()));
         stream.chance(self.config.loss[self.state][column].value())
@@ -177,7 +177,7 @@ mod tests {
             let (mut process, mut stream) = (config.build().unwrap(), Streams::new(8, 0).stream("states"));
             let frame = Frame { bytes: 1000, mode: Mode { kbit_s, modulation: Modulation::Cck8 } };
             let at = |number: u64| Time::ZERO + Span::from_millis(5 * number);
-            let lost = (0..400_000).filter(|n| process.spoils_frame(at(*n), frame, &mut stream)).count();
+            let lost = (0..400_000).filter(|n| process.corrupts_frame(at(*n), frame, &mut stream)).count();
             assert!((lost as f64 / 4e5 - expected).abs() < 0.005, "{kbit_s}: {lost}");
         }
         assert!((config.expected_loss(1, 1.0) - 0.325).abs() < 1e-9);
@@ -192,7 +192,7 @@ mod tests {
         let certain = serde_json::json!({"loss": [[0], [1]], "rates": [], "transitions": [[0, 1], [1, 0]]});
         let (mut process, mut stream) =
             (config(&certain).build().unwrap(), Streams::new(8, 0).stream("states"));
-        let mut lost = |ms: u64| process.spoils(Time::ZERO + Span::from_millis(ms), 1000, &mut stream);
+        let mut lost = |ms: u64| process.corrupts(Time::ZERO + Span::from_millis(ms), 1000, &mut stream);
         let first = lost(0);
         let seen = [1, 4, 5, 9, 10, 20, 25].map(&mut lost);
         assert_eq!(seen, [first, first, !first, !first, first, first, !first]);

@@ -199,7 +199,7 @@ impl Channel for Config {
 }
 
 impl Process for Playback {
-    fn spoils(&mut self, now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, now: Time, _bytes: u32, stream: &mut Stream) -> bool {
         let all = self.outcomes.frames();
         let start = match self.start {
             Some(start) => start,
@@ -240,11 +240,12 @@ mod tests {
         let rows = config(ROWS, serde_json::json!({"start": 2}));
         assert_eq!(rows.outcomes, Outcomes::parse("lost,frames\n0,2\n1,1\n1,1\n0,1").unwrap());
         let (mut process, mut stream) = (rows.build().unwrap(), Streams::new(1, 0).stream("trace"));
-        let mut next = || u8::from(process.spoils(Time::ZERO, 1000, &mut stream));
+        let mut next = || u8::from(process.corrupts(Time::ZERO, 1000, &mut stream));
         assert_eq!([0; 11].map(|_| next()), [0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0]);
         for packets in [1, 3, 4, 7, 5] {
             let (mut process, mut stream) = (rows.build().unwrap(), Streams::new(1, 0).stream("trace"));
-            let lost = (0..packets).filter(|_| process.spoils(Time::ZERO, 1000, &mut stream)).count() as f64;
+            let lost =
+                (0..packets).filter(|_| process.corrupts(Time::ZERO, 1000, &mut stream)).count() as f64;
             let expected = if packets < 5 { lost / packets as f64 } else { 0.4 };
             assert!((rows.expected_loss(packets, 1000.0) - expected).abs() < 1e-12, "{packets}");
         }
@@ -256,7 +257,7 @@ mod tests {
         let mut lost = 0;
         for seed in 0..4000 {
             let mut stream = Streams::new(seed, 0).stream("trace");
-            lost += u32::from(config.build().unwrap().spoils(Time::ZERO, 1000, &mut stream));
+            lost += u32::from(config.build().unwrap().corrupts(Time::ZERO, 1000, &mut stream));
         }
         assert!((900..1100).contains(&lost), "{lost}");
     }
@@ -269,7 +270,7 @@ mod tests {
             [(0, 0), (9, 0), (10, 1), (11, 1), (19, 1), (20, 0), (25, 0), (36, 1), (5_000_010, 1)]
         {
             let now = Time::ZERO + Span::from_millis(ms);
-            assert_eq!(u8::from(process.spoils(now, 1000, &mut stream)), lost, "{ms}");
+            assert_eq!(u8::from(process.corrupts(now, 1000, &mut stream)), lost, "{ms}");
         }
     }
 

@@ -183,7 +183,7 @@ impl Verdicts {
             lost |= self.last;
         }
         match lost {
-            true => errors.spoil(packet, stream),
+            true => errors.corrupt(packet, stream),
             false => Fate::Intact,
         }
     }

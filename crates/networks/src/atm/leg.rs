@@ -156,7 +156,7 @@ pub enum Fate {
     /// The cell arrives at the end of the leg at this time.
     Arrives(Time),
     /// The cell arrives at this time, with wrong bits in its payload.
-    Spoiled(Time),
+    Corrupted(Time),
     /// The line lost the cell, which would have arrived at this time.
     Lost(Time),
     /// The buffer was full.
@@ -407,7 +407,7 @@ impl Noise {
                 *until = Some(next - CELL_BITS);
                 match (mode.accepts(header), payload) {
                     (false, _) => Fate::Lost(arrival),
-                    (true, true) => Fate::Spoiled(arrival),
+                    (true, true) => Fate::Corrupted(arrival),
                     (true, false) => Fate::Arrives(arrival),
                 }
             }
@@ -510,7 +510,7 @@ mod tests {
         let (mut spoiled, mut lost) = (0.0, 0.0);
         for cell in 0..cells {
             match leg.send(at(cell), 0, true, false, &mut stream) {
-                Fate::Spoiled(_) => spoiled += 1.0,
+                Fate::Corrupted(_) => spoiled += 1.0,
                 Fate::Lost(_) => lost += 1.0,
                 _ => {}
             }

@@ -16,7 +16,7 @@ use super::serving::Tally;
 use super::topology::{Ends, Ground, Topology};
 use crate::fate::Fate;
 use bentpipe_core::{Calendar, Due, NodeId, Probe, Report, Span, Streams, Time, Wakes, Whole};
-use bentpipe_link::channel::{self, SPOILED};
+use bentpipe_link::channel::{self, CORRUPTED};
 use bentpipe_link::pace::Pace;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::BTreeMap;
@@ -410,7 +410,7 @@ impl Constellation {
             fate = link.meet(now, self.flights.packet(slot));
         }
         if fate == channel::Fate::Lost {
-            out.drop(self.flights.take(slot).into_inner(), SPOILED);
+            out.drop(self.flights.take(slot).into_inner(), CORRUPTED);
         } else {
             match self.taker(carrier) {
                 Taker::Site(site) => out.send_with(Port(site as u16), || self.flights.take(slot)),
@@ -502,7 +502,7 @@ impl Stage for Constellation {
             let mut packet = packet.into_inner();
             let link = self.carriers[carrier as usize].as_mut().expect("the packet was on it");
             if link.meet(now, &mut packet) == channel::Fate::Lost {
-                out.drop(packet, SPOILED);
+                out.drop(packet, CORRUPTED);
             } else {
                 self.take(now, taker, packet, out);
             }

@@ -41,7 +41,7 @@ use crate::propagation::orbit::Handovers;
 use bentpipe_core::{Fraction, NodeId, Probe, Rate, Report, Span, Stream, Time};
 use bentpipe_link::acm::frames::{Ending, Frames, Sent};
 use bentpipe_link::acm::{self, Adaptation, Modcod};
-use bentpipe_link::channel::{Errors, Fate, SPOILED};
+use bentpipe_link::channel::{Errors, Fate, CORRUPTED};
 use bentpipe_link::framing::{Added, Unit, Verdicts, TOO_LONG};
 use bentpipe_link::transmitter::Transmitter;
 use bentpipe_stage::{Change, Held, Outbox, Packet, Port, Stage};
@@ -438,7 +438,7 @@ impl Stage for Forward {
             }
             self.error_drops += u64::from(fate != Fate::Intact);
             if fate == Fate::Lost {
-                out.drop(packet, SPOILED);
+                out.drop(packet, CORRUPTED);
             } else {
                 let passes = self.terminals[usize::from(terminal)].passes && !packet.body.is_signalling();
                 let past = if passes { self.terminals.len() as u16 } else { 0 };

@@ -181,7 +181,7 @@ impl Upper for Call<'_> {
         }
     }
 
-    fn spoils(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool {
+    fn corrupts(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool {
         if control && !self.above.control_errors {
             return false;
         }

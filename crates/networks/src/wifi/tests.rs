@@ -46,7 +46,7 @@ impl Upper for Saturated {
 
     fn learn(&mut self, _now: Time, _link: Link, _sent: &Attempt, _outcome: Outcome) {}
 
-    fn spoils(&mut self, _at: Time, _link: Link, _frame: Frame, control: bool) -> bool {
+    fn corrupts(&mut self, _at: Time, _link: Link, _frame: Frame, control: bool) -> bool {
         let hit = !control || self.acknowledgments_lost;
         hit && self.draws.chance(self.error)
     }

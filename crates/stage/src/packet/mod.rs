@@ -101,7 +101,7 @@ impl Packet {
             Body::Datagram => None,
             Body::Segment(segment) => segment.options.as_ref()?.quick_start,
             Body::Layer(payload) => payload.quick_start(),
-            Body::Frame(_) | Body::Spoiled(_) => None,
+            Body::Frame(_) | Body::Corrupted(_) => None,
         }
     }
 
@@ -140,7 +140,7 @@ pub enum Body {
     /// [`Outbox::spare`](crate::Outbox::spare).
     Frame(Box<[u8]>),
     /// A body with a bit error, set by a channel.
-    Spoiled(Box<Spoiled>),
+    Corrupted(Box<Corrupted>),
 }
 
 impl Body {
@@ -165,7 +165,7 @@ impl Body {
             Body::Datagram => Some(&Datagram),
             Body::Segment(segment) => Some(segment),
             Body::Layer(payload) => Some(&**payload),
-            Body::Spoiled(spoiled) => spoiled.body.payload(),
+            Body::Corrupted(corrupted) => corrupted.body.payload(),
             Body::Frame(_) => None,
         }
     }
@@ -198,7 +198,7 @@ impl Body {
 
 /// A packet's body with a bit error.
 #[derive(Clone, Debug)]
-pub struct Spoiled {
+pub struct Corrupted {
     /// The body before the error.
     pub body: Body,
     /// True if the receiver accepts the packet nevertheless, because no checksum of its layer

@@ -7,7 +7,7 @@ use super::reno::Reno;
 use bentpipe_core::{Count, Size, Span, Stream, Streams, Time};
 use bentpipe_link::channel::effect::WRONG_CHECKSUM;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
-use bentpipe_stage::{Body, Packet, Port, Sent, Spoiled, Stage};
+use bentpipe_stage::{Body, Corrupted, Packet, Port, Sent, Stage};
 use bentpipe_testing::bench::{Bench, Dropped, Network, Wires};
 use bentpipe_transport::app::{Actions, App, End, Event};
 use bentpipe_transport::tcp::config::{Config, Profile, Recovery};
@@ -46,7 +46,7 @@ pub enum Fate {
     Late(u16),
     Twice(u16),
     /// Delivered with a bit error in the payload, and a valid checksum or not.
-    Spoiled(bool),
+    Corrupted(bool),
 }
 
 pub fn fate() -> impl Strategy<Value = Fate> {
@@ -55,13 +55,13 @@ pub fn fate() -> impl Strategy<Value = Fate> {
         2 => Just(Fate::Lost),
         2 => (1u16..3000).prop_map(Fate::Late),
         1 => (0u16..3000).prop_map(Fate::Twice),
-        1 => any::<bool>().prop_map(Fate::Spoiled),
+        1 => any::<bool>().prop_map(Fate::Corrupted),
     ]
 }
 
 /// Adds a bit error to the payload.
 pub fn corrupt(packet: Packet, valid: bool) -> Packet {
-    Packet { body: Body::Spoiled(Box::new(Spoiled { body: packet.body, valid })), ..packet }
+    Packet { body: Body::Corrupted(Box::new(Corrupted { body: packet.body, valid })), ..packet }
 }
 
 /// True if no packet was dropped except for a wrong checksum.
@@ -175,7 +175,7 @@ pub fn travel(packet: Packet, fate: Fate, place: usize, wires: &mut Wires<'_>) {
             wires.after(DELAY, place, Port(0), packet);
             wires.after(late(by), place, Port(0), second);
         }
-        Fate::Spoiled(valid) => wires.after(DELAY, place, Port(0), corrupt(packet, valid)),
+        Fate::Corrupted(valid) => wires.after(DELAY, place, Port(0), corrupt(packet, valid)),
     }
 }
 
@@ -213,7 +213,7 @@ impl Network for World {
     fn arriving(&mut self, _now: Time, end: usize, packet: &Packet) {
         let segment = match &packet.body {
             Body::Segment(segment) => segment,
-            Body::Spoiled(is_corrupted) => match &is_corrupted.body {
+            Body::Corrupted(is_corrupted) => match &is_corrupted.body {
                 Body::Segment(segment) if is_corrupted.valid => segment,
                 _ => {
                     // The packet reaches no endpoint.

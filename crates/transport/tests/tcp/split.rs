@@ -138,7 +138,7 @@ impl Network for World {
             if out {
                 fate = Fate::Lost;
             }
-            self.reset_lost[end] |= reset && matches!(fate, Fate::Lost | Fate::Spoiled(false));
+            self.reset_lost[end] |= reset && matches!(fate, Fate::Lost | Fate::Corrupted(false));
             travel(packet, fate, place, wires);
         }
         for end in 0..2 {

@@ -66,7 +66,7 @@ impl Adaptation for Config {
 fn differentiated(outcome: Outcome) -> Option<bool> {
     match outcome {
         Outcome::Silent { .. } | Outcome::Blocked => None,
-        Outcome::Answered { .. } | Outcome::Spoiled { .. } => outcome.success(),
+        Outcome::Answered { .. } | Outcome::Corrupted { .. } => outcome.success(),
     }
 }
 

@@ -101,7 +101,7 @@ pub enum Outcome {
     },
     /// No acknowledgment arrived, and the sender knows that the channel is the reason: a NAK
     /// arrived, or a CTS before the data.
-    Spoiled {
+    Corrupted {
         /// Number of frames that were sent.
         sent: u32,
     },
@@ -114,7 +114,7 @@ impl Outcome {
     pub fn success(self) -> Option<bool> {
         match self {
             Outcome::Answered { sent, acknowledged } => Some(2 * acknowledged >= sent),
-            Outcome::Silent { .. } | Outcome::Spoiled { .. } => Some(false),
+            Outcome::Silent { .. } | Outcome::Corrupted { .. } => Some(false),
             Outcome::Blocked => None,
         }
     }
@@ -123,7 +123,7 @@ impl Outcome {
     pub fn frames(self) -> (u32, u32) {
         match self {
             Outcome::Answered { sent, acknowledged } => (sent, acknowledged),
-            Outcome::Silent { sent } | Outcome::Spoiled { sent } => (sent, 0),
+            Outcome::Silent { sent } | Outcome::Corrupted { sent } => (sent, 0),
             Outcome::Blocked => (0, 0),
         }
     }
@@ -170,7 +170,7 @@ pub(super) mod testing {
             let outcome = match letter {
                 'a' => Outcome::Answered { sent: 1, acknowledged: 1 },
                 's' => Outcome::Silent { sent: 1 },
-                'n' => Outcome::Spoiled { sent: 1 },
+                'n' => Outcome::Corrupted { sent: 1 },
                 'b' => Outcome::Blocked,
                 other => panic!("{other}"),
             };

@@ -25,7 +25,8 @@ impl<L> Cell<L> {
         match kind {
             Kind::Rts => {
                 let garbled = self.air.garbled(to, &sound);
-                let spoiled = !garbled && upper.spoils(now, link, Frame { bytes: RTS, mode: control }, true);
+                let spoiled =
+                    !garbled && upper.corrupts(now, link, Frame { bytes: RTS, mode: control }, true);
                 let answers = !garbled && !spoiled && self.air.may_answer(to, now);
                 let clear = phy.control(attempt.rate, CTS);
                 let reserved = match answers {
@@ -44,7 +45,7 @@ impl<L> Cell<L> {
             Kind::Cts => {
                 let garbled = self.air.garbled(from, &sound);
                 let spoiled =
-                    !garbled && upper.spoils(now, link.back(), Frame { bytes: CTS, mode: control }, true);
+                    !garbled && upper.corrupts(now, link.back(), Frame { bytes: CTS, mode: control }, true);
                 let reserved = now + sifs + attempt.airtime + delay + answering;
                 self.air.end(&sound, Some(from), reserved, spoiled.then_some(from));
                 if garbled || spoiled {
@@ -88,13 +89,13 @@ impl<L> Cell<L> {
                 let garbled = self.air.garbled(from, &sound);
                 let bytes = if kind == Kind::Nak { ACK } else { answer };
                 let spoiled =
-                    !garbled && upper.spoils(now, link.back(), Frame { bytes, mode: control }, true);
+                    !garbled && upper.corrupts(now, link.back(), Frame { bytes, mode: control }, true);
                 self.air.end(&sound, Some(from), now, spoiled.then_some(from));
                 let heard = !garbled && !spoiled;
                 if heard && kind == Kind::Ack {
                     self.succeed(now, index, attempt, upper);
                 } else if heard {
-                    self.fail(now, index, attempt, Outcome::Spoiled { sent: attempt.count }, now, upper);
+                    self.fail(now, index, attempt, Outcome::Corrupted { sent: attempt.count }, now, upper);
                 } else {
                     self.counters[from].acknowledgments_lost += u64::from(kind == Kind::Ack);
                     self.fail(now, index, attempt, lost(attempt), now, upper);
@@ -126,7 +127,7 @@ impl<L> Cell<L> {
                     until.min(sound.end)
                 }
             };
-            sent.good = !upper.spoils(at, link, Frame { bytes: sent.bytes, mode }, false);
+            sent.good = !upper.corrupts(at, link, Frame { bytes: sent.bytes, mode }, false);
             arrived += u32::from(sent.good);
             duplicates += u64::from(sent.good && sent.received);
             sent.received |= sent.good;
@@ -150,7 +151,7 @@ impl<L> Cell<L> {
         let sent = flow.unsettled().next().expect("it was sent");
         for to in hearing {
             let link = Link { from, to };
-            if !upper.spoils(sound.end, link, Frame { bytes: sent.bytes, mode }, false) {
+            if !upper.corrupts(sound.end, link, Frame { bytes: sent.bytes, mode }, false) {
                 if let Some(load) = &sent.load {
                     upper.deliver_copy(sound.end, link, load);
                 }
@@ -168,7 +169,7 @@ impl<L> Cell<L> {
 /// was the reason.
 fn lost(attempt: Attempt) -> Outcome {
     match attempt.rts {
-        true => Outcome::Spoiled { sent: attempt.count },
+        true => Outcome::Corrupted { sent: attempt.count },
         false => Outcome::Silent { sent: attempt.count },
     }
 }

@@ -41,7 +41,7 @@ pub trait Upper {
 
     /// Returns true if the channel corrupts a frame whose last bit arrives at `at`, which may be a
     /// `control` frame.
-    fn spoils(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool;
+    fn corrupts(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool;
 
     /// Returns true if the receivers of a sender answer frames that the channel corrupted with a
     /// NAK.
