@@ -155,13 +155,13 @@ pub(super) mod tests {
     #[test]
     fn every_kind_has_its_stated_mean_and_is_never_negative() {
         for text in [
-            r#"{"uniform": {"max": "20 ms"}}"#,
+            r#"{"uniform": {"most": "20 ms"}}"#,
             r#"{"normal": {"mean": "3 ms", "deviation": "4 ms"}}"#,
             r#"{"exponential": {"mean": "7 ms"}}"#,
             r#"{"quantiles": {"values": ["0 s", "2 ms", "30 ms"]}}"#,
             r#"{"late": {"probability": 0.1, "extra": "50 ms"}}"#,
-            r#"{"levels": {"every": "100 ms", "of": {"uniform": {"max": "20 ms"}}}}"#,
-            r#"{"sum": {"parts": [{"uniform": {"max": "20 ms"}}, {"exponential": {"mean": "7 ms"}}]}}"#,
+            r#"{"levels": {"every": "100 ms", "of": {"uniform": {"most": "20 ms"}}}}"#,
+            r#"{"sum": {"parts": [{"uniform": {"most": "20 ms"}}, {"exponential": {"mean": "7 ms"}}]}}"#,
             r#"{"series": {"samples": "time,extra\n0,0.01\n1,0.03\n", "repeat": "4 s"}}"#,
         ] {
             let config: Config = serde_json::from_str(text).unwrap();
@@ -175,7 +175,7 @@ pub(super) mod tests {
     #[test]
     fn levels_are_constant_for_their_period() {
         let values = drawn(
-            r#"{"levels": {"every": "15 s", "offset": "12 s", "of": {"uniform": {"max": "20 ms"}}}}"#,
+            r#"{"levels": {"every": "15 s", "offset": "12 s", "of": {"uniform": {"most": "20 ms"}}}}"#,
             6000,
         );
         let steps: Vec<usize> = (1..values.len()).filter(|at| values[*at] != values[at - 1]).collect();
