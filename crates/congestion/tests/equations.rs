@@ -120,8 +120,8 @@ fn hybla_as_linux_counts_in_eighths_and_128ths_for_each_acknowledgment() {
         state.snd_cwnd
     };
     assert_eq!(LINUX.map(|_| acknowledge(&mut hybla.state)), LINUX);
-    // Congestion avoidance from 26 to 45 segments took Linux 313 acknowledgments; the first step
-    // begins with credit.
+    // In Linux, congestion avoidance from 26 to 45 segments took 313 acknowledgments. The first
+    // step starts with credit.
     (hybla.state.snd_cwnd, hybla.state.snd_ssthresh) = (25, 25);
     while acknowledge(&mut hybla.state) < 26 {}
     let acknowledgments = (1..).find(|_| acknowledge(&mut hybla.state) == 45);
@@ -151,7 +151,7 @@ fn hybla_estimates_its_first_threshold_from_the_spacing_of_acknowledgments() {
 
 #[test]
 fn westwood_reduces_the_window_to_the_measured_rate_times_minimum_delay() {
-    // 100 segments each 100 ms, whose round trip took 80 ms when the path was empty.
+    // 100 segments every 100 ms. The round-trip time was 80 ms while the path was empty.
     let mut westwood = Connection::new("westwood", &[], 100, 80_000);
     westwood.round(80_000);
     westwood.state.is_cwnd_limited = 0;

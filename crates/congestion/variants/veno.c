@@ -17,7 +17,8 @@
  *             does so after every loss detected by time-out).
  * Licence:    Dual MIT/GPL
  */
-#define BP_PARAMETERS(PARAMETER) PARAMETER(beta, 3, 1, 65535, "queued segments from which a loss is taken for congestion")
+#define BP_PARAMETERS(PARAMETER)                                                                               \
+	PARAMETER(beta, 3, 1, 65535, "number of queued segments from which a loss counts as congestion")
 
 #include "reno.h"
 

@@ -17,9 +17,9 @@
  *             order = 2 and late = 1.
  * Deviations: `order` = 2 filters the result a second time, as in Linux' module, which gives less
  *             weight to the rates of slow start. Delivered segments are those acknowledged
- *             cumulatively or selectively; this is an exact count of what the paper derives from
- *             duplicate acknowledgments. The first sample starts with the first acknowledgment,
- *             because nothing is delivered before, and initializes the filter.
+ *             cumulatively or selectively, an exact count of the segments that the paper estimates
+ *             from duplicate acknowledgments. The first sample starts with the first
+ *             acknowledgment, because nothing is delivered before, and initializes the filter.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \

@@ -293,7 +293,7 @@ const MECHANISMS: &[&str] = &[
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// For any scenario, no packet vanishes, and no leg has more than the one before.
+    /// For any scenario, no packet vanishes, and no leg has more packets than the previous one.
     #[test]
     fn proxies_conserve_packets((text, moments) in case(), first in choice(MECHANISMS), second in choice(MECHANISMS)) {
         let mut text = text;

@@ -118,7 +118,7 @@ mod tests {
         // 40 + 4 leave 56 of 100: 7 + 49 of the next packet, whose 51 others, 3 + 51 + 4, are in
         // the next frame.
         assert_eq!(units(&config(100, 0), None, &[40, 100, 38]), [(1, false), (1, true), (0, true)]);
-        // Of 100 - 58 = 42 bytes, 38 + 4 took all.
+        // 38 + 4 bytes use all of the remaining 100 - 58 = 42 bytes.
         assert_eq!(
             units(&config(100, 0), None, &[40, 100, 38, 20]),
             [(1, false), (1, true), (0, true), (1, false)]

@@ -49,7 +49,7 @@ pub struct TransportStream {
     pub packing: bool,
     /// Number of bytes of a section that must fit into the packet in which the section starts.
     pub min_room: u32,
-    /// Used payload bytes of the last packet, and whether one of them is a pointer field.
+    /// Used payload bytes of the last packet, and true if one of them is a pointer field.
     used: u32,
     pointed: bool,
 }

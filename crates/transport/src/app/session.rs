@@ -4,7 +4,7 @@
 //! The ends exchange messages in turn, the client first. The file follows at once, in its
 //! direction, and both ends close. A session is over when the last byte has been acknowledged
 //! (upload) or has arrived (download). With a mean gap, sessions start as a Poisson process,
-//! whether or not earlier ones have ended.
+//! independent of the ends of earlier ones.
 
 use super::draw::{gap, Sizes};
 use super::{Actions, App, Connections, End, Event, Transaction, Transactions};
@@ -246,7 +246,7 @@ impl App for Server {
 }
 
 impl Server {
-    /// Replies to the received messages, and sends the file after the last one if it goes this way.
+    /// Replies to the received messages. Sends the file after the last one, if this end sends it.
     fn answer(&mut self, connection: u16, bytes: u64, actions: &mut Actions) {
         let Some(session) = self.open.get_mut(&connection) else { return };
         session.received += bytes;

@@ -125,8 +125,8 @@ pub static CALL: Table = Table {
 /// still be in flight.
 pub const SILENT: Span = Span::from_secs(1);
 
-/// Returns the row of [`CALL`] for a listener who hears nothing. The number of sent packets is
-/// unknown.
+/// Returns the row of [`CALL`] for a listener without received speech. The number of sent packets
+/// is unknown.
 fn silent() -> [f64; 16] {
     let mut row = [f64::NAN; 16];
     let columns = CALL.columns.iter().map(|column| column.name);

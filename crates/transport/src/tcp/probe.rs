@@ -19,7 +19,7 @@ const MARGIN: Span = Span::from_millis(2);
 /// The probe of one connection.
 #[derive(Clone, Debug, Default)]
 pub struct Probe {
-    /// `nxt` at the time of an unanswered probe, and whether it was a retransmission.
+    /// `nxt` at the time of an unanswered probe, and true if the probe was a retransmission.
     outstanding: Option<(u64, bool)>,
 }
 

@@ -196,7 +196,8 @@ mod tests {
         assert_eq!(last, (1, 100_000));
     }
 
-    /// Delivers one more segment, sent at 300 ms when nothing is out and acknowledged at 400 ms.
+    /// Delivers one more segment, sent at 300 ms while nothing is outstanding and acknowledged at
+    /// 400 ms.
     fn deliver_again(rate: &mut Estimator, state: &mut State) -> (i32, i64) {
         rate.sent(at(300), true, state);
         let sample = deliver(rate, state, at(400), 10, at(300));

@@ -1,4 +1,5 @@
-//! Runs transcripts: `tests/tcp/*.txt`, each the life of one connection as seen from one end.
+//! Runs transcripts (`tests/tcp/*.txt`). Each transcript lists the events of one connection at one
+//! end.
 //!
 //! ```text
 //! # Comment, with the source of what is expected.
