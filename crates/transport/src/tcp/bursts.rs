@@ -11,9 +11,9 @@
 //!   ([`super::pacing`]).
 //! - An incomplete burst waits for the next acknowledgment (commits "tcp: tso: restore IW10 after
 //!   TSO autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors; sysctl
-//!   tcp_tso_win_divisor, 3). It does not wait during a recovery, after a millisecond without
-//!   departures that pacing would have permitted, while a third of the window is free, or if the
-//!   next acknowledgment is far off. The next acknowledgment is expected a smoothed round-trip time
+//!   tcp_tso_win_divisor, 3). It does not wait during a recovery, after a millisecond in which
+//!   nothing was sent or held back by pacing, while a third of the window is free, or if the next
+//!   acknowledgment is far off. The next acknowledgment is expected a smoothed round-trip time
 //!   after the first outstanding segment was sent. It is far off if it is expected in more than 1
 //!   ms or half the round-trip time, whichever is shorter (commit "tcp: fix tcp_tso_should_defer()
 //!   vs large RTT", 2025; also in maintained older series).
@@ -44,7 +44,7 @@ const WINDOW_DIVISOR: u64 = 3;
 /// timestamps.
 pub(super) const MAX_PAYLOAD: u64 = 65_215;
 
-/// Time without departures after which an incomplete burst leaves.
+/// Time without sent or held back segments after which an incomplete burst leaves.
 const PAUSE: Span = Span::from_millis(1);
 
 /// Maximum time for which an incomplete burst waits for an expected acknowledgment.
