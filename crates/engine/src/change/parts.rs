@@ -243,10 +243,18 @@ where
             false => format!("; allowed: {}", keys.join(", ")),
         };
         match unknown {
-            Some(Problem { message, .. }) => {
-                message.truncate(message.find("; allowed: ").unwrap_or(message.len()));
-                *message += &allowed;
-            }
+            // A suggestion before the allowed keys is kept; its question mark replaces the
+            // semicolon before "allowed".
+            Some(Problem { message, .. }) => match message.find("? allowed: ") {
+                Some(end) => {
+                    message.truncate(end + 1);
+                    *message += allowed.trim_start_matches(';');
+                }
+                None => {
+                    message.truncate(message.find("; allowed: ").unwrap_or(message.len()));
+                    *message += &allowed;
+                }
+            },
             None => {
                 found.retain(|problem| problem.path != path);
                 found.push(Problem { path, message: FIXED.to_owned() + &allowed });

@@ -43,13 +43,14 @@ impl Config {
             problems.add("receive_window_start", text);
         }
         if let Some(buffer) = self.send_buffer.filter(|buffer| buffer.bytes() < segment) {
-            let text = format!("{buffer} is out of range; allowed: at min one segment ({segment} B)");
+            let text = format!("{buffer} is out of range; allowed: at least one segment ({segment} B)");
             problems.add("send_buffer", text);
         }
         let min = 2 * (segment + writer::OVERHEAD);
         if let Some(memory) = self.send_memory.filter(|memory| memory.bytes() < min) {
-            let text =
-                format!("{memory} is out of range; allowed: at min two segments and their headers ({min} B)");
+            let text = format!(
+                "{memory} is out of range; allowed: at least two segments and their headers ({min} B)"
+            );
             problems.add("send_memory", text);
         }
     }
@@ -59,7 +60,7 @@ impl Config {
         let profile = self.profile.config();
         if self.rto_max < min && self.rto_max != profile.rto_max {
             let text = format!(
-                "{} is out of range; allowed: at min rto_min ({}) and rto_initial ({})",
+                "{} is out of range; allowed: at least rto_min ({}) and rto_initial ({})",
                 self.rto_max, self.rto_min, self.rto_initial
             );
             problems.add("rto_max", text);
@@ -69,7 +70,7 @@ impl Config {
             if span > self.rto_max || span == Span::ZERO {
                 problems.add(
                     key,
-                    format!("{span} is out of range; allowed: above 0 s, at max rto_max ({})", self.rto_max),
+                    format!("{span} is out of range; allowed: above 0 s, at most rto_max ({})", self.rto_max),
                 );
             }
         }
@@ -83,7 +84,7 @@ impl Config {
             problems.add(
                 "delayed_ack_min",
                 format!(
-                    "{} is out of range; allowed: at max delayed_ack_timeout ({})",
+                    "{} is out of range; allowed: at most delayed_ack_timeout ({})",
                     self.delayed_ack_min, self.delayed_ack_timeout
                 ),
             );
