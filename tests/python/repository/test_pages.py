@@ -52,10 +52,10 @@ KNOWN = frozenset(WITHOUT_DEFINITION.split())
 #: Terms of the glossary that are also common words. A page links them where it uses the term.
 WORDS = """
 FER L ST TM allocator bottleneck bundle burst campaign carrier clock constellation contact edge
-emulation fade fidelity flow frame framing gateway guest handover hop hub impulse instrument jitter
-leg load logon mote outage pacing parity prediction preset probe profile reflector report run
-scenario schema scheme seed simulation slot split stage star study terminal trace transaction unit
-variation verdict wake waveform window
+emulation fade fidelity flow frame framing gateway group guest handover hop hub impulse instrument
+jitter leg load logon mask metric mote outage pacing parity prediction preset probe profile
+reflector report run scenario schema scheme seed shell simulation slot split stage star study
+terminal trace train transaction trunk unit variant variation verdict wake waveform window
 """
 COMMON_WORDS = frozenset(WORDS.split())
 
