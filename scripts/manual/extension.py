@@ -115,9 +115,9 @@ class Gallery(SphinxDirective):
 
 
 def head(page: str) -> tuple[str, str]:
-    r"""Returns title and first paragraph of a page.
+    r"""Returns title and first paragraph of a page, as text: links are relative to the page.
 
-    >>> head("# One\n\nTwo\nthree.\n\nFour.\n")
+    >>> head("# One\n\nTwo\n[three](../three.md).\n\nFour.\n")
     ('One', 'Two three.')
     """
     match = re.match(r"# (.+)\n\n+(?:<!--.*?-->\n+)*((?:.+\n)+)", page)
