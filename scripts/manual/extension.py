@@ -122,7 +122,7 @@ def head(page: str) -> tuple[str, str]:
     """
     match = re.match(r"# (.+)\n\n+(?:<!--.*?-->\n+)*((?:.+\n)+)", page)
     assert match is not None, f"a page must begin with a title and a paragraph: {page[:60]!r}"
-    return match[1], " ".join(match[2].split())
+    return match[1], re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(match[2].split()))
 
 
 def subpages(app: Sphinx, name: str) -> list[str]:
