@@ -1,4 +1,5 @@
-//! Any bytes, read as an LTP segment: nothing panics, it is written as it was read, and an engine takes it.
+//! Arbitrary bytes, parsed as an LTP segment. Nothing panics, the segment is written as it was
+//! read, and an engine accepts it.
 #![no_main]
 
 use bentpipe_core::{Span, Time};

@@ -1,4 +1,5 @@
-//! Any bytes, read as bundles of MTCP and of STCP: nothing panics, and pieces of any size give the same bundles as the whole.
+//! Arbitrary bytes, parsed as streams of bundles in MTCP and in STCP. Nothing panics, and pieces of
+//! any size give the same bundles as the whole stream.
 #![no_main]
 
 use bentpipe_dtn::convergence::stream::{Framing, Reader};
@@ -7,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 
 const LONGEST: u64 = 4096;
 
-/// The bundles of a connection, and whether it can be read to its end.
+/// Returns the bundles of a connection, and true if the connection is valid to its end.
 fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, framing: Framing) -> (Vec<Vec<u8>>, bool) {
     let (mut reader, mut found) = (Reader::new(LONGEST, framing), Vec::new());
     for piece in pieces {
@@ -29,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
         let whole = bundles([rest].into_iter(), framing);
         let pieces = bundles(rest.chunks(1 + usize::from(*first)), framing);
         assert_eq!(whole, pieces);
-        // What is written is read as it was.
+        // Written bundles are read unchanged.
         let mut written = Vec::new();
         assert!((framing.write)(rest, &mut written));
         if rest.len() as u64 <= LONGEST {

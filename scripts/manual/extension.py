@@ -1,16 +1,15 @@
-"""Extension of Sphinx: figures that are drawn by the program shown above them, a gallery of pages, and contents that
-follow from the folders.
+"""Sphinx extension: figures drawn by the blocks of a page, a gallery, and contents from folders.
 
-- The folder of a page ``NAME.md`` is ``NAME``: the pages in it are its subpages. The same holds for a ``README.md`` and
-  the other pages of its folder, and for ``docs/studies.md`` and the studies' READMEs. So a new page needs no entry in
-  any list.
+- Subpages: a page ``NAME.md`` has the pages of the folder ``NAME`` as subpages. Likewise, a
+  ``README.md`` has the other pages of its folder, and ``docs/studies.md`` has the studies' READMEs.
+  So a new page needs no entry in any list.
 - ``{plot}``: see :mod:`manual.blocks`.
 - ``{gallery}``: the subpages of the page, each with its first figure and its first paragraph.
 - ``{pages}``: the pages of the folder that no list of contents on this page names.
-- The navigation unfolds only the sections around the page that is shown. With all 260 pages on each page the site was
-  half as large again, and took half as long again to build.
-- Tables of keys, columns and statements have the class ``keys``, by which the style sheet stacks their cells on narrow
-  screens.
+- The navigation unfolds only the sections around the current page. Unfolding all 260 pages made the
+  site half as large again, and its build half as long again.
+- Tables of keys, columns and statements have the class ``keys``, so that the style sheet can stack
+  their cells on narrow screens.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ LOG: Final = logging.getLogger(__name__)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Connect everything to Sphinx."""
+    """Registers the directives and event handlers in Sphinx."""
     app.add_directive("plot", Plot)
     app.add_directive("gallery", Gallery)
     app.connect("env-get-outdated", with_other_subpages)
     app.connect("env-before-read-docs", draw)
     app.connect("source-read", with_contents)
     app.connect("doctree-read", with_classes)
-    # Before the theme draws the navigation, at 500.
+    # Runs before the theme draws the navigation (priority 500).
     app.connect("html-page-context", with_own_section, priority=400)
     app.connect("build-finished", with_entrance)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": False}
@@ -52,13 +51,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
 def with_own_section(
     _: Sphinx, __: str, ___: str, context: dict[str, Any], ____: nodes.document | None
 ) -> None:
-    """Unfold only the sections around the page in the navigation."""
+    """Makes the navigation unfold only the sections around the page."""
     if contents := context.get("toctree"):
         context["toctree"] = lambda **options: contents(**{**options, "collapse": True})
 
 
 def draw(_: Sphinx, env: BuildEnvironment, names: list[str]) -> None:
-    """Draw the figures of every page that has some, by running the page's blocks."""
+    """Draws outdated figures, by running all blocks of their pages."""
     for name in sorted(env.found_docs):
         page = Path(env.doc2path(name)).read_text(encoding="utf-8")
         if "```{plot}" not in page or figures.current(name, page):
@@ -71,13 +70,13 @@ def draw(_: Sphinx, env: BuildEnvironment, names: list[str]) -> None:
                         with contextlib.redirect_stdout(io.StringIO()):
                             session.run(block)
             figures.keep(name, page, Path(drawn))
-        # Pages that show these figures are read again.
+        # Sphinx must read a page again if its figures changed.
         if name not in names:
             names.append(name)
 
 
 class Plot(SphinxDirective):
-    """A program and the figure that it leaves."""
+    """The directive ``{plot}``: a program and the figure that it draws."""
 
     has_content = True
     required_arguments = 1
@@ -85,7 +84,7 @@ class Plot(SphinxDirective):
     option_spec: ClassVar[Any] = {"hide": directives.flag}
 
     def run(self) -> list[nodes.Node]:
-        """Return the program, the figure and its caption."""
+        """Returns the nodes of the program and of the figure with its caption."""
         count = int(self.env.temp_data.get("plots") or 0) + 1
         self.env.temp_data["plots"] = count
         shown: list[nodes.Node] = []
@@ -98,10 +97,10 @@ class Plot(SphinxDirective):
 
 
 class Gallery(SphinxDirective):
-    """The subpages of this page as cards."""
+    """The directive ``{gallery}``: the subpages of this page as cards."""
 
     def run(self) -> list[nodes.Node]:
-        """Return one card per page, in the order of the pages' names."""
+        """Returns a container with one card per subpage, in the order of their names."""
         here = Path(self.env.doc2path(self.env.docname))
         whole = nodes.container(classes=["gallery"])
         for file in sorted(here.with_suffix("").glob("*.md")):
@@ -116,18 +115,18 @@ class Gallery(SphinxDirective):
 
 
 def head(page: str) -> tuple[str, str]:
-    r"""Returns title and first paragraph of a page.
+    r"""Returns title and first paragraph of a page, as text: links are relative to the page.
 
-    >>> head("# One\n\nTwo\nthree.\n\nFour.\n")
+    >>> head("# One\n\nTwo\n[three](../three.md).\n\nFour.\n")
     ('One', 'Two three.')
     """
     match = re.match(r"# (.+)\n\n+(?:<!--.*?-->\n+)*((?:.+\n)+)", page)
-    assert match is not None, f"a page begins with its title and a paragraph: {page[:60]!r}"
-    return match[1], " ".join(match[2].split())
+    assert match is not None, f"a page must begin with a title and a paragraph: {page[:60]!r}"
+    return match[1], re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(match[2].split()))
 
 
 def subpages(app: Sphinx, name: str) -> list[str]:
-    """Returns the subpages of a page, as a list of contents names them."""
+    """Returns the subpages of a page, in the spelling of a list of contents."""
     page = Path(app.env.doc2path(name))
     if page.name == "README.md":
         return sorted(one.stem for one in page.parent.glob("*.md") if one != page)
@@ -139,12 +138,13 @@ def subpages(app: Sphinx, name: str) -> list[str]:
 
 
 def with_other_subpages(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
-    """Returns the pages to read again in any case: those whose contents follow from folders."""
+    """Returns the pages whose contents follow from folders; Sphinx must always read them again."""
     return [name for name in env.found_docs if name == app.config.root_doc or subpages(app, name)]
 
 
 def with_contents(app: Sphinx, name: str, source: list[str]) -> None:
-    """Add the subpages of a page to the contents, and complete its lists of contents."""
+    """Adds the subpages of a page to the contents, and replaces ``{pages}`` by a list of
+    contents."""
     page = Path(app.env.doc2path(name))
     below = subpages(app, name)
     if "```{pages}" in source[0]:
@@ -162,7 +162,7 @@ def with_contents(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def with_classes(_: Sphinx, page: nodes.document) -> None:
-    """Mark the tables whose rows describe a key, a column or a statement each."""
+    """Adds the class ``keys`` to tables with one key, column or statement per row."""
     for table in page.findall(nodes.table):
         heading = next(iter(table.findall(nodes.thead)), None)
         words = [entry.astext() for entry in heading.findall(nodes.entry)] if heading else []
@@ -171,7 +171,7 @@ def with_classes(_: Sphinx, page: nodes.document) -> None:
 
 
 def with_entrance(app: Sphinx, error: Exception | None) -> None:
-    """Write the page at which the site is entered, which is not that of Sphinx' first document."""
+    """Writes index.html, which redirects to the root page of the site."""
     if error is None and app.builder.format == "html":
         target = f"{app.config.root_doc}.html"
         (Path(app.outdir) / "index.html").write_text(

@@ -1,5 +1,8 @@
-"""Figures of the pages, kept below ``build/figures`` for the site. What runs all blocks of a page keeps its figures, as
-the tests of the pages do. They are current as long as neither the page nor bentpipe changes."""
+"""Stores the figures of pages in ``build/figures`` for the site.
+
+Both the site's build and the tests of pages run all blocks of a page, and then store its figures.
+Stored figures are current until the page or bentpipe changes.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,23 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
-#: Where they are, below the repository.
+#: The folder of the figures, relative to the repository.
 FOLDER: Final = Path("build/figures")
 
 
 def current(name: str, page: str) -> bool:
-    """Whether the figures of the page ``name``, a path without suffix, are those of this text and this bentpipe."""
+    """Returns true if the stored figures of a page belong to this text and this version of
+    bentpipe.
+
+    ``name`` is the page's path without suffix.
+    """
     key = ROOT / FOLDER / name / "key"
     return key.is_file() and key.read_text() == _key(page)
 
 
 def keep(name: str, page: str, drawn: Path) -> None:
-    """Keep the figures in a folder, which are all that the blocks of a page leave. Others see all of them, or none."""
+    """Stores the figures of a page, all of which are in the folder ``drawn``, in one atomic
+    step."""
     place = ROOT / FOLDER / name
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:

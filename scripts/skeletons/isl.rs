@@ -1,4 +1,4 @@
-//! {Title}: which satellites it links, in a sentence.
+//! {Title}: the pairs of linked satellites, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!
@@ -16,7 +16,7 @@ use bentpipe_orbit::shell::{Neighbourhood, Neighbours};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the pairs of linked satellites, in a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

@@ -1,4 +1,4 @@
-//! {Title}: what the proxy does to passing connections, in a sentence.
+//! {Title}: the proxy's effect on passing connections, in a sentence.
 //!
 //! Procedure, source, deviations, limits.
 //!
@@ -13,7 +13,7 @@ use bentpipe_stage::{Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the proxy's effect on passing connections, in a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
@@ -30,7 +30,7 @@ impl Enhancement for Config {
     }
 }
 
-/// Forwards every packet.
+/// Forwards every packet unchanged.
 struct {Camel};
 
 impl Stage for {Camel} {

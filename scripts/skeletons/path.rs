@@ -1,4 +1,4 @@
-//! {Title}: how requests reach the control centre, in a sentence.
+//! {Title}: the path of requests to the control centre, in a sentence.
 //!
 //! Procedure, source, deviations, limits.
 //!
@@ -11,7 +11,7 @@ use bentpipe_core::{Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the path of requests to the control centre, in a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}

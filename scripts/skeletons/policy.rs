@@ -1,4 +1,4 @@
-//! {Title}: when to hand over and to which link, in a sentence.
+//! {Title}: the moments and targets of handovers, in a sentence.
 //!
 //! Procedure, source, deviations, limits.
 //!
@@ -12,11 +12,11 @@ use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the moments and targets of handovers, in a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// How long each link serves.
+    /// Time for which each link is active.
     pub every: Span,
 }
 

@@ -1,11 +1,11 @@
-//! {Title}: to whom a node gives a bundle, in a sentence.
+//! {Title}: the neighbours that get a copy of a bundle, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 
 use super::{Replication, Router, Routing};
 use crate::contacts::{Node, Plan};
 
-/// {Title}.
+/// {Title}: the neighbours that get a copy of a bundle, in a sentence.
 #[derive(Clone, Copy, Debug)]
 pub struct {Camel};
 
@@ -17,7 +17,7 @@ impl Routing for {Camel} {
 
 impl Replication for {Camel} {
     fn should_copy(&self, _bundle: u64, _node: Node, _neighbour: Node, _to: Node) -> bool {
-        // Only the destination gets a bundle, which it gets in any case.
+        // No relays: every routing delivers a bundle on contact with its destination.
         false
     }
 }

@@ -1,4 +1,4 @@
-//! {Title}: what is asked for and what comes of it, in a sentence.
+//! {Title}: the requests and the capacity assigned for them, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!
@@ -11,7 +11,7 @@ use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the requests and the capacity assigned for them, in a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
@@ -34,7 +34,7 @@ impl Scheme for Config {
     }
 }
 
-/// The terminal's half: asks for what waits.
+/// The terminal's half: requests capacity for the waiting data.
 pub(super) struct QueueRequester;
 
 impl Requester for QueueRequester {
@@ -50,7 +50,7 @@ impl Requester for QueueRequester {
     fn reset(&mut self) {}
 }
 
-/// The controller's half: what the last request left.
+/// The controller's half: slots of the last request that are still unassigned.
 #[derive(Default)]
 pub(super) struct Owed {
     slots: u32,

@@ -1,6 +1,6 @@
-//! {Title}: what it does with what it receives, in a sentence.
+//! {Title}: the service's response to received packets, in a sentence.
 //!
-//! Procedure, source, deviations, limits. As it is: every datagram goes back to where it came from.
+//! Procedure, source, deviations, limits. The skeleton returns every datagram to its sender.
 //!
 //! ```toml
 //! [[service]]
@@ -16,7 +16,7 @@ use bentpipe_transport::Config as Transport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the service's response to received packets, in a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}

@@ -1,4 +1,4 @@
-//! {Title}: where its satellites are, in a sentence.
+//! {Title}: the orbits of its satellites, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!
@@ -16,7 +16,7 @@ use bentpipe_core::{Angle, Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the orbits of its satellites, in a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

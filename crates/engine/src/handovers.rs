@@ -12,13 +12,13 @@ use bentpipe_transport::app::End;
 use bentpipe_transport::tcp;
 use bentpipe_transport::tcp::handover::{Adapt, Freeze, OnHandover};
 
-/// Returns the TCP of an end of `flow`, with the signals of handovers on its path: the intervals in
-/// which a link is down, and the paths that follow.
+/// Returns the TCP configuration of an end of `flow`, extended by signals of the handovers on its
+/// path: the intervals in which a link is down, and the following paths.
 ///
-/// The round-trip time is that of a full segment each way without queues, with rates and delays as
-/// at the start of the run. The ends are warned of handovers that interrupt or lose packets, and
-/// adapt when the new link is up.
-pub fn told(
+/// The round-trip time is that of a full segment in each direction without queues, with the rates
+/// and delays at the start of the run. The ends are warned of handovers that interrupt or lose
+/// packets, and adapt when the new link is up.
+pub fn with_handover_signals(
     layout: &mut Builder<'_>,
     scenario: &Scenario,
     flow: &Flow,
@@ -63,7 +63,7 @@ struct Path<'a> {
     packet: u64,
     scenario: &'a Scenario,
     hops: [Vec<Hop<'a>>; 2],
-    /// The multilinks on it, and the index of the link in use in each direction.
+    /// The multilinks on the path, and the index of the link in use in each direction.
     serving: Vec<(&'a multilink::Config, [usize; 2])>,
 }
 

@@ -12,8 +12,8 @@ use bentpipe_transport::names;
 
 /// A proxy or a service of a scenario.
 #[derive(Clone, Copy)]
-pub struct Standing<'a> {
-    /// Its index in [`Scenario::services`], from 1.
+pub struct PlacedService<'a> {
+    /// The index of the proxy or service in [`Scenario::services`], from 1.
     pub number: u16,
     /// The list to which it belongs, which is also its kind in messages.
     pub list: &'static str,
@@ -31,13 +31,13 @@ pub struct Standing<'a> {
 impl Scenario {
     /// Returns the proxies and services that run: first the proxies, then the services, each in the
     /// order of the scenario.
-    pub(crate) fn services(&self) -> impl Iterator<Item = Standing<'_>> {
+    pub(crate) fn services(&self) -> impl Iterator<Item = PlacedService<'_>> {
         self.all_services().filter(|at| at.enabled)
     }
 
     /// Returns the proxies and services, including proxies that are switched off.
-    pub(crate) fn all_services(&self) -> impl Iterator<Item = Standing<'_>> {
-        let proxies = self.proxy.iter().map(|proxy| Standing {
+    pub(crate) fn all_services(&self) -> impl Iterator<Item = PlacedService<'_>> {
+        let proxies = self.proxy.iter().map(|proxy| PlacedService {
             number: 0,
             list: "proxy",
             name: &proxy.name,
@@ -47,7 +47,7 @@ impl Scenario {
             service: &proxy.mechanism,
             key: "mechanism",
         });
-        let services = self.service.iter().map(|service| Standing {
+        let services = self.service.iter().map(|service| PlacedService {
             number: 0,
             list: "service",
             name: &service.name,
@@ -57,16 +57,16 @@ impl Scenario {
             service: &*service.role,
             key: "role",
         });
-        proxies.chain(services).zip(1..).map(|(at, number)| Standing { number, ..at })
+        proxies.chain(services).zip(1..).map(|(at, number)| PlacedService { number, ..at })
     }
 
-    /// Returns true if a service takes the place of a flow's destination.
+    /// Returns true if a service replaces a flow's destination.
     pub(crate) fn has_stand_in(&self, flow: &Flow) -> bool {
         self.services().any(|at| at.stands_in(flow))
     }
 }
 
-impl Standing<'_> {
+impl PlacedService<'_> {
     /// Returns true if the service must serve a flow.
     pub fn is_for(&self, flow: &Flow) -> bool {
         self.flows.is_none_or(|flows| flows.contains(&flow.name))
@@ -86,13 +86,13 @@ pub enum Obstacle {
     NotNamed,
     /// The service cannot serve such flows, for this reason.
     Refused(&'static str),
-    /// The flow starts at the node, or ends at it and the service takes passing packets.
+    /// The flow starts at the node, or ends there although the service only takes passing packets.
     AtItsEnd,
     /// The flow ends elsewhere, and the service's `flows` does not name it.
     EndsElsewhere,
     /// The flow takes another path, over these nodes.
     Elsewhere(Vec<String>),
-    /// The flow passes in one direction only, because its directions take different paths.
+    /// The flow passes the node in one direction only, because its directions take different paths.
     OneWay,
 }
 
@@ -101,7 +101,7 @@ pub enum Obstacle {
 pub fn served<'a>(
     builder: &mut Builder<'_>,
     scenario: &'a Scenario,
-    at: &Standing<'_>,
+    at: &PlacedService<'_>,
 ) -> Vec<Result<ServedFlow, (&'a Flow, Obstacle)>> {
     let flows = scenario.flow.iter().zip(0..);
     let one = |(flow, index)| one(builder, at, flow, FlowId(index)).map_err(|why| (flow, why));
@@ -110,7 +110,7 @@ pub fn served<'a>(
 
 fn one(
     builder: &mut Builder<'_>,
-    at: &Standing<'_>,
+    at: &PlacedService<'_>,
     flow: &Flow,
     id: FlowId,
 ) -> Result<ServedFlow, Obstacle> {
@@ -141,11 +141,11 @@ fn one(
     })
 }
 
-/// Returns the proxies that split the connections of each flow, by their indices in the scenario:
-/// first in the order in which data from the flow's source passes them, then in that of data from
-/// its destination.
+/// Returns the proxies that split the connections of each flow, by their indices in the scenario,
+/// for both directions: in the order in which data from the flow's source passes them, and in the
+/// order for data from its destination.
 pub fn splits(scenario: &Scenario) -> Vec<[Vec<usize>; 2]> {
-    let is_split = |at: &Standing<'_>| {
+    let is_split = |at: &PlacedService<'_>| {
         let proxy = scenario.proxy.get(usize::from(at.number) - 1);
         proxy.is_some_and(|proxy| matches!(proxy.mechanism, Mechanism::Split(_)))
     };

@@ -15,7 +15,8 @@ pub enum Accept {
     Early,
 }
 
-/// The configuration of a proxy; keys have the names of the options of `bentpipe pep`.
+/// The configuration of a proxy; keys have the names of the options of `bentpipe machine pep`,
+/// except `workers`, which is `--threads`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Environment variable that overrides the folder of the records; `bentpipe up` uses it, too.
+/// Environment variable that overrides the folder of the records; `bentpipe net up` uses it, too.
 const FOLDER_VARIABLE: &str = "BENTPIPE_STATE";
 const FOLDER: &str = "/run/bentpipe";
 

@@ -79,7 +79,7 @@ pub fn send_bundles(
     let options = BundleOptions { from: source, to: destination, report, lifetime, hops, keys };
     let node = bentpipe_agent::config::endpoint(&options.from).map_err(|wrong| error::input(py, &wrong))?;
     let node = node.node_id().unwrap_or_default();
-    // Bundles that cannot be created are found before anything is sent.
+    // Detects bundles that cannot be created before any bundle is sent.
     client::build_bundle(&options, 0, Vec::new()).map_err(|wrong| error::input(py, &wrong))?;
     let patience = Duration::from_secs_f64(patience);
     py.detach(|| {

@@ -158,9 +158,9 @@ pub fn passes(
     Ok(observers.iter().map(of_site).collect())
 }
 
-/// Returns the satellites that the first site and all other sites see above `mask` (deg) at the
-/// middle one of each list of `times` (s from the start): list by list the satellites' names, and
-/// site by site, time by time elevation and azimuth (deg) and range (m).
+/// Returns the satellites that the first site and all other sites see above `mask` (deg). The
+/// moment is the middle one of each list of `times` (s from the start). For each list, returns the
+/// satellites' names, and for each site and time elevation and azimuth (deg) and range (m).
 #[pyfunction]
 #[allow(clippy::type_complexity, reason = "it is a list of lists of rows")]
 pub fn in_sight(

@@ -11,6 +11,8 @@ import typer
 
 from bentpipe.errors import InputError
 
+from .common import Json
+
 #: Folder into which `make docs` writes the site.
 SITE: Final = Path(__file__).resolve().parents[1] / "site"
 
@@ -27,6 +29,7 @@ def docs(
     show: Annotated[
         bool, typer.Option("--print", help="Print the address of the page instead of opening the page.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Open the documentation in a browser.
 
@@ -50,6 +53,11 @@ def docs(
             f'there is no page "{name}"{hint}To search all pages, open the start page: bentpipe docs'
         )
     address = file.as_uri()
+    if json:
+        from .output import print_json
+
+        print_json({"address": address})
+        return
     graphical = any(os.environ.get(one) for one in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
     if show or not graphical or not webbrowser.open(address):
         typer.echo(address)

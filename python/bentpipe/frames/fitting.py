@@ -244,7 +244,7 @@ def _gilbert_elliott(observed: _Observed) -> _Found:
 
 
 def _markov(observed: _Observed, states: int) -> _Found:
-    candidates = [*_seen_starts(observed, states)]
+    candidates = [*_visible_starts(observed, states)]
     candidates += [
         (_Shape(np.ones((states, states), dtype=bool), (None,) * states), start)
         for start in _hidden_starts(observed, states)
@@ -394,7 +394,7 @@ def _hidden_starts(observed: _Observed, states: int) -> Iterator[Chain]:
         yield Chain(transitions, losses)
 
 
-def _seen_starts(observed: _Observed, states: int) -> Iterator[tuple[_Shape, Chain]]:
+def _visible_starts(observed: _Observed, states: int) -> Iterator[tuple[_Shape, Chain]]:
     """Yields chains with visible states, for each division into states of received and of lost
     frames. States with the same outcome have different durations and do not follow each other."""
     simple = _bistable(observed).chain

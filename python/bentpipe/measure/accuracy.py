@@ -1,4 +1,4 @@
-"""Limits to the accuracy of measurements on this host: ``bentpipe doctor --measure``."""
+"""Limits to the accuracy of measurements on this host: ``bentpipe machine doctor --measure``."""
 
 from __future__ import annotations
 

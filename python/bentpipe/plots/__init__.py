@@ -27,7 +27,7 @@ from .lines import MAX_LINES
 from .measured import delays
 from .sensors import query_plan
 from .series import dama, efficiency, flow, overview, queue, rtt, sent, side_by_side, throughput, window
-from .style import COLOURS, look, save, styled, to_svg
+from .style import COLOURS, look, save, show_in_notebooks, styled, to_svg
 from .wifi import rates
 
 __all__ = [
@@ -64,3 +64,5 @@ __all__ = [
     "waits",
     "window",
 ]
+
+show_in_notebooks()

@@ -1,4 +1,4 @@
-"""Real speech through real codecs, for ``bentpipe listen``.
+"""Real speech through real codecs, for ``bentpipe voice listen``.
 
 | codec | library |
 | --- | --- |

@@ -261,12 +261,12 @@ def test_irtt_sees_the_same_path(bentpipe: Bentpipe, tmp_path: Path) -> None:
         document = json.loads(
             measure_path(bentpipe, tmp_path, 'duration = "5 s"\nrate = 60\ntrain = 0\n', "--json")
         )
-        server = bentpipe.begin("exec", "server", "--", "irtt", "server", "-b", "0.0.0.0:2112")
+        server = bentpipe.begin("net", "exec", "server", "--", "irtt", "server", "-b", "0.0.0.0:2112")
         try:
             listening = ["grep", "-q", ":0840", "/proc/net/udp"]
-            until(lambda: bentpipe.done("exec", "server", "--", *listening).returncode == 0)
+            until(lambda: bentpipe.done("net", "exec", "server", "--", *listening).returncode == 0)
             words = ["irtt", "client", "-i", "20ms", "-d", "5s", "-l", "112", "-q", "-o", "-", "server:2112"]
-            text = bentpipe("exec", "user", "--", *words)
+            text = bentpipe("net", "exec", "user", "--", *words)
         finally:
             server.kill()
             server.wait()

@@ -41,13 +41,23 @@ NOT_CHECKED = (
 #: engineers.
 WITHOUT_DEFINITION = """
 AES AF4x API BCB BIB BIC BLESS CHANGELOG CI CLI CONTRIBUTING CPU CSV DATA DE421 DNS DTNperf EP1 EP2
-EP6 FCC FECFRAMEs FIFO FTP GB GCM GHz GIL GPL GSM GitHub HDTN HMAC HTML HTTP HTTPS ICNP IDE IEEE ION
+EP6 FCC FECFRAMEs FIFO FTP GB GCM GHz GIL GPL GSM GitHub HDTN HMAC HTML HTTP HTTPS ICNP IDE IEEE InfluxDB ION
 IP IPv4 IPv6 ITU JIT JPL JSON KIND KiB LAN LANMAN LEDBAT LTE LaTeX LeoReplayer LiteRT MB MBd MHz MIT
 MODCODs MPEG MiB NAME NEXT NaN NewReno OCI OpenAPI OpenSAND PDF PNG PSH PTP PostgreSQL ProbeRTT PyPI
 QPSK README READMEs REST RFC RS SGP4 SHA2 SHOULD SNS3 SQL SSH SVG SYN SatNEx TCP TLS TOML TrueType
 UDP URL VS VSCodium WSL WebRTC
 """
 KNOWN = frozenset(WITHOUT_DEFINITION.split())
+
+#: Terms of the glossary that are also common words. A page links them where it uses the term.
+WORDS = """
+FER L ST TM allocator bottleneck bundle burst campaign carrier clock constellation contact edge
+emulation fade fidelity flow frame framing gateway group guest handover hop hub impulse instrument
+jitter leg load logon mask metric mote outage pacing parity prediction preset probe profile
+reflector report run scenario schema scheme seed shell simulation slot split stage star study
+terminal trace train transaction trunk unit variant variation verdict wake waveform window
+"""
+COMMON_WORDS = frozenset(WORDS.split())
 
 
 @functools.cache
@@ -114,3 +124,39 @@ def test_the_glossary_defines_every_abbreviation_of_the_pages() -> None:
                 if word not in KNOWN and word not in defined and word.removesuffix("s") not in defined:
                     unknown.setdefault(word, name)
     assert not unknown, f"add to docs/glossary.md, or to KNOWN if it needs no definition: {unknown}"
+
+
+def anchor(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
+
+
+def uses(term: str, text: str) -> bool:
+    """Returns true if a text contains a term, also as a plural or at the start of a sentence."""
+    first = f"[{term[0]}{term[0].upper()}]" if term[0].islower() else re.escape(term[0])
+    return bool(re.search(rf"(?<![\w./'-]){first}{re.escape(term[1:])}s?(?![\w/-])", text))
+
+
+def test_every_page_links_its_terms_to_the_glossary() -> None:
+    entries = dict(re.findall(r"^### (.+)\n\n(.*)$", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE))
+    terms = {term: of for term, of in entries.items() if term not in COMMON_WORDS | KNOWN}
+    assert len(terms) > 150
+    missing = []
+    count = 0
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        name = str(page.relative_to(ROOT))
+        if name.startswith(NOT_CHECKED) or page == GLOSSARY or "<!-- Generated" in text:
+            continue
+        # Titles, links to other pages and indented code may contain terms.
+        words = re.sub(r"^(#| {4}[^\s*\-\d]).*$", "", prose(page), flags=re.MULTILINE)
+        words = re.sub(r"\[[^]]*\]", "", words)
+        for term, definition in terms.items():
+            explained = any(
+                (GLOSSARY.parent / path).resolve() == page for path, _ in LINK.findall(definition)
+            )
+            if f"glossary.md#{anchor(term)})" in text:
+                count += 1
+            elif uses(term, words) and not explained and f"({term})" not in text:
+                missing.append(f"{name}: {term}")
+    assert count > 300
+    assert not missing, "link the first use to docs/glossary.md:\n" + "\n".join(missing)

@@ -2,7 +2,7 @@
 
 use crate::layout::lay;
 use crate::scenario::{Flow, Islands, Scenario};
-use crate::serving::{served, Obstacle, Standing};
+use crate::serving::{served, Obstacle, PlacedService};
 use bentpipe_core::{Problems, Recorder, Streams};
 use bentpipe_networks::node::service::ServedPackets;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ impl Scenario {
         }
     }
 
-    fn check_service(&self, at: &Standing<'_>, islands: &Islands<'_>, problems: &mut Problems) {
+    fn check_service(&self, at: &PlacedService<'_>, islands: &Islands<'_>, problems: &mut Problems) {
         if !islands.names.contains_key(at.node) {
             problems.add("node", islands.unknown(at.node));
         }
@@ -36,7 +36,7 @@ impl Scenario {
     /// Adds the problems of services and paths, for a scenario that is otherwise valid.
     fn check_served(&self, problems: &mut Problems) {
         let mut builder = lay(self, Streams::new(0, 0), Recorder::default());
-        let mut taken: BTreeMap<(&str, ServedPackets, String), Standing<'_>> = BTreeMap::new();
+        let mut taken: BTreeMap<(&str, ServedPackets, String), PlacedService<'_>> = BTreeMap::new();
         for at in self.services() {
             let flows = served(&mut builder, self, &at);
             within(&at, problems, |problems| {
@@ -91,7 +91,7 @@ impl Scenario {
             let passes = programs && at.service.served_packets() == ServedPackets::Passing;
             let Some(real) = passes.then(|| "what programs send".to_owned()).or(real) else { continue };
             let instead = match at.list {
-                "proxy" => ", or no proxy here and `bentpipe pep` on a machine or in a namespace before a host of `bentpipe up`",
+                "proxy" => ", or no proxy here and `bentpipe machine pep` on a machine or in a namespace before a host of `bentpipe net up`",
                 _ => "",
             };
             let message = format!(
@@ -103,8 +103,8 @@ impl Scenario {
     }
 }
 
-/// Visits one service; its problems are reported below its list and name.
-fn within(at: &Standing<'_>, problems: &mut Problems, look: impl FnOnce(&mut Problems)) {
+/// Calls `look` for one service, with problems below its list and name.
+fn within(at: &PlacedService<'_>, problems: &mut Problems, look: impl FnOnce(&mut Problems)) {
     problems.within(at.list, |problems| problems.within(at.name, look));
 }
 

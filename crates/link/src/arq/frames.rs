@@ -21,7 +21,7 @@ pub struct Frames {
     /// Size of a packet's header within the frame, in bytes.
     header: u32,
     /// Size of the longest frame in bytes, without sync marker, CRC and code.
-    most: u32,
+    max: u32,
 }
 
 impl Frames {
@@ -31,9 +31,9 @@ impl Frames {
             framing::Config::Space(space) => Frames {
                 code: space.code.code(),
                 header: space.packets.header(),
-                most: space.length.value() as u32,
+                max: space.length.value() as u32,
             },
-            _ => Frames { code: coding::Code::None, header: 0, most: frames::Kind::Proximity1.max_length() },
+            _ => Frames { code: coding::Code::None, header: 0, max: frames::Kind::Proximity1.max_length() },
         }
     }
 
@@ -56,7 +56,7 @@ impl Frames {
 
     /// Returns the size of the longest packet in bytes.
     pub fn longest(&self) -> u32 {
-        self.most - frames::Kind::Proximity1.header() - self.header
+        self.max - frames::Kind::Proximity1.header() - self.header
     }
 
     /// Returns the framing of packets of one size.

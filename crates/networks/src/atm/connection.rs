@@ -10,7 +10,7 @@ use super::contract::{Policer, Verdict};
 use super::lan::Segment;
 use super::leg::{Fate, Leg};
 use bentpipe_core::{Column, Report, Stream, Table, Time};
-use bentpipe_link::channel::SPOILED;
+use bentpipe_link::channel::CORRUPTED;
 use bentpipe_link::queue::drop_tail::FULL;
 use bentpipe_stage::{DropReason, Packet};
 use std::collections::VecDeque;
@@ -62,8 +62,8 @@ impl Cell {
         }
         let (at, reason, lost) = match leg.send(self.at, connection, self.last, self.low_priority, stream) {
             Fate::Arrives(at) => (at, None, false),
-            Fate::Corrupted(at) => (at, Some(SPOILED), false),
-            Fate::Lost(at) => (at, Some(SPOILED), true),
+            Fate::Corrupted(at) => (at, Some(CORRUPTED), false),
+            Fate::Lost(at) => (at, Some(CORRUPTED), true),
             Fate::Full => (self.at, Some(CELLS_FULL), true),
             Fate::Early => (self.at, Some(EARLY), true),
         };

@@ -6,7 +6,7 @@ use super::stage::Direction;
 use super::Config;
 use crate::AccessNetwork;
 use bentpipe_core::{Problems, Span, Time};
-use bentpipe_link::channel::SPOILED;
+use bentpipe_link::channel::CORRUPTED;
 use bentpipe_stage::{DropReason, Port, Stage};
 use bentpipe_testing::bench::{packet, stream, Bench};
 
@@ -55,10 +55,10 @@ fn a_lost_last_cell_corrupts_the_next_frame_except_after_a_frame_of_one_cell() {
     let fates = |config: &Config, size| -> Vec<Option<DropReason>> {
         run(config, &[(0, size), (100, size), (200, size)]).into_iter().map(Result::err).collect()
     };
-    assert_eq!(fates(&lose("1"), 41), [Some(SPOILED), None, None]);
-    assert_eq!(fates(&lose("2"), 41), [Some(SPOILED), Some(MERGED), None]);
-    assert_eq!(fates(&lose("1, 2"), 41), [Some(SPOILED), None, None]);
-    assert_eq!(fates(&lose("1"), 40), [Some(SPOILED), None, None]);
+    assert_eq!(fates(&lose("1"), 41), [Some(CORRUPTED), None, None]);
+    assert_eq!(fates(&lose("2"), 41), [Some(CORRUPTED), Some(MERGED), None]);
+    assert_eq!(fates(&lose("1, 2"), 41), [Some(CORRUPTED), None, None]);
+    assert_eq!(fates(&lose("1"), 40), [Some(CORRUPTED), None, None]);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn certain_cell_loss_is_a_remark_and_nothing_arrives() {
     config.remark(Span::from_secs(10), &mut remarks);
     let remarks: Vec<String> = remarks.into_vec().into_iter().map(|remark| remark.path.join(".")).collect();
     assert_eq!(remarks, ["legs.0.error"]);
-    assert_eq!(run(&config, &[(0, 1500), (5, 40)]), [Err(SPOILED), Err(SPOILED)]);
+    assert_eq!(run(&config, &[(0, 1500), (5, 40)]), [Err(CORRUPTED), Err(CORRUPTED)]);
 }
 
 #[test]

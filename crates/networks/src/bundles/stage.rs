@@ -6,7 +6,7 @@ use crate::{Beyond, FlowEnds};
 use bentpipe_core::{Column, NodeId, Report, Span, Stream, Table, Time, Whole};
 use bentpipe_dtn::contacts::Node;
 use bentpipe_dtn::network::{Bundle, Network, Outcome, Reason};
-use bentpipe_link::channel::SPOILED;
+use bentpipe_link::channel::CORRUPTED;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_transport::statistics::SpanStatistics;
 use std::collections::BTreeMap;
@@ -189,7 +189,7 @@ impl Agents {
                     let reason = match reason {
                         Reason::Expired => EXPIRED,
                         Reason::StorageFull => FULL,
-                        Reason::Errors => SPOILED,
+                        Reason::Errors => CORRUPTED,
                         Reason::CutOff => CUT_OFF,
                     };
                     out.drop(packet, reason);

@@ -8,7 +8,7 @@
 
 use super::ranging::Ranging;
 use bentpipe_core::{Span, Time};
-use bentpipe_link::transmitter::{Meanwhile, Transmitter};
+use bentpipe_link::transmitter::{SentWhileIdle, Transmitter};
 
 /// Number of sizes of packets of which a lane knows that the queue admits them: one for data and
 /// one for acknowledgments.
@@ -76,8 +76,8 @@ impl Lane {
     }
 
     /// Packets that the transmitter has not counted.
-    pub fn uncounted(&self, transmitter: &Transmitter) -> Meanwhile {
-        let mut meanwhile = Meanwhile::nothing(transmitter);
+    pub fn uncounted(&self, transmitter: &Transmitter) -> SentWhileIdle {
+        let mut meanwhile = SentWhileIdle::nothing(transmitter);
         for (size, count) in self.sizes.into_iter().zip(self.counts).filter(|(_, count)| *count > 0) {
             meanwhile.add(u32::from(size), u64::from(count), transmitter.rate());
             meanwhile.free_at = self.free_at;

@@ -16,7 +16,7 @@ use super::serving::SiteStatistics;
 use super::topology::{Ends, Ground, Topology};
 use crate::fate::Fate;
 use bentpipe_core::{Calendar, Due, NodeId, Probe, Report, Span, Streams, Time, Wakes, Whole};
-use bentpipe_link::channel::{self, SPOILED};
+use bentpipe_link::channel::{self, CORRUPTED};
 use bentpipe_link::pace::Pace;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::BTreeMap;
@@ -406,7 +406,7 @@ impl Constellation {
             fate = link.apply_errors(now, self.flights.packet(slot));
         }
         if fate == channel::Fate::Lost {
-            out.drop(self.flights.take(slot).into_inner(), SPOILED);
+            out.drop(self.flights.take(slot).into_inner(), CORRUPTED);
         } else {
             match self.receiver(carrier) {
                 Receiver::Site(site) => out.send_with(Port(site as u16), || self.flights.take(slot)),
@@ -498,7 +498,7 @@ impl Stage for Constellation {
             let mut packet = packet.into_inner();
             let link = self.carriers[carrier as usize].as_mut().expect("the packet was on it");
             if link.apply_errors(now, &mut packet) == channel::Fate::Lost {
-                out.drop(packet, SPOILED);
+                out.drop(packet, CORRUPTED);
             } else {
                 self.deliver(now, receiver, packet, out);
             }

@@ -41,7 +41,7 @@ use crate::propagation::orbit::Handovers;
 use bentpipe_core::{Fraction, NodeId, Probe, Rate, Report, Span, Stream, Time};
 use bentpipe_link::acm::frames::{Ending, Frames, Sent};
 use bentpipe_link::acm::{self, Adaptation, Modcod};
-use bentpipe_link::channel::{Errors, Fate, SPOILED};
+use bentpipe_link::channel::{Errors, Fate, CORRUPTED};
 use bentpipe_link::framing::{Added, Unit, Verdicts, TOO_LONG};
 use bentpipe_link::transmitter::Transmitter;
 use bentpipe_stage::{Change, Held, Outbox, Packet, Port, Stage};
@@ -329,7 +329,7 @@ impl Forward {
         let Some((_, adaptation)) = &mut self.terminals[usize::from(terminal)].acm else { return true };
         let heard = match modcod {
             Some(modcod) => adaptation.signal(now) >= modcod.threshold_db,
-            None => !signalling || adaptation.hears_signalling(now),
+            None => !signalling || adaptation.receives_signalling(now),
         };
         if !heard {
             adaptation.lose();
@@ -387,7 +387,7 @@ impl Forward {
             &mut self.terminals[usize::from(terminal)];
         let arrival = sent + timeline.timing().one_way;
         let in_time = arrival < timeline.start(&self.frame, superframe);
-        let heard = acm.as_mut().is_none_or(|(_, adaptation)| adaptation.hears_signalling(arrival));
+        let heard = acm.as_mut().is_none_or(|(_, adaptation)| adaptation.receives_signalling(arrival));
         *reads_board && in_time && heard && errors.is_none() && plan_errors.is_none()
     }
 }
@@ -438,7 +438,7 @@ impl Stage for Forward {
             }
             self.error_drops += u64::from(fate != Fate::Intact);
             if fate == Fate::Lost {
-                out.drop(packet, SPOILED);
+                out.drop(packet, CORRUPTED);
             } else {
                 let passes = self.terminals[usize::from(terminal)].bypass && !packet.body.is_signalling();
                 let past = if passes { self.terminals.len() as u16 } else { 0 };

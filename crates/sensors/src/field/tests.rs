@@ -130,7 +130,7 @@ fn averages_match_the_samples() {
 struct Lossy(Stream, f64);
 
 impl Channel for Lossy {
-    fn spoils(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
+    fn corrupts(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
         self.0.chance(self.1)
     }
 }

@@ -34,12 +34,12 @@ impl Default for Rules {
 pub trait Channel {
     /// Returns true if a frame of `bytes` between two nodes, whose last bit arrives at `now`, is
     /// corrupted.
-    fn spoils(&mut self, now: Time, from: usize, to: usize, bytes: u32) -> bool;
+    fn corrupts(&mut self, now: Time, from: usize, to: usize, bytes: u32) -> bool;
 }
 
 /// A channel without errors.
 impl Channel for () {
-    fn spoils(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
+    fn corrupts(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
         false
     }
 }
@@ -355,7 +355,7 @@ impl<T: Clone> Medium<T> {
         let Transmission { from, to, number, bytes, acknowledges, .. } = transmission;
         let hears = self.hears[to][from];
         let collides = transmission.collides[to];
-        let spoiled = hears && channel.spoils(now, from, to, bytes);
+        let spoiled = hears && channel.corrupts(now, from, to, bytes);
         let intact = hears && !collides && !spoiled;
         if acknowledges {
             if intact && self.is_waiting_for(to, number) {

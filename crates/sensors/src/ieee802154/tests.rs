@@ -140,7 +140,7 @@ fn hidden_nodes_collide_more_often_than_nodes_in_range() {
 fn a_frame_is_given_up_after_three_retries() {
     struct Dead;
     impl Channel for Dead {
-        fn spoils(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
+        fn corrupts(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
             true
         }
     }
@@ -159,7 +159,7 @@ fn a_frame_is_given_up_after_three_retries() {
 struct Random(Stream, f64);
 
 impl Channel for Random {
-    fn spoils(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
+    fn corrupts(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
         self.0.chance(self.1)
     }
 }

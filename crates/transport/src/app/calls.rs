@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Name of the codec. Default "G.711u". `bentpipe emodel` lists the names.
+    /// Name of the codec. Default "G.711u". `bentpipe voice emodel` lists the names.
     pub codec: String,
     /// Number of codec frames in a packet, 1 to 24. If unset, the smallest number that contains 20
     /// ms of speech.
@@ -207,7 +207,7 @@ mod tests {
 
     /// Worked values of Erlang's table: 2 erlangs on 5 lines, 10 on 10, 20 on 30.
     #[test]
-    fn blocking_is_erlangs() {
+    fn blocking_follows_the_erlang_b_formula() {
         for (load, lines, expected) in
             [(2.0, 5, 0.0367), (10.0, 10, 0.2146), (20.0, 30, 0.0085), (1.0, 1, 0.5)]
         {

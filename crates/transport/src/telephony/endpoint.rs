@@ -13,7 +13,7 @@ use crate::flow::{DestinationCounters, SourceCounters};
 use crate::hosting::Site;
 use crate::statistics::SpanStatistics;
 use crate::tcp::Supply;
-use crate::{names, udp, Seat, Transport};
+use crate::{names, udp, EndpointParts, Transport};
 use bentpipe_core::address::ipv4;
 use bentpipe_core::{Probe, Report, Span, Stream, Streams, Time};
 use bentpipe_link::channel::effect::Received;
@@ -94,7 +94,7 @@ pub struct Endpoint {
     counts: Counts,
     source: SourceCounters,
     destination: DestinationCounters,
-    spoiled: Received,
+    corrupted: Received,
     call_rows: Option<Probe>,
     heard: Option<Probe>,
     traffic: Option<Traffic>,
@@ -117,8 +117,8 @@ impl Endpoint {
     ///
     /// # Panics
     /// Panics if the seat's application places no calls.
-    pub fn of(transport: &dyn Transport, seat: Seat, supply: &mut dyn Supply) -> Endpoint {
-        let Seat { site, calls, stream, common, .. } = seat;
+    pub fn of(transport: &dyn Transport, parts: EndpointParts, supply: &mut dyn Supply) -> Endpoint {
+        let EndpointParts { site, calls, stream, common, .. } = parts;
         let calls = calls.expect("the scenario has been checked");
         Endpoint::new(transport, site, calls, (stream, common), supply)
     }
@@ -161,7 +161,7 @@ impl Endpoint {
             number: 0,
             counts: Counts::default(),
             source: SourceCounters::default(),
-            spoiled: Received::default(),
+            corrupted: Received::default(),
             call_rows,
             heard,
             traffic,
@@ -174,7 +174,7 @@ impl Endpoint {
     }
 
     /// Returns the number of lines in use.
-    fn taken(&self) -> u64 {
+    fn lines_in_use(&self) -> u64 {
         (self.calls.len() + self.local.len()) as u64
     }
 
@@ -203,9 +203,10 @@ impl Endpoint {
         self.counts.attempts += 1;
         let number = self.calls_placed;
         let record = Record { number, started: now, ringing: None, answered: None, sent: 0 };
-        // Drawn for every call, so that the fate of one call changes nothing for later ones.
+        // Drawn for every call, so that the outcome of one call does not change the draws of later
+        // ones.
         let local = holding.is_some() && self.stream.chance(self.config.local.value());
-        if self.taken() >= self.config.lines.value() {
+        if self.lines_in_use() >= self.config.lines.value() {
             self.counts.blocked += 1;
             return self.write(now, &record, Outcome::Blocked, None, out);
         }
@@ -246,7 +247,7 @@ impl Endpoint {
             Signal::Incoming { call, number } => {
                 self.counts.attempts += 1;
                 let record = Record { number, started: now, ringing: None, answered: None, sent: 0 };
-                if self.taken() >= self.config.lines.value() {
+                if self.lines_in_use() >= self.config.lines.value() {
                     self.counts.blocked += 1;
                     self.line.refuse(now, call, &mut self.signals);
                     return self.write(now, &record, Outcome::Blocked, None, out);
@@ -268,17 +269,19 @@ impl Endpoint {
                     if let Some(holding) = holding {
                         self.agenda.add(now, (now + holding, call, Due::HangUp));
                     }
-                    self.talk(now, call);
+                    self.start_talking(now, call);
                 }
             }
             Signal::Failed { call, reason } => self.end(now, call, Outcome::Failed(reason), out),
             Signal::Ended { call } => self.end(now, call, Outcome::Over, out),
-            Signal::Speech { call, rtp, payload } => self.hear(now, call, (&rtp, payload), packet, out),
+            Signal::Speech { call, rtp, payload } => {
+                self.receive_speech(now, call, (&rtp, payload), packet, out)
+            }
         }
     }
 
-    /// Begins to talk in an answered call.
-    fn talk(&mut self, now: Time, number: u32) {
+    /// Starts the talk spurts of an answered call.
+    fn start_talking(&mut self, now: Time, number: u32) {
         let side = if self.site.end == End::Source { Side::Caller } else { Side::Callee };
         let Some(call) = self.calls.get_mut(&number) else { return };
         call.record.answered = Some(now);
@@ -298,7 +301,7 @@ impl Endpoint {
     }
 
     /// Passes a packet of speech to the receiver of its call.
-    fn hear(
+    fn receive_speech(
         &mut self,
         now: Time,
         call: u32,
@@ -370,7 +373,7 @@ impl Endpoint {
     /// Releases the line of a call and writes its row.
     fn end(&mut self, now: Time, number: u32, outcome: Outcome, out: &mut Outbox) {
         let Some(call) = self.calls.remove(&number) else { return };
-        self.agenda.forget(number);
+        self.agenda.remove_call(number);
         let outcome = match (outcome, call.record.answered) {
             // The call was answered here before the other exchange disappeared.
             (Outcome::Failed(_), Some(_)) => Outcome::Over,
@@ -397,7 +400,7 @@ impl Endpoint {
     }
 
     /// Counts a call that has not ended at the end of the run, and returns its row.
-    fn going_on(&self, now: Time, call: &Call, counts: &mut Counts) -> [f64; 16] {
+    fn unfinished(&self, now: Time, call: &Call, counts: &mut Counts) -> [f64; 16] {
         let outcome = if call.record.answered.is_some() { Outcome::Talking } else { Outcome::Open };
         let totals = call.receiver.as_ref().map(Receiver::totals);
         let heard = totals.as_ref().map(|totals| (totals, self.sending.codec, self.config.advantage.value()));
@@ -443,7 +446,7 @@ impl Endpoint {
         match due {
             Due::Answer => {
                 self.line.answer(now, call, &mut self.signals);
-                self.talk(now, call);
+                self.start_talking(now, call);
             }
             Due::GiveUp => self.line.hang_up(now, call, &mut self.signals),
             Due::HangUp => self.line.hang_up(now, call, &mut self.signals),
@@ -484,7 +487,7 @@ impl Stage for Endpoint {
         match packet.body {
             Body::Layer(_) => self.take(now, packet, out),
             _ => {
-                if let Some(packet) = self.spoiled.open(packet, NOT_A_CALL, out) {
+                if let Some(packet) = self.corrupted.open(packet, NOT_A_CALL, out) {
                     self.take(now, packet, out);
                 }
             }
@@ -492,7 +495,7 @@ impl Stage for Endpoint {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        let calls = self.taken();
+        let calls = self.lines_in_use();
         if let Some(traffic) = self.traffic.as_mut().filter(|traffic| traffic.next <= now) {
             let rate = |bytes: u64| bytes as f64 * 8.0;
             out.record(traffic.probe, now, &[calls as f64, rate(traffic.bytes), rate(traffic.speech)]);
@@ -530,16 +533,16 @@ impl Stage for Endpoint {
         // These calls are counted in the report.
         let mut counts = self.counts.clone();
         for call in self.calls.values() {
-            out.record(probe, now, &self.going_on(now, call, &mut counts));
+            out.record(probe, now, &self.unfinished(now, call, &mut counts));
         }
     }
 
     fn report(&self, now: Time, report: &mut Report) {
         self.site.report(&self.source, &self.destination, report);
-        self.spoiled.report(&self.site.incoming(), report);
+        self.corrupted.report(&self.site.incoming(), report);
         let mut counts = self.counts.clone();
         for call in self.calls.values() {
-            self.going_on(now, call, &mut counts);
+            self.unfinished(now, call, &mut counts);
         }
         counts.report(&names::end(&self.site.name, self.site.end), &self.site.incoming(), report);
     }

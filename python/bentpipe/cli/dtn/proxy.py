@@ -69,7 +69,6 @@ def proxy(
     waits for the space link; the agents store and retransmit the bundles. The bytes of a connection
     arrive in order. No bytes travel in the opposite direction.
     """
-    import json as text
     import secrets
     import threading
     import time
@@ -78,10 +77,10 @@ def proxy(
     from bentpipe.dtn.proxy import Egress, Ingress
     from bentpipe.errors import InputError
 
-    from ..output import print_json
+    from ..amounts import seconds, size_bytes
+    from ..output import print_json_line
     from ..stopping import stoppable
     from .addresses import address, place
-    from .amounts import seconds, size_bytes
 
     if (
         (listen is None) == (inbox is None)
@@ -91,7 +90,10 @@ def proxy(
         raise InputError("the options do not match; allowed: --listen with --to, or --inbox with --connect")
 
     def ready(where: str) -> None:
-        print(text.dumps({"listening": [where]}) if json else f"listens on {where}", flush=True)
+        if json:
+            print_json_line({"listening": [where]})
+        else:
+            print(f"listens on {where}", flush=True)
 
     try:
         with stoppable() as stop:
@@ -129,6 +131,6 @@ def proxy(
         raise InputError(f"{error}; allowed: a folder and an address that this user may access") from error
     counts = {"streams": working.streams, "payloads": working.payloads, "bytes": working.bytes}
     if json:
-        print_json(counts)
+        print_json_line(counts)
     else:
         print(", ".join(f"{number} {what}" for what, number in counts.items()))

@@ -53,7 +53,7 @@ use super::waits::{self, Controller, Requests};
 use crate::constellation::NO_SATELLITE;
 use bentpipe_core::{NodeId, Probe, Rate, Report, Span, Stream, Time, Whole};
 use bentpipe_link::acm::{self, Adaptation, Modcod};
-use bentpipe_link::channel::{Errors, Fate, SPOILED};
+use bentpipe_link::channel::{Errors, Fate, CORRUPTED};
 use bentpipe_link::framing::{self, Added, Unit, TOO_LONG};
 use bentpipe_link::queue::Verdict;
 use bentpipe_stage::packet::quick_start::{self, Grants};
@@ -433,7 +433,7 @@ impl Stage for Terminal {
                 if is_request {
                     self.requests.lose(arrival);
                 }
-                out.drop(packet, SPOILED);
+                out.drop(packet, CORRUPTED);
             } else {
                 out.send(if packet.body.is_signalling() { TO_CENTRE } else { TO_GATEWAY }, packet);
             }

@@ -130,7 +130,8 @@ impl Terminal {
     /// Posts a request, if that makes no difference.
     fn post(&mut self, request: PostedRequest) -> bool {
         let Parts { board, errors, request_errors, acm, .. } = &mut self.parts;
-        let heard = acm.as_mut().is_none_or(|(_, adaptation)| adaptation.hears_signalling(request.arrival));
+        let heard =
+            acm.as_mut().is_none_or(|(_, adaptation)| adaptation.receives_signalling(request.arrival));
         let unharmed = errors.is_none() && request_errors.is_none() && heard;
         unharmed && board.as_ref().is_some_and(|board| board.open().request(request))
     }

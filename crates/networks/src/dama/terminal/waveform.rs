@@ -55,7 +55,7 @@ impl Terminal {
         let Some((_, adaptation)) = &mut self.parts.acm else { return true };
         let heard = match waveform {
             Some(waveform) => adaptation.signal(now) >= waveform.threshold_db,
-            None => adaptation.hears_signalling(now),
+            None => adaptation.receives_signalling(now),
         };
         if !heard {
             adaptation.lose();

@@ -18,9 +18,9 @@
 //! Two connections weaken the guarantee of end-to-end TCP: an acknowledgment to the source does not
 //! mean that the destination has the byte (RFC 3135, section 4.1).
 //!
-//! Deviations from `bentpipe pep`, the real proxy: there is one buffer of fixed size per direction,
-//! where a kernel's sockets have two that grow; handing data over takes no time; no limit to the
-//! number of connections, no idle time-out.
+//! Deviations from `bentpipe machine pep`, the real proxy: there is one buffer of fixed size per
+//! direction, where a kernel's sockets have two that grow; handing data over takes no time; no
+//! limit to the number of connections, no idle time-out.
 
 mod config;
 mod leg;
