@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How much faster than real time the installed package simulates, for the figure of docs/performance.md.
+"""Measures simulated seconds per second of CPU time, for the figure of docs/performance.md.
 
     .venv/bin/python benchmarks/expect.py [--turns 3] [--only WORDS]
 
-Each case is one call of `bentpipe.simulate`, in a process of its own that has already imported everything. The time is
-user + system time of the call, results written, least of the turns. Printed are a line per case and the lines that the
-page has.
+Each case is one call of `bentpipe.simulate`, including writing the results, in a separate process
+that has already imported all modules. The time is the minimum over the turns of the call's user +
+system time. Prints a line per case, and then the lines for the page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from scenarios import beam, bulk_tcp, calls, dvb_rcs, saturated_wifi, starlink
 
 EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples"
 
-#: What the process of a case runs: the words are the scenario, the folder of results and whether traces are written.
+#: The program of a case. Its arguments: the scenario, the folder of results, and "yes" to write
+#: traces.
 PROGRAM: Final = """
 import json, resource, sys, time
 import bentpipe as bp
@@ -38,7 +39,7 @@ print(json.dumps({"seconds": seconds, "cpu_s": cpu, "bytes": memory}))
 
 
 def cases() -> dict[str, str | Path]:
-    """Returns a scenario, or the path of one, by the words that the figure shows."""
+    """Returns the scenarios, or their paths, by their labels in the figure."""
     one = bulk_tcp(400, flows=1, rate_mbps=10, delay_ms=250)
     return {
         "one flow, 10 Mbit/s, 250 ms": one,
@@ -57,12 +58,12 @@ def cases() -> dict[str, str | Path]:
 
 
 def main() -> None:
-    """Measure the cases that the command line names."""
+    """Measures the cases that the command line selects."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--only", metavar="WORDS", default="")
+    parser.add_argument("--turns", type=int, default=3, metavar="NUMBER", help="runs of each case (3)")
+    parser.add_argument("--only", metavar="WORDS", default="", help="only cases whose label contains WORDS")
     arguments = parser.parse_args()
     lines = []
     for name, scenario in cases().items():
@@ -80,7 +81,7 @@ def main() -> None:
 
 
 def measured(name: str, scenario: str | Path) -> dict[str, float]:
-    """Returns simulated seconds, seconds of computing and largest memory of one run."""
+    """Runs a case. Returns simulated seconds, CPU seconds and peak memory."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "case.toml"
         if isinstance(scenario, str):
@@ -88,8 +89,8 @@ def measured(name: str, scenario: str | Path) -> dict[str, float]:
             scenario = file
         traced = "yes" if "traced" in name else "no"
         command = [sys.executable, "-c", PROGRAM, str(scenario), f"{folder}/run", traced]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found: dict[str, float] = json.loads(said)
+        reported = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found: dict[str, float] = json.loads(reported)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Figures of rows, computed from their runs and their baseline's."""
+"""Computes the figures of rows from their runs and the runs of their baseline."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable
 from measure import Summary, ratio
 
 
-def said(key: str) -> Callable[[Summary, Summary | None], float]:
-    """Returns a number that the runs print."""
+def reported(key: str) -> Callable[[Summary, Summary | None], float]:
+    """Returns the function for the median of a number that the runs print."""
     return lambda own, _: own.median(key)
 
 

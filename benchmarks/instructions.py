@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Instructions of five scenarios, counted by cachegrind (Debian: `valgrind`), against instructions.csv.
+"""Counts the instructions of five scenarios by cachegrind and compares them with instructions.csv.
 
     benchmarks/instructions.py [--only PATTERN] [--update REASON]
 
-A count is the same from run to run to a millionth, whatever else the machine does. It depends on the compiler and the
-profile: the table is for the profile `release`, which tests use, and names its compiler. Exit status: 1 if a count is
-more than 1 % above the table. A change that must cost more, and one that costs less, replaces counts with `--update
-REASON`; the reason becomes a column.
+Counts of repeated runs differ by less than a millionth, also on a busy machine. They depend on the
+compiler, which the table names, and on the profile, which is that of the tests, `release`. Exit
+status: 1 if a count is more than 1 % above the table. After a change that must cost more, or one
+that costs less, `--update REASON` replaces the counts and records the reason. cachegrind is part of
+valgrind (Debian: `valgrind`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ PROGRAM = ROOT / "target/release/examples/bench_run"
 sys.path.insert(0, str(HERE))
 from scenarios import bulk_tcp, starlink  # noqa: E402
 
-#: The part by which a count may exceed the table's.
+#: Maximum excess of a count over the table, as a fraction of the table's count.
 TOLERANCE = 0.01
 
 COLUMNS = ("scenario", "instructions", "packets", "compiler", "reason")
@@ -39,7 +40,7 @@ COLUMNS = ("scenario", "instructions", "packets", "compiler", "reason")
 
 @dataclass(frozen=True)
 class Count:
-    """The instructions of a run, and the data packets that arrived."""
+    """The instructions of a run, and its number of arrived data packets."""
 
     scenario: str
     instructions: int
@@ -49,7 +50,7 @@ class Count:
 
     @property
     def per_packet(self) -> float:
-        """Instructions per data packet."""
+        """Instructions per arrived data packet."""
         return self.instructions / self.packets
 
 
@@ -65,13 +66,14 @@ def cases() -> dict[str, str]:
 
 
 def compiler() -> str:
-    """Returns the version of the compiler and the processor's architecture, on which counts depend."""
-    said = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout
-    return f"{said.split()[1]} {platform.machine()}"
+    """Returns the version of the compiler and the processor's architecture, on which counts
+    depend."""
+    version = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout
+    return f"{version.split()[1]} {platform.machine()}"
 
 
 def reason_to_skip() -> str | None:
-    """Returns why nothing can be counted here, if so."""
+    """Returns the reason why this machine cannot count instructions; None if it can."""
     if shutil.which("valgrind") is None:
         return "valgrind is not installed"
     return None
@@ -97,7 +99,7 @@ def count(scenario: str, text: str, by: str) -> Count:
         file.write_text(text, encoding="utf-8")
         tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--branch-sim=no"]
         command = [*tool, f"--cachegrind-out-file={out}", str(PROGRAM), str(file)]
-        # An environment of constant length: the loader reads it.
+        # The dynamic loader reads the environment, so its length must be constant.
         environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
         run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         if run.returncode != 0:
@@ -123,7 +125,7 @@ def recorded() -> dict[str, Count]:
 
 
 def record(counts: dict[str, Count]) -> None:
-    """Writes the table."""
+    """Writes the counts to the table."""
     with TABLE.open("w", encoding="utf-8", newline="") as lines:
         table = csv.writer(lines, lineterminator="\n")
         table.writerow(COLUMNS)
@@ -131,14 +133,14 @@ def record(counts: dict[str, Count]) -> None:
 
 
 def exceeds(new: Count, old: Count) -> bool:
-    """Whether a count is too large."""
+    """Returns true if a count exceeds the table's count by more than the tolerance."""
     return new.instructions > old.instructions * (1 + TOLERANCE)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Counts, prints, compares; returns the exit status."""
+    """Counts, compares and prints. Returns the exit status."""
     parser = argparse.ArgumentParser(
-        description="Instructions of five scenarios, against the committed table."
+        description="Counts the instructions of five scenarios and compares them with the committed table."
     )
     parser.add_argument("--only", default="*", metavar="PATTERN", help="scenarios by name, with * and ?")
     parser.add_argument("--update", metavar="REASON", help="write the counts to the table, with this reason")
@@ -170,7 +172,7 @@ def main(arguments: list[str] | None = None) -> int:
         record(table)
     elif code:
         print(
-            "!: more than 1 % above the table. If it must be so: benchmarks/instructions.py --update REASON"
+            "!: more than 1 % above the table. If a change must cost more: benchmarks/instructions.py --update REASON"
         )
     return code
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The speed of the clock `kernel`: virtual seconds per real second, including the guest's start and end.
+"""Measures the speed of the clock `kernel`: virtual seconds per real second.
 
     .venv/bin/python benchmarks/kernel.py [--only PATTERN]
 
-A row is one run, or ten in parallel, each of the stated length; `cpu` is the CPU time of all processes of the guest.
+A row is one run, or ten runs in parallel. The real time includes the start and the end of the
+guest; `cpu` is the CPU time of all processes of the guest.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ VARIANTS = ("reno", "cubic", "hybla", "bbr", "westwood", "vegas", "veno", "illin
 
 
 def link(rate_mbps: float, delay_ms: float, flows: Sequence[str], seconds: int) -> str:
-    """Endless transfers over one link with a buffer of one bandwidth-delay product."""
+    """Returns a scenario of endless transfers over one link with a buffer of one bandwidth-delay
+    product."""
     packets = max(50, int(rate_mbps * 1e6 * 2 * delay_ms / 1e3 / 8 / 1500))
     text = f"""
 name = "bench"
@@ -53,7 +55,7 @@ transport = {{ kind = "tcp", congestion = "{congestion}" }}
 
 
 def dvb_rcs(seconds: int) -> str:
-    """One upload over a return link with RBDC."""
+    """Returns a scenario of one upload over a return link with RBDC."""
     return f"""
 name = "bench"
 duration = "{seconds} s"
@@ -73,7 +75,7 @@ ROWS: dict[str, tuple[int, Callable[[], list[str]]]] = {
     "50 flows, 10 Mbit/s": (60, lambda: [link(10, 250, ["reno"] * 50, 60)]),
     "one flow, 4 Mbit/s GEO": (400, lambda: [link(4, 250, ["reno"], 400)]),
     "one flow, DVB-RCS 2 Mbit/s": (400, lambda: [dvb_rcs(400)]),
-    "ten variants side by side, 10 Mbit/s, 500 ms": (
+    "ten variants in parallel, 10 Mbit/s, 500 ms": (
         30,
         lambda: [link(10, 250, [variant], 30) for variant in VARIANTS],
     ),
@@ -81,9 +83,9 @@ ROWS: dict[str, tuple[int, Callable[[], list[str]]]] = {
 
 
 def main() -> int:
-    """Print a line for each row."""
+    """Measures the selected rows and prints a line for each."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    arguments.add_argument("--only", default="*", help="rows whose name matches")
+    arguments.add_argument("--only", default="*", metavar="PATTERN", help="rows by name, with * and ?")
     only = arguments.parse_args().only
     try:
         kernel = current()

@@ -1,4 +1,4 @@
-"""Measuring one finished process, and judging it against its baseline.
+"""Measures single processes, and judges their rows against baselines and targets.
 
 run.py documents the protocol of the processes.
 """
@@ -24,7 +24,7 @@ REQUIRED = ("cpu_s", "events", "packets", "peak_rss_bytes")
 
 @dataclass(frozen=True)
 class Figure:
-    """A row's figure, computed from its results and its baseline's, and its target."""
+    """A row's figure, computed from its runs and those of its baseline, with its target."""
 
     value: Callable[[Summary, Summary | None], float]
     unit: str
@@ -40,7 +40,7 @@ class Figure:
         return "MISSED" if low or high or math.isnan(value) else "met"
 
     def target(self) -> str:
-        """Returns the target for printing."""
+        """Returns the target as text; empty if there is none."""
         if self.at_least is not None:
             return f">={short(self.at_least)}"
         return f"<={short(self.at_most)}" if self.at_most is not None else ""
@@ -48,31 +48,31 @@ class Figure:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table."""
+    """A row of the table: a measured command."""
 
     name: str
     command: list[str]
     baseline: str | None = None
     figure: Figure | None = None
     simulated_s: float = 0.0
-    #: Earlier result, in words.
+    #: The result of the prototype, in words.
     floor: str = ""
-    #: Minimum number of turns of its group: differences of a few percent need many.
+    #: Minimum number of turns of the row's group. Differences of a few percent need many turns.
     turns: int = 1
 
 
 @dataclass(frozen=True)
 class Run:
-    """One finished process, with what it printed and what it used."""
+    """A finished process: CPU time, elapsed time and the printed line."""
 
     cpu_s: float
     wall_s: float
-    said: dict[str, Any]
+    values: dict[str, Any]
 
 
 @dataclass
 class Summary:
-    """All runs of one row, or the reason why there are none."""
+    """All runs of one row, or the reason why the row was skipped or failed."""
 
     row: Row
     runs: list[Run] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Summary:
 
     @property
     def done(self) -> bool:
-        """Whether every run ended well."""
+        """True if the row has runs and all of them succeeded."""
         return bool(self.runs) and not (self.skipped or self.failed)
 
     @property
@@ -93,12 +93,12 @@ class Summary:
 
     @property
     def min_cpu_s(self) -> float:
-        """Least CPU time of a process, in seconds."""
+        """Minimum CPU time of a process, in seconds."""
         return min(run.cpu_s for run in self.runs)
 
     @property
     def rss_bytes(self) -> float:
-        """Median peak memory in bytes."""
+        """Median of the peak memory, in bytes."""
         return self.median("peak_rss_bytes")
 
     @property
@@ -118,10 +118,10 @@ class Summary:
 
     def median(self, key: str) -> float:
         """Returns the median of a number that the runs reported; NaN if one did not report it."""
-        return float(statistics.median(run.said.get(key, math.nan) for run in self.runs))
+        return float(statistics.median(run.values.get(key, math.nan) for run in self.runs))
 
     def report(self) -> dict[str, Any]:
-        """Returns everything that was measured, as objects of JSON."""
+        """Returns all measured values, for the JSON report."""
         out: dict[str, Any] = {"name": self.row.name, "baseline": self.row.baseline}
         if self.skipped:
             return out | {"skipped": self.skipped}
@@ -140,21 +140,21 @@ class Summary:
             "at_most": judged.at_most if judged else None,
             "verdict": self.verdict or None,
             "runs": [
-                {**run.said, "process_cpu_s": run.cpu_s, "process_wall_s": run.wall_s} for run in self.runs
+                {**run.values, "process_cpu_s": run.cpu_s, "process_wall_s": run.wall_s} for run in self.runs
             ],
         }
 
 
 class ProtocolError(Exception):
-    """A command did not follow the protocol."""
+    """A measured command did not follow the protocol."""
 
 
 def run_once(command: list[str], limit_s: float, padding: int = 0) -> Run:
-    """Runs `command` and returns its resource use and output; `padding` extra bytes of environment move its stack by as
-    much.
+    """Runs `command`. Returns its resource use and its printed line.
 
-    Raises ProtocolError if it ends with an error, takes longer than `limit_s`, or
-    does not print the protocol's line.
+    The environment gets `padding` extra bytes, which move the position of the stack. Raises
+    ProtocolError if the command ends with an error, takes longer than `limit_s`, or does not print
+    the protocol's line.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         begin = time.perf_counter()
@@ -195,25 +195,26 @@ def run_once(command: list[str], limit_s: float, padding: int = 0) -> Run:
         if child.returncode != 0:
             complaint = text(err).splitlines()[-3:]
             raise ProtocolError(f"ended with {child.returncode}: " + " / ".join(complaint))
-        said = parse(text(out))
-    return Run(used.ru_utime + used.ru_stime, wall, said)
+        values = parse(text(out))
+    return Run(used.ru_utime + used.ru_stime, wall, values)
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The protocol's line, which is the last of `text`."""
+    """Parses the protocol's line, the last line of `text`."""
     last = text.splitlines()[-1] if text else ""
     try:
-        said = json.loads(last)
+        values = json.loads(last)
     except ValueError:
-        raise ProtocolError(f"its last line is not JSON: {last[:60]!r}") from None
-    missing = [key for key in REQUIRED if not isinstance(said, dict) or key not in said]
+        raise ProtocolError(f"the last line of the output is not JSON: {last[:60]!r}") from None
+    missing = [key for key in REQUIRED if not isinstance(values, dict) or key not in values]
     if missing:
-        raise ProtocolError(f"its line lacks {', '.join(missing)}")
-    return dict(said)
+        raise ProtocolError(f"the last line of the output lacks {', '.join(missing)}")
+    return dict(values)
 
 
 def judge(found: list[Summary], to_target: bool) -> None:
-    """Fills in figures, and verdicts if the run was as long as the target requires."""
+    """Computes the figures, and the verdicts if the runs have the length that the targets
+    assume."""
     by_name = {summary.row.name: summary for summary in found}
     for summary in found:
         judged = summary.row.figure
@@ -227,7 +228,7 @@ def judge(found: list[Summary], to_target: bool) -> None:
 
 
 def short(value: float) -> str:
-    """Returns a number in at most six characters."""
+    """Formats a number in at most six characters."""
     if math.isnan(value):
         return "-"
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
@@ -243,5 +244,5 @@ def ratio(a: float, b: float) -> float:
 
 
 def finite(value: float | None) -> float | None:
-    """JSON has no NaN."""
+    """Returns a finite number unchanged, and None otherwise, since JSON has no NaN."""
     return None if value is None or not math.isfinite(value) else value

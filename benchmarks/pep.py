@@ -1,24 +1,29 @@
 #!/usr/bin/env python3
-"""Measures `bentpipe pep`: client, proxy and server in namespaces of one machine, beside the kernel forwarding alone.
+"""Measures `bentpipe machine pep`: client, proxy and server in namespaces, compared with kernel forwarding.
 
-    benchmarks/pep.py [--only WORD] [--short] [--against PYTHON]
+    benchmarks/pep.py [--only CASE] [--short] [--against PYTHON]
 
-Needs root, a built bentpipe (`make build`), target/dist/examples/bench_load (scripts/bench builds it; or in the folder
-of $CARGO_TARGET_DIR), nft, ip, ss, curl, and iperf3 for the satellite. A case that cannot run prints the reason. Exit
-status 1 if a target that does not depend on the machine is missed.
+Needs root, a built bentpipe (`make build`), dist/examples/bench_load in $CARGO_TARGET_DIR or target
+(built by scripts/bench), nft, ip, ss, curl, and for the case satellite iperf3. A case that cannot
+run prints the reason. Exit status: 1 if a target that does not depend on the machine is missed.
 
-    throughput     one connection, alternately without and with the proxy; target: half of the kernel's
-    short          connections with one byte each way; target: 5000 a second
-    against        both again, with the proxies of this build and of the one that PYTHON runs (.venv/bin/python of
-                   another checkout), alternately: medians of each round's ratios, as machines are noisy
-    hold           10 000 connections at once: bytes per connection in the proxy's process and in the kernel
-    leak           100 000 connections; target: no descriptor is left
-    satellite      10 Mbit/s, 250 ms one way, 1 % loss, emulated by bentpipe: end to end, and split before the link
-    simulated      the same on the virtual clock, with the simulated proxy; the median of nine seeds, and the goodput
-                   of each leg alone; needs neither root nor programs
+    throughput     one connection, alternately without and with the proxy; target: half of the
+                   kernel's rate
+    short          connections with one byte each way; target: 5000 per second
+    hold           10 000 concurrent connections: bytes per connection in the proxy's process and in
+                   the kernel
+    leak           100 000 connections; target: no descriptor remains open
+    satellite      10 Mbit/s, 250 ms one way, 1 % loss, emulated by bentpipe: end to end, and split
+                   before the link
+    simulated      the same on the virtual clock with the simulated proxy: the median of nine seeds,
+                   and the goodput of the satellite's leg alone; needs neither root nor programs
 
-Processor time is that of client, server, proxy and the kernel's threads for softirqs: it depends less on what else the
-machine does than rates do.
+--against PYTHON repeats the cases throughput and short alternately with the proxy of this build and
+the proxy of another build, which PYTHON runs (.venv/bin/python of another checkout). It prints
+medians of the ratios within each round, since machines are noisy.
+
+The processor time is that of client, server, proxy and the kernel's softirq threads. It depends
+less on the load of the machine than rates do.
 """
 
 from __future__ import annotations
@@ -42,11 +47,12 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from rigs.networks import Bentpipe, until  # noqa: E402 - the path has to come first
+from rigs.networks import Bentpipe, until  # noqa: E402 - needs the path above
 from rigs.proxied import SERVER, Lab, Place  # noqa: E402
 
 LOAD = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist/examples/bench_load"
-#: The same on every machine: some kernels have BBR by default, which is paced and carries half as much here.
+#: The congestion control on every machine. Some kernels default to BBR, whose pacing halves the
+#: rate here.
 CONGESTION = "cubic"
 METRICS = ("--metrics", "127.0.0.1:9377")
 PORT, PORTS = 8000, 8
@@ -57,14 +63,14 @@ class MissedError(Exception):
 
 
 class Bench(Lab):
-    """A lab with a running server, whose process this is."""
+    """A lab with a running server, whose process id is `serving`."""
 
     serving: int
 
 
 @contextmanager
 def laboratory() -> Iterator[Bench]:
-    """A lab with a running server."""
+    """Creates a lab with a running server, until the end of the block."""
     lab = Bench()
     ports(lab.client, 0, 1)
     process = subprocess.Popen([*lab.server.inside, *serving()], stdout=subprocess.DEVNULL)
@@ -79,10 +85,11 @@ def laboratory() -> Iterator[Bench]:
 
 
 def ports(client: Place, number: int, count: int) -> None:
-    """Gives the client the ports of one of ``count`` modes of measuring.
+    """Gives the client a separate range of ports for the mode ``number`` of ``count`` modes.
 
-    A connection that the kernel forwards must not have addresses and ports of one that the proxy had in the minute
-    before: where a socket is in TIME-WAIT, the kernel forwards nothing.
+    A forwarded connection must not have the addresses and ports of a connection that the proxy
+    handled in the previous minute: the kernel does not forward packets for which a socket is in
+    TIME-WAIT.
     """
     each = 64_000 // count
     first = 1024 + number * each
@@ -96,24 +103,24 @@ def serving() -> tuple[str, ...]:
     return (str(LOAD), "serve", str(PORT), str(PORTS))
 
 
-def show(name: str, what: str, figures: str) -> None:
-    """Print a line of the table."""
-    print(f"{name:<12}{what:<36}{figures}", flush=True)
+def show(name: str, label: str, figures: str) -> None:
+    """Prints a line of the table."""
+    print(f"{name:<12}{label:<36}{figures}", flush=True)
 
 
 class Load(NamedTuple):
-    """What a client did in a run."""
+    """The load that a client generated in a run."""
 
-    #: Connections or Gbit a second.
+    #: Connections per second, or Gbit/s.
     rate: float
-    #: Connections or gigabytes.
+    #: Number of connections, or gigabytes.
     amount: float
     p50_ms: float = 0.0
     p99_ms: float = 0.0
 
 
 class Run(NamedTuple):
-    """A run of a client, and the seconds of processor time that a connection or gigabyte of it took."""
+    """A run of a client, with the seconds of processor time per connection or gigabyte."""
 
     load: Load
     everything: float
@@ -121,7 +128,7 @@ class Run(NamedTuple):
 
 
 def processor_seconds(*pids: int) -> float:
-    """Returns the processor time of processes so far."""
+    """Returns the processor time that the processes have used so far."""
     ticks = 0
     for pid in pids:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -130,17 +137,17 @@ def processor_seconds(*pids: int) -> float:
 
 
 def softirq_threads() -> list[int]:
-    """Returns the kernel's threads that handle packets when the processors have too many."""
+    """Returns the kernel threads that process packets under load."""
     names = ((int(path.parent.name), path) for path in Path("/proc").glob("[0-9]*/comm"))
     return [pid for pid, path in names if path.exists() and path.read_text().startswith("ksoftirqd/")]
 
 
-#: How the proxy is started, by the name of the mode: options and the build's Python; None for no proxy.
+#: The modes by name: the proxy's options and the Python of its build; None for no proxy.
 Modes = dict[str, tuple[tuple[str, ...], str] | None]
 
 
 def turns(lab: Bench, modes: Modes, rounds: int, load: Callable[[], Load]) -> dict[str, list[Run]]:
-    """Measures all modes in each round, each of them first, second and so on in turn."""
+    """Measures all modes in each round. The first mode of the round changes from round to round."""
     runs: dict[str, list[Run]] = {name: [] for name in modes}
     names = list(modes)
     softirqs = softirq_threads()
@@ -164,33 +171,33 @@ def turns(lab: Bench, modes: Modes, rounds: int, load: Callable[[], Load]) -> di
 
 
 def children_seconds() -> float:
-    """Returns the processor time of this process's children that have ended: a client, between two calls."""
+    """Returns the processor time of this process's ended children, which are clients."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def times(one: list[Run], other: list[Run], figure: Callable[[Run], float]) -> float:
-    """Returns the median of the rounds' ratios."""
+    """Returns the median of a figure's ratio over the rounds."""
     return statistics.median(figure(a) / figure(b) for a, b in zip(one, other, strict=True))
 
 
 def rate(run: Run) -> float:
-    """Connections or Gbit a second."""
+    """Returns connections per second, or Gbit/s."""
     return run.load.rate
 
 
 def cost(run: Run) -> float:
-    """Seconds of processor time of a connection or gigabyte."""
+    """Returns the processor time per connection or gigabyte, in seconds."""
     return run.everything
 
 
 def median(runs: list[Run], figure: Callable[[Run], float]) -> float:
-    """Returns the median of a figure."""
+    """Returns the median of a figure over the runs."""
     return statistics.median(map(figure, runs))
 
 
 def costs(runs: list[Run], kernel: list[Run], unit: str, scale: float) -> str:
-    """Returns the processor time, beside the kernel's unless that is it."""
+    """Formats the processor time of runs, with its ratio to the kernel's for runs with a proxy."""
     text = f"processor time {median(runs, cost) * scale:.3g} {unit}"
     if runs is not kernel:
         own = median(runs, lambda run: run.proxy) * scale
@@ -199,24 +206,24 @@ def costs(runs: list[Run], kernel: list[Run], unit: str, scale: float) -> str:
 
 
 def throughput(short: bool) -> None:
-    """Measures one connection, alternately without and with the proxy."""
+    """Measures the rate of one connection, alternately without and with the proxy."""
     with laboratory() as lab:
         modes: Modes = {"kernel": None, "proxy": ((), sys.executable)}
         runs = turns(lab, modes, 3 if short else 7, lambda: bulk(lab, 1 if short else 3))
     kernel, proxy = runs.values()
     per = "s per GB"
     show("throughput", "the kernel forwards", f"{spread(kernel)} Gbit/s; {costs(kernel, kernel, per, 1)}")
-    ratio = f"{times(proxy, kernel, rate):.2f} of it (target: 0.5)"
+    ratio = f"{times(proxy, kernel, rate):.2f} of the kernel's (target: 0.5)"
     show("", "through the proxy", f"{spread(proxy)} Gbit/s, {ratio}; {costs(proxy, kernel, per, 1)}")
 
 
 def against(short: bool, other: str) -> None:
-    """Compares this build with another, in turns, beside the kernel."""
+    """Compares this build with another one and with the kernel, in turns."""
     modes: Modes = {"kernel": None, "this": ((), sys.executable), "other": ((), other)}
 
-    def compare(what: str, lab: Bench, load: Callable[[], Load]) -> None:
+    def compare(label: str, lab: Bench, load: Callable[[], Load]) -> None:
         runs = turns(lab, modes, 5 if short else 15, load)
-        for figure, name in ((rate, what), (cost, "processor time")):
+        for figure, name in ((rate, label), (cost, "processor time")):
             ratios = (times(runs["this"], runs[beside], figure) for beside in ("other", "kernel"))
             shown = ", ".join(f"{mode} {median(runs[mode], figure):.3g}" for mode in modes)
             show(
@@ -224,30 +231,30 @@ def against(short: bool, other: str) -> None:
             )
 
     with laboratory() as lab:
-        compare("connections a second", lab, lambda: load(lab, 3_000 if short else 15_000))
+        compare("connections per second", lab, lambda: load(lab, 3_000 if short else 15_000))
         compare("one connection, Gbit/s", lab, lambda: bulk(lab, 1))
 
 
 def client(lab: Bench, kind: str, *words: int) -> dict[str, Any]:
-    """Returns what a client of `bench_load` prints."""
+    """Runs a client of `bench_load`. Returns the results that it prints."""
     text = lab.client(str(LOAD), kind, SERVER, str(PORT), str(PORTS), *map(str, words))
     result: dict[str, Any] = json.loads(text)
     return result
 
 
 def bulk(lab: Bench, seconds: int) -> Load:
-    """Has one connection carry as much as it can."""
+    """Transfers data over one connection at the maximum rate."""
     result = client(lab, "bulk", seconds)
     return Load(result["gbps"], result["bytes"] / 1e9)
 
 
 def spread(runs: list[Run]) -> str:
-    """Returns the median, minimum and maximum of rates."""
+    """Formats the median, minimum and maximum of rates."""
     return f"{median(runs, rate):.1f} ({min(map(rate, runs)):.1f} to {max(map(rate, runs)):.1f})"
 
 
 def load(lab: Bench, count: int, at_once: int = 32) -> Load:
-    """Makes short connections."""
+    """Opens short connections, `at_once` concurrently."""
     result = client(lab, "short", count, at_once)
     if result["failed"]:
         raise MissedError(f"{result['failed']} of {count} connections failed")
@@ -255,26 +262,26 @@ def load(lab: Bench, count: int, at_once: int = 32) -> Load:
 
 
 def short_connections(short: bool) -> None:
-    """Measures short connections per second."""
+    """Measures the rate of short connections, without and with the proxy."""
     modes: Modes = {"kernel": None} | {
         f"{accept} accept": (("--accept", accept), sys.executable) for accept in ("late", "early")
     }
     with laboratory() as lab:
         runs = turns(lab, modes, 3 if short else 6, lambda: load(lab, 5_000 if short else 20_000))
     for name, done in runs.items():
-        what = f"through the proxy, {name}" if modes[name] else "the kernel forwards"
+        label = f"through the proxy, {name}" if modes[name] else "the kernel forwards"
         target = " (target: 5000)" if modes[name] else ""
         p50, p99 = median(done, lambda run: run.load.p50_ms), median(done, lambda run: run.load.p99_ms)
-        figures = f"{median(done, rate):.0f} a second{target}; p50 {p50:.1f} ms, p99 {p99:.1f} ms"
-        show("" if modes[name] else "short", what, f"{figures}; {costs(done, runs['kernel'], 'us', 1e6)}")
+        figures = f"{median(done, rate):.0f} per second{target}; p50 {p50:.1f} ms, p99 {p99:.1f} ms"
+        show("" if modes[name] else "short", label, f"{figures}; {costs(done, runs['kernel'], 'us', 1e6)}")
 
 
-#: The kernel's objects that each connection uses.
+#: Names of the kernel objects that each connection uses.
 OBJECTS = re.compile(r"^(TCP|sock_inode_cache|eventpoll_\w+|ep_head|filp|tcp_bind\w*|request_sock_TCP) ")
 
 
 def kernel_bytes() -> int:
-    """Returns the kernel memory of sockets: their objects, and the pages of their data."""
+    """Returns the kernel memory of all objects that connections use."""
     total = 0
     for line in Path("/proc/slabinfo").read_text().splitlines():
         if OBJECTS.match(line):
@@ -284,7 +291,7 @@ def kernel_bytes() -> int:
 
 
 def resident(pid: int) -> int:
-    """Returns the resident bytes of a process."""
+    """Returns the resident memory of a process, in bytes."""
     [line] = [
         line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS")
     ]
@@ -292,7 +299,7 @@ def resident(pid: int) -> int:
 
 
 def hold(short: bool) -> None:
-    """Measures the memory of a connection."""
+    """Measures the memory per connection in the proxy's process and in the kernel."""
     count = 1_000 if short else 10_000
 
     @contextmanager
@@ -301,7 +308,7 @@ def hold(short: bool) -> None:
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdout and process.stdin
             if b"held" not in process.stdout.readline():
-                raise MissedError("not all connections could be held")
+                raise MissedError(f"the client could not hold {count} connections")
             yield
             process.stdin.close()
 
@@ -309,7 +316,7 @@ def hold(short: bool) -> None:
         before = kernel_bytes()
         with held(lab):
             end_to_end = kernel_bytes() - before
-    # A separate server: the first one still has its connections.
+    # Starts a new server, since the first one still has its connections.
     with laboratory() as lab:
         lab.start(*METRICS)
         time.sleep(0.5)
@@ -319,18 +326,18 @@ def hold(short: bool) -> None:
             there = int(lab.metric("connections"))
             descriptors = lab.descriptors()
         if there != count:
-            raise MissedError(f"{there} of {count} connections go through the proxy")
+            raise MissedError(f"only {there} of {count} connections pass through the proxy")
         lab.stop()
     show(
         "hold",
         f"{count} connections",
-        f"{own / count:.0f} bytes each in the process, {kernel / count:.0f} in the kernel",
+        f"{own / count:.0f} bytes per connection in the process, {kernel / count:.0f} in the kernel",
     )
-    show("", "", f"{descriptors} descriptors; the process without any: {base / 1e6:.0f} MB")
+    show("", "", f"{descriptors} descriptors; the process without connections: {base / 1e6:.0f} MB")
 
 
 def leak(short: bool) -> None:
-    """Checks whether anything is left of connections."""
+    """Checks that ended connections leave no descriptors open."""
     count = 10_000 if short else 100_000
     with laboratory() as lab:
         lab.start(*METRICS)
@@ -341,21 +348,22 @@ def leak(short: bool) -> None:
         until(lambda: lab.metric("connections") == lab.metric("handshakes") == 0)
         left, more = lab.descriptors() - descriptors, resident(lab.worker_process) - memory
         if lab.metric("accepted_total") != count + 1000:
-            raise MissedError("not all connections went through the proxy")
+            raise MissedError("some connections bypassed the proxy")
         lab.stop()
     show(
         "leak",
         f"{count} connections",
-        f"{left} descriptors left, {more / 1024:+.0f} KiB; {done.rate:.0f} a second",
+        f"{left} descriptors left open, {more / 1024:+.0f} KiB; {done.rate:.0f} per second",
     )
     if left:
-        raise MissedError(f"{left} descriptors are left")
+        raise MissedError(f"{left} descriptors are left open")
 
 
 def satellite(short: bool) -> None:
-    """One upload over an emulated link, end to end and split by a proxy at the satellite terminal.
+    """Measures an upload over an emulated link, end to end and split by a proxy at the terminal.
 
-    The client is behind the host of the emulated network: it has that host's address, and the host only forwards.
+    The client is behind a host of the emulated network. It has that host's address, and the host
+    only forwards.
     """
     if shutil.which("iperf3") is None:
         raise FileNotFoundError("no iperf3")
@@ -368,19 +376,20 @@ def satellite(short: bool) -> None:
     rows = [(case, goodput(case, 10 if short else 40)) for case in cases]
     base = rows[0][1]
     for case, mbps in rows:
-        what = "end to end, cubic" if case is None else f"split, {case} over the satellite"
-        show("satellite" if case is None else "", what, f"{mbps:.2f} Mbit/s, {mbps / base:.1f} times")
+        label = "end to end, cubic" if case is None else f"split, {case} over the satellite"
+        show("satellite" if case is None else "", label, f"{mbps:.2f} Mbit/s, {mbps / base:.1f} times")
 
 
 def goodput(congestion: str | None, seconds: int) -> float:
-    """Returns the Mbit/s that arrive at the server, with the proxy's congestion control, or None for no proxy."""
+    """Returns the server's goodput in Mbit/s, with a congestion control of the proxy (None: no
+    proxy)."""
     with tempfile.TemporaryDirectory() as folder:
         bentpipe = Bentpipe(Path(folder))
         error = 'link.sat.error={ kind = "packet", probability = 0.01 }'
-        bentpipe("up", "geo", "--name", "sky", "--set", error)
+        bentpipe("net", "up", "geo", "--name", "sky", "--set", error)
         lab = Lab()
         try:
-            [network] = json.loads(bentpipe("ps", "--json"))
+            [network] = json.loads(bentpipe("net", "ps", "--json"))
             hosts = network["hosts"]
             address, server = hosts["user"]["ipv4"], hosts["server"]["ipv4"]
             inside = ["nsenter", f"--net={hosts['user']['namespace']}"]
@@ -388,7 +397,7 @@ def goodput(congestion: str | None, seconds: int) -> float:
             def terminal(*words: str) -> str:
                 return subprocess.run([*inside, *words], check=True, capture_output=True, text=True).stdout
 
-            # The address moves from the terminal to the client behind it.
+            # Moves the address from the terminal to the client behind the terminal.
             interface = json.loads(terminal("ip", "-j", "-4", "addr", "show", "to", address))[0]["ifname"]
             terminal("ip", "addr", "flush", "dev", interface, "scope", "global")
             terminal("ip", "route", "replace", "default", "dev", interface)
@@ -418,9 +427,9 @@ def goodput(congestion: str | None, seconds: int) -> float:
                 lab.proxy.inside = inside
                 lab.start("--server-congestion", congestion)
             listener = bentpipe.begin(
-                "exec", "sky", "server", "--", "iperf3", "-s", "-1", stdout=subprocess.DEVNULL
+                "net", "exec", "sky", "server", "--", "iperf3", "-s", "-1", stdout=subprocess.DEVNULL
             )
-            until(lambda: "5201" in bentpipe("exec", "sky", "server", "--", "ss", "-tlnH"))
+            until(lambda: "5201" in bentpipe("net", "exec", "sky", "server", "--", "ss", "-tlnH"))
             words = ("iperf3", "-c", server, "-t", str(seconds), "-C", "cubic", "-J")
             text = lab.client(*words)
             listener.wait(60)
@@ -429,10 +438,10 @@ def goodput(congestion: str | None, seconds: int) -> float:
             return float(json.loads(text)["end"]["sum_received"]["bits_per_second"]) / 1e6
         finally:
             lab.close()
-            bentpipe("down", "--all")
+            bentpipe("net", "down", "--all")
 
 
-#: The network of `goodput` with the client on a wire before the terminal, where the proxy is.
+#: The network of `goodput`, with the client on a wire before the terminal, which hosts the proxy.
 SIMULATED = """
 name = "satellite"
 duration = "{seconds} s"
@@ -453,7 +462,7 @@ app = "bulk"
 transport = {{ kind = "tcp", congestion = "{congestion}" }}
 """
 
-#: The simulated proxy, with `--server-congestion`.
+#: The simulated proxy, with the congestion control of its satellite side.
 SPLIT = """
 [[proxy]]
 name = "pep"
@@ -463,7 +472,8 @@ mechanism = {{ kind = "split", sides.sat = {{ congestion = "{congestion}" }} }}
 
 
 def simulated(short: bool) -> None:
-    """Simulates the case `satellite`, and the satellite's leg alone, which a split should equal."""
+    """Simulates the case `satellite`, and the satellite's leg alone, whose goodput a split should
+    reach."""
     import bentpipe
 
     seconds = 10 if short else 40
@@ -486,7 +496,7 @@ def simulated(short: bool) -> None:
     for case in ("cubic", "bbr", "hybla", "westwood", "vegas"):
         split = carried("cubic", proxy=SPLIT.format(congestion=case))
         alone = carried(case, begin="user")
-        text = f"{split:.2f} Mbit/s, {split / base:.1f} times; that leg alone {alone:.2f} Mbit/s"
+        text = f"{split:.2f} Mbit/s, {split / base:.1f} times; satellite leg alone {alone:.2f} Mbit/s"
         show("", f"split, {case} over the satellite", text)
 
 
@@ -501,13 +511,13 @@ CASES: dict[str, Callable[[bool], None]] = {
 
 
 def main() -> int:
-    """Run the cases that the command line names and print their tables."""
+    """Runs the selected cases and prints their tables. Returns the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", choices=CASES, action="append", help="this case; repeatable")
-    parser.add_argument("--short", action="store_true", help="smaller counts and times, to see that it works")
-    parser.add_argument("--against", metavar="PYTHON", help="only compare with the build of this Python")
+    parser.add_argument("--only", choices=CASES, action="append", help="only this case; repeatable")
+    parser.add_argument("--short", action="store_true", help="smaller counts and times, for a quick trial")
+    parser.add_argument("--against", metavar="PYTHON", help="only compare with the build of another Python")
     arguments = parser.parse_args()
     cases = CASES
     if arguments.against:

@@ -1,4 +1,4 @@
-"""The measured programs, and whether they can run here."""
+"""Builds the measured programs, or reports the reason why they cannot run on this machine."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ NS3 = ROOT / "target/ns3/compare"
 NS3_WIFI = ROOT / "target/ns3/wifi"
 EARLIER = ROOT / "target/earlier"
 
-#: Earlier commits to compare today's engine with: the end of the first issue, the last one before TCP behaved like
-#: Linux, and the last one before the access layer had all schemes.
+#: Earlier commits as baselines of the engine: the end of the first issue, the last commit before
+#: TCP behaved like Linux, and the last commit before the access layer had all schemes.
 FIRST = "9d8f3fc"
 BEFORE_LINUX = "f2c4c65"
 BEFORE_ACCESS = "b865601"
@@ -28,7 +28,8 @@ def earlier(commit: str) -> Path:
 
 
 def build_earlier(program: Path) -> str | None:
-    """Builds `bench_run` of an earlier commit if missing, which takes some minutes. Returns the reason if it cannot."""
+    """Builds a missing `bench_run` of an earlier commit, in some minutes. Returns the reason of a
+    failure."""
     if os.access(program, os.X_OK):
         return None
     folder = EARLIER / program.relative_to(EARLIER).parts[0]
@@ -43,7 +44,7 @@ def build_earlier(program: Path) -> str | None:
         try:
             made = subprocess.run(command, capture_output=True, text=True, check=False, **options)
         except OSError as error:
-            return f"{command[0]} cannot be run: {error.strerror}"
+            return f"{command[0]} cannot be started: {error.strerror}"
         if made.returncode != 0:
             last = made.stderr.strip().splitlines()[-1:] or ["no message"]
             return f"{folder.name} cannot be built: {command[0]}: {last[0]}"
@@ -51,7 +52,7 @@ def build_earlier(program: Path) -> str | None:
 
 
 def build_ns3() -> str | None:
-    """Builds the ns-3 program. Returns the reason if it cannot."""
+    """Builds the ns-3 programs. Returns the reason of a failure."""
     try:
         made = subprocess.run(
             ["make", "-s", "-C", str(ROOT / "benchmarks/ns3"), f"OUT={NS3.parent}"],
@@ -60,7 +61,7 @@ def build_ns3() -> str | None:
             check=False,
         )
     except OSError as error:
-        return f"make cannot be run: {error.strerror}"
+        return f"make cannot be started: {error.strerror}"
     if made.returncode != 0:
         lines = made.stderr.strip().splitlines()
         return "the ns-3 program does not build: " + (lines[0] if lines else "no message")
@@ -70,14 +71,14 @@ def build_ns3() -> str | None:
 
 
 def unavailable(row: Row, ns3: str | None) -> str | None:
-    """Returns why `row` cannot run here, if so."""
+    """Returns the reason why a row cannot run on this machine; None if it can."""
     program = Path(row.command[0])
     if program in (NS3, NS3_WIFI) and ns3:
         return ns3
     if program.is_relative_to(EARLIER):
         return build_earlier(program)
     if program == PLANE and not (os.geteuid() == 0 and os.access("/dev/net/tun", os.R_OK | os.W_OK)):
-        return "it needs root and /dev/net/tun"
+        return "needs root and /dev/net/tun"
     if not os.access(program, os.X_OK):
         return f"{program.relative_to(ROOT)} has not been built"
     return None

@@ -1,4 +1,4 @@
-"""The table of measurements: a name, a command, the name of its baseline."""
+"""The table of measurements: name, command, baseline, figure and target of each row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import programs
 from figures import (
     cpu_seconds,
     hops_per_second,
-    said,
+    reported,
     simulated_per_second,
     times_less_cpu,
     times_per_packet,
@@ -30,18 +30,19 @@ class Plan:
     scale: float = 1.0
 
     def seconds(self, stated: float) -> float:
-        """Returns the simulated seconds of a row, shortened by the factor."""
+        """Returns the stated simulated seconds, shortened by the factor."""
         return stated * self.scale
 
     def bentpipe(self, name: str, scenario: str, *options: str) -> list[str]:
-        """Returns the command for a scenario, which it writes to the folder."""
+        """Writes a scenario to the folder. Returns the command that runs it."""
         path = self.folder / f"{name}.toml"
         path.write_text(scenario)
         return [str(programs.BENTPIPE), str(path), *options]
 
 
 def against_ns3(plan: Plan, name: str, seconds: float, *, flows: int, rate_mbps: int) -> Iterator[Row]:
-    """Returns a row in ns-3, as its cheapest equivalent (two nodes, and no timestamp option), and in bentpipe."""
+    """Yields a row of ns-3, with its cheapest equivalent (two nodes, no timestamp option), and of
+    bentpipe."""
     delay_ms = 250
     command = [str(programs.NS3), f"--flows={flows}", f"--rate={rate_mbps}000000", f"--delay={delay_ms}"]
     yield Row(f"ns3 {name}", [*command, f"--duration={seconds:g}"], simulated_s=seconds)
@@ -56,7 +57,7 @@ def against_ns3(plan: Plan, name: str, seconds: float, *, flows: int, rate_mbps:
 
 
 def rows(plan: Plan) -> Iterator[Row]:
-    """Returns the rows of all measurements of whole runs."""
+    """Yields the rows of all measurements."""
     yield from against_ns3(plan, "geo", plan.seconds(400), flows=1, rate_mbps=10)
     yield from against_ns3(plan, "100 flows", plan.seconds(60), flows=100, rate_mbps=100)
 
@@ -72,7 +73,7 @@ def rows(plan: Plan) -> Iterator[Row]:
         s,
     )
 
-    # 40 000 packets in flight, and as many lost when slow start overshoots.
+    # 40 000 packets are in flight, and as many are lost when slow start overshoots.
     s, longer = plan.seconds(20), plan.seconds(60)
     yield Row(
         "large windows",
@@ -107,7 +108,7 @@ def rows(plan: Plan) -> Iterator[Row]:
         s,
     )
 
-    # A tenth more allows for the page granularity of a small resident set.
+    # The limit allows for the page granularity of a small resident set.
     base = None
     for stated in (100, 400, 1600):
         s = plan.seconds(stated)
@@ -130,7 +131,7 @@ def rows(plan: Plan) -> Iterator[Row]:
             simulated_s=s,
         )
 
-    # A conversation in each of 1000 calls at a time: 28 000 packets per second; and with all traces.
+    # 1000 concurrent calls, 28 000 packets per second, without and with all traces.
     s = plan.seconds(60)
     scenario = calls(s, 1000)
     yield Row(
@@ -162,7 +163,7 @@ def rows(plan: Plan) -> Iterator[Row]:
         simulated_s=s,
     )
 
-    # A simulated hour; and the same with nine thousand idle terminals more.
+    # A simulated hour, without and with nine thousand additional idle terminals.
     s = plan.seconds(3600)
     name = "1000 terminals, 32 carriers"
     yield Row(
@@ -184,8 +185,9 @@ def rows(plan: Plan) -> Iterator[Row]:
 
 
 def earlier(plan: Plan) -> Iterator[Row]:
-    """Returns rows of today's engine against earlier commits, and of congestion controls against each other."""
-    # A few percent more are allowed; resolving them takes a dozen turns.
+    """Yields rows of the engine against earlier commits, and of congestion controls against each
+    other."""
+    # Resolving the allowed few percent takes a dozen turns.
     turns = 11
 
     def pair(
@@ -217,35 +219,36 @@ def earlier(plan: Plan) -> Iterator[Row]:
 
 
 def emulation() -> Iterator[Row]:
-    """Returns rows of the data plane of emulations, with the results of prototypes (docs/notes/emulation-ports.md)."""
+    """Yields rows of the emulation's data plane, with results of prototypes
+    (docs/notes/emulation-ports.md)."""
 
-    def row(name: str, what: str, figure: Figure, floor: str = "") -> Row:
-        return Row(f"emu-{name}", [str(programs.PLANE), *what.split()], figure=figure, floor=floor)
+    def row(name: str, measurement: str, figure: Figure, floor: str = "") -> Row:
+        return Row(f"emu-{name}", [str(programs.PLANE), *measurement.split()], figure=figure, floor=floor)
 
-    edge = "packets/s carried when more are offered"
+    edge = "packets/s carried under overload"
     for size, target, floor in ((64, 400e3, "405 000"), (1500, 330e3, "337 000")):
-        figure = Figure(said("carried"), "packets/s", at_least=target)
+        figure = Figure(reported("carried"), "packets/s", at_least=target)
         yield row(f"edge-{size}", f"rate --size {size}", figure, f"{floor} {edge}")
-        figure = Figure(said("lost"), "lost of 900k", at_most=0)
+        figure = Figure(reported("lost"), "lost of 900k", at_most=0)
         yield row(f"rate-{size}", f"rate --size {size} --rate 300000", figure)
-    figure = Figure(said("lost"), "lost of 450k", at_most=0)
+    figure = Figure(reported("lost"), "lost of 450k", at_most=0)
     yield row("dvb-rcs", "rate --size 1500 --rate 150000 --terminals 1", figure)
-    for name, what, most, floor in (
+    for name, options, limit, floor in (
         ("late-10k", "--rate 10000", 100, "p99 69 us"),
         ("late-80k", "--rate 80000", 100, "p99 119 us"),
         ("busy-10k", "--rate 10000 --busy 1", 1000, ""),
         ("busy-80k", "--rate 80000 --busy 1", 1000, ""),
     ):
-        figure = Figure(said("late_p99_us"), "us late (p99)", at_most=most)
-        yield row(name, f"release {what}", figure, floor)
-    yield row("delay", "delay", Figure(said("added_p50_us"), "us added", at_most=60))
-    yield row("idle", "cpu", Figure(said("cpu_share"), "of a core", at_most=0.01))
-    yield row("geo", "cpu --rate 1900000", Figure(said("cpu_share"), "of a core", at_most=0.05))
-    for name, what, least, floor in (
+        figure = Figure(reported("late_p99_us"), "us late (p99)", at_most=limit)
+        yield row(name, f"release {options}", figure, floor)
+    yield row("delay", "delay", Figure(reported("added_p50_us"), "us added", at_most=60))
+    yield row("idle", "cpu", Figure(reported("cpu_share"), "of a core", at_most=0.01))
+    yield row("geo", "cpu --rate 1900000", Figure(reported("cpu_share"), "of a core", at_most=0.05))
+    for name, options, target, floor in (
         ("tcp-1g", "--rate 1000000000", 0.95e9, ""),
         ("tcp-2g", "--rate 2200000000", 2e9, "2.5 Gbit/s"),
         ("tcp-jumbo", "--rate 2200000000 --mtu 9000", 2e9, ""),
     ):
-        yield row(name, f"tcp {what}", Figure(said("goodput_bps"), "bit/s", at_least=least), floor)
-    # With --delay 200 it takes ten minutes.
-    yield row("deep", "deep --delay 5", Figure(said("lost"), "lost", at_most=0))
+        yield row(name, f"tcp {options}", Figure(reported("goodput_bps"), "bit/s", at_least=target), floor)
+    # `--delay 200` would take ten minutes.
+    yield row("deep", "deep --delay 5", Figure(reported("lost"), "lost", at_most=0))

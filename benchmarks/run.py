@@ -1,47 +1,43 @@
 #!/usr/bin/env python3
-"""Whole-run benchmarks: bentpipe beside a stated baseline, in one session.
+"""Measures whole runs of bentpipe against their baselines, in one session.
 
     benchmarks/run.py [--repeat 3] [--only PATTERN] [--json FILE] [--strict]
 
-The table of runs is rows.py: a name, a command, the name of its baseline. A
-row and its baseline alternate, so that other load on the machine affects
-both, and each turn has an environment of another length, which moves the
-stack. CPU time is user + system time of the finished process as the kernel
-counted it, including start-up.
+rows.py contains the table of rows. A row and its baseline alternate, so that other load on the
+machine affects both. Each turn has an environment of a different length, which moves the stack. CPU
+time is the user + system time of the finished process as counted by the kernel, including start-up.
 
 The protocol
 ------------
-A command does one run, prints one line of JSON as the last line on standard
-output and ends with 0; anything else is a failure, and its standard error is
-shown. bentpipe's programs are
+A command performs one run, prints one line of JSON as the last line on standard output, and ends
+with 0. Any other behaviour is a failure, which is reported with the command's standard error.
+bentpipe's programs are
 
     target/dist/examples/bench_run SCENARIO.toml [--seed N] [--traces DIR]
-    target/dist/examples/bench_plane WHAT [--KEY VALUE]...
+    target/dist/examples/bench_plane MEASUREMENT [--KEY VALUE]...
 
-The first runs the scenario on the virtual clock. Without --traces nothing is
-recorded or written; with it, every trace that the scenario's stages offer is
-written to DIR as a real run would write it. The keys of the line:
+`bench_run` runs the scenario on the virtual clock. Without --traces it records and writes nothing;
+with --traces it writes all traces of the scenario's stages to DIR, as a normal run would write
+them. The keys of its line:
 
     cpu_s            user + system time of the event loop alone, in seconds
-    events           events executed
+    events           executed events
     packets          data packets (TCP segments with payload, datagrams) that
-                     arrived at their destination host, duplicates included
-    peak_rss_bytes   largest resident set: VmHWM of /proc/self/status, since
-                     the maxrss of getrusage includes what the parent held
-    hops             packets sent by links, over all links; only the chain
-                     needs it
+                     arrived at their destination host, including duplicates
+    peak_rss_bytes   peak resident set: VmHWM of /proc/self/status, since the
+                     maxrss of getrusage includes the parent's memory
+    hops             packets sent by links, summed over all links; used only
+                     for the chain
     goodput_bytes    payload delivered to applications
 
-The second measures the data plane of emulations: packets of real sockets, and the
-time and losses that the engine adds to them. Its keys are in its source.
+`bench_plane` measures the data plane of emulations: packets of real sockets, and the delays and
+losses that the engine adds to them. Its source documents its keys.
 
-`cpu_s`, `events`, `packets` and `peak_rss_bytes` are required; keys that are
-not named here are kept in the JSON report as they are. benchmarks/ns3/compare
-prints the same keys.
+`cpu_s`, `events`, `packets` and `peak_rss_bytes` are required. Other keys are copied to the JSON
+report. benchmarks/ns3/compare prints the same keys.
 
-A row whose program is missing is reported as skipped, with the reason, and
-is not a failure. Exit status: 0; 1 if a command failed, or, with --strict, if
-a target was missed.
+A row whose program is missing is reported as skipped, with the reason, and is not a failure. Exit
+status: 1 if a command failed, or, with --strict, if a target was missed; otherwise 0.
 """
 
 from __future__ import annotations
@@ -65,13 +61,15 @@ import programs
 from measure import ProtocolError, Row, Summary, judge, run_once, short
 from rows import Plan, rows
 
-#: Bytes by which the environment grows from turn to turn. The position of the stack changes a program's speed by up to
-#: 12 %, so the rows of a turn share one position, and a median is over several.
+#: Bytes by which the environment grows from turn to turn. The position of the stack changes a
+#: program's speed by up to 12 %, so the rows of a turn share one position, and a median covers
+#: several.
 PADDING = 149
 
 
 def groups(table: list[Row]) -> list[list[Row]]:
-    """Returns groups of rows that are compared with each other, baselines first."""
+    """Returns the groups of rows that are compared with each other, each with its baseline
+    first."""
     found: dict[str, list[Row]] = {}
     for row in table:
         found.setdefault(row.baseline or row.name, []).append(row)
@@ -92,7 +90,7 @@ def measure(
     ns3: str | None,
     progress: Callable[[str], None],
 ) -> list[Summary]:
-    """Runs the rows of a group alternately, `repeat` times, in alternating order."""
+    """Runs all rows of a group in each turn, at least `repeat` turns, in alternating order."""
     found = [Summary(row, skipped=programs.unavailable(row, ns3)) for row in group]
     repeat = max(repeat, *(row.turns for row in group))
     for turn in range(repeat):
@@ -110,17 +108,15 @@ def measure(
 # ---------------------------------------------------------------------------
 # Printing
 
-HEADER = (
-    f"{'row':<15}{'cpu s':>8}{'least':>8}{'MB':>6}{'ev/pkt':>7}{'ns/pkt':>8}  {'figure':<17}{'target':>9}"
-)
+HEADER = f"{'row':<15}{'cpu s':>8}{'min':>8}{'MB':>6}{'ev/pkt':>7}{'ns/pkt':>8}  {'figure':<17}{'target':>9}"
 
 
 def line(summary: Summary) -> str:
-    """Returns a row for printing."""
+    """Formats the summary of a row for the table."""
     row = summary.row
     if not summary.done:
-        why = f"skipped: {summary.skipped}" if summary.skipped else f"FAILED: {summary.failed}"
-        return textwrap.fill(f"{row.name:<15} {why}", 80, subsequent_indent=" " * 16)
+        reason = f"skipped: {summary.skipped}" if summary.skipped else f"FAILED: {summary.failed}"
+        return textwrap.fill(f"{row.name:<15} {reason}", 80, subsequent_indent=" " * 16)
     text = (
         f"{row.name:<15}{summary.cpu_s:>8.3f}{summary.min_cpu_s:>8.3f}"
         f"{summary.rss_bytes / 1e6:>6.0f}"
@@ -136,7 +132,7 @@ def line(summary: Summary) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Returns the properties of the machine on which the figures depend."""
+    """Returns the properties of the machine that affect the figures."""
     model = next(
         (
             text.split(":", 1)[1].strip()
@@ -171,34 +167,34 @@ def read(path: str) -> str:
 
 
 def positive(kind: type[int | float]) -> Callable[[str], Any]:
-    """For argparse: a finite number above 0."""
+    """Returns an argparse converter for finite numbers above 0."""
 
     def convert(text: str) -> Any:
         value = kind(text)
         if not 0 < value < math.inf:
-            raise argparse.ArgumentTypeError(f"{text} is not greater than 0")
+            raise argparse.ArgumentTypeError(f"{text} must be finite and greater than 0")
         return value
 
     return convert
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measures, prints, reports; returns the exit status."""
-    parser = argparse.ArgumentParser(description="Whole-run benchmarks beside their baselines.")
+    """Measures the selected rows, prints and reports them. Returns the exit status."""
+    parser = argparse.ArgumentParser(description="Measures whole runs against their baselines.")
     parser.add_argument("--repeat", type=positive(int), default=3, help="runs of each row (3)")
     parser.add_argument("--only", default="*", help="rows by name, with * and ?")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every figure here")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to this file")
     parser.add_argument("--strict", action="store_true", help="a missed target is a failure")
     parser.add_argument(
         "--scale",
         type=positive(float),
         default=1.0,
-        help="simulated lengths times this; targets are judged only at 1",
+        help="factor on simulated lengths (1); targets are judged only at 1",
     )
     parser.add_argument(
-        "--limit", type=positive(float), default=600.0, help="seconds that one run may take (600)"
+        "--limit", type=positive(float), default=600.0, help="time limit of a run in seconds (600)"
     )
-    parser.add_argument("--list", action="store_true", help="name the rows and stop")
+    parser.add_argument("--list", action="store_true", help="list the rows and exit")
     options = parser.parse_args(arguments)
 
     about = machine()
@@ -230,7 +226,7 @@ def main(arguments: list[str] | None = None) -> int:
             found += summaries
 
     print(
-        f"cpu s: user + system, median of {options.repeat} or more, start-up included; least: smallest;\n"
+        f"cpu s: user + system, median of {options.repeat} or more, including start-up; min: smallest;\n"
         "ev/pkt, ns/pkt: events and event-loop time per data packet; !: target missed"
     )
     for summary in found:

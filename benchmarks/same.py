@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Whether two builds give the same results over constellations: ten kinds of runs, each file compared byte for byte.
+"""Compares the results of two builds over constellations: ten kinds of runs, byte for byte.
 
     benchmarks/same.py BEFORE AFTER [--only WORDS]
 
-BEFORE and AFTER are two builds of `bench_run`. Every trace, table and summary of a run is compared: when each packet
-was delivered, what was dropped, and what is held. `provenance.json`, which has the times of the run, is not.
-Exit status: 0; 1 if a file differs, or 2 if a run failed.
+BEFORE and AFTER are two builds of `bench_run`. Every trace, table and summary of a run is compared,
+including delivery times, drops and held packets. `provenance.json` is excluded, since it contains
+the time of the run. Exit status: 1 if a file differs, 2 if a run failed, otherwise 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from scenarios import starlink
 
 
 def cities(seconds: float, more: str) -> str:
-    """A probe, and a transfer each way, between three sites under 66 satellites whose links go up and down."""
+    """Returns a scenario of a probe and three transfers between three sites under 66 satellites.
+
+    Links between the satellites go up and down.
+    """
     flows = "".join(
         f"""
 [[flow]]
@@ -61,10 +64,10 @@ CODEL = 'queue = { kind = "codel", packets = 200 }'
 
 
 def cases() -> dict[str, str]:
-    """Returns the scenarios by what they are about."""
+    """Returns the scenarios by the compared feature."""
     return {
         "handovers and links that go down, packets forwarded": cities(900, ""),
-        "the same, packets lost": cities(900, LOST),
+        "handovers and links that go down, packets lost": cities(900, LOST),
         "interruptions": cities(900, '[network.sky.handover]\ninterruption = "200 ms"'),
         "overlap": cities(900, '[network.sky.handover]\noverlap = "2 s"'),
         "errors": cities(900, ERRORS),
@@ -83,18 +86,20 @@ def cases() -> dict[str, str]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Returns the contents of a run's files by their names, without those that tell when it ran."""
+    """Returns the contents of a run's files by name, except `provenance.json`."""
     found = (path for path in folder.rglob("*") if path.is_file() and path.name != "provenance.json")
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
 def main() -> int:
-    """Runs and compares; returns the exit status."""
+    """Runs and compares the selected scenarios. Returns the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("builds", nargs=2, metavar="BUILD")
-    parser.add_argument("--only", metavar="WORDS", default="")
+    parser.add_argument("builds", nargs=2, metavar="BUILD", help="a build of bench_run")
+    parser.add_argument(
+        "--only", metavar="WORDS", default="", help="only scenarios whose name contains WORDS"
+    )
     arguments = parser.parse_args()
     status = 0
     for name, text in cases().items():

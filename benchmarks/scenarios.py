@@ -1,6 +1,6 @@
-"""The measured scenarios: one function each, so that a change of the format is made in one place.
+"""The measured scenarios, one function each.
 
-Durations are arguments in seconds because --scale shortens them.
+Durations are arguments, in seconds, because --scale shortens them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ PACKET_BYTES = 1500
 
 
 def bulk_tcp(seconds: float, flows: int, rate_mbps: int, delay_ms: int, congestion: str = "reno") -> str:
-    """Endless TCP transfers between two hosts over one bottleneck, buffer of one BDP."""
+    """Returns endless TCP transfers between two hosts over a bottleneck with a buffer of one
+    BDP."""
     return f"""\
 name = "{flows} bulk TCP over one bottleneck"
 duration = "{seconds:g} s"
@@ -38,7 +39,7 @@ transport = {{ kind = "tcp", congestion = "{congestion}", delayed_ack = false, t
 
 
 def chain(seconds: float, links: int, rate_mbps: int) -> str:
-    """One datagram stream at the rate of the links, through a chain of links."""
+    """Returns a stream of datagrams through a chain of links, at the rate of the links."""
     payload = PACKET_BYTES - 28
     rate = rate_mbps * 1_000_000 * payload // PACKET_BYTES
     return (
@@ -70,10 +71,10 @@ transport = {{ kind = "udp" }}
 
 
 def dvb_rcs(seconds: float, terminals: int) -> str:
-    """Terminals that each upload without end over one RBDC return link.
+    """Returns endless uploads of terminals over one RBDC return link.
 
-    The link is the default one, 32 slots in 2048 kbit/s, multiplied until every terminal has
-    a slot: with less than a segment per round trip, TCP would measure its time-outs and nothing else.
+    The link is a multiple of the default one, 32 slots in 2048 kbit/s, so that every terminal has a
+    slot. With less than a segment per round trip, TCP would spend its time in time-outs.
     """
     times = -(-terminals // 32)
     return f"""\
@@ -104,7 +105,8 @@ transport = {{ kind = "tcp", congestion = "reno" }}
 
 
 def loaded_return_link(seconds: float, terminals: int) -> str:
-    """Terminals that send datagrams over one VBDC return link, a fifth more than it carries."""
+    """Returns terminals that send datagrams over one VBDC return link, at 1.2 times its
+    capacity."""
     payload = PACKET_BYTES - 28
     rate = 2_048_000 * 6 // 5 // terminals * payload // PACKET_BYTES
     return f"""\
@@ -134,7 +136,8 @@ transport = {{ kind = "udp" }}
 
 
 def starlink(seconds: float, sites: int) -> str:
-    """Flows of 1 Mbit/s between sites over Starlink's first shell: 1584 satellites in a grid of links."""
+    """Returns flows of 1 Mbit/s between sites over Starlink's first shell, a grid of 1584
+    satellites."""
     chosen = random.Random(7)
     places = [
         (math.degrees(math.asin(chosen.uniform(-0.82, 0.82))), chosen.uniform(-180, 180))
@@ -162,8 +165,11 @@ transport = {{ kind = "udp" }}
 
 
 def beam(seconds: float, terminals: int, carriers: int, idle: int = 0) -> str:
-    """Terminals on a beam of several carriers, each with files of 100 kB on average that begin at moments of a Poisson
-    process, half a minute apart in the mean beyond the transfers; and others that are logged on and idle."""
+    """Returns terminals that send files over a beam of several carriers, and idle terminals.
+
+    The files have 100 kB on average and begin in a Poisson process, on average half a minute apart
+    without the transfers. Idle terminals are logged on.
+    """
     every = 60 * terminals / carriers / 32
     return f"""\
 name = "{terminals} terminals on {carriers} carriers, {idle} idle"
@@ -193,7 +199,8 @@ transport = {{ kind = "tcp", congestion = "reno" }}
 
 
 def calls(seconds: float, count: int) -> str:
-    """Calls with G.729A from one terminal over one return link, all at the same time; they are answered after 4 s."""
+    """Returns concurrent G.729A calls from one terminal over one return link, answered after 4
+    s."""
     rate = 40 * count
     return f"""\
 name = "{count} calls over one return link"
@@ -220,7 +227,8 @@ transport = "sip"
 
 
 def saturated_wifi(seconds: float, stations: int) -> str:
-    """Stations of 802.11a at 54 Mbit/s, each with more to send than its share; packets as long on the air as in ns3."""
+    """Returns saturated stations of 802.11a at 54 Mbit/s, with frames of the same duration as in
+    ns3/wifi.cc."""
     return f"""\
 name = "{stations} saturated stations"
 duration = "{seconds:g} s"
@@ -245,5 +253,6 @@ transport = {{ kind = "udp" }}
 
 
 def bdp_packets(rate_mbps: int, delay_ms: int) -> int:
-    """Packets in a bandwidth-delay product, both directions, as benchmarks/ns3 rounds it."""
+    """Returns the bandwidth-delay product of a round trip in packets, rounded as in
+    benchmarks/ns3."""
     return round(rate_mbps * 1e6 / 8 * 2 * delay_ms / 1e3 / PACKET_BYTES)

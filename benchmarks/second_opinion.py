@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""ns-3 as a second opinion: the same flow in both, by congestion control.
+"""Compares congestion controls of bentpipe and ns-3 on the same flow.
 
     benchmarks/second_opinion.py [--seconds 60] [--only NAME]
 
-One endless transfer over 10 Mbit/s and 250 ms each way, a drop-tail queue of one bandwidth-delay product, an
-acknowledgment for each segment, an initial window of 10, timestamps only if a congestion control needs them. Prints
-goodput and retransmitted segments, as the rows of the first table of docs/notes/ns-3.md; then the experiments of
-the second, each of which changes one attribute of ns-3 or one parameter of ours. ns-3 is Debian's (apt-get install
-libns3-dev, then make -C benchmarks/ns3); without it nothing runs, and the reason is printed.
+The flow is one endless transfer over 10 Mbit/s and 250 ms each way, with a drop-tail queue of one
+bandwidth-delay product, an acknowledgment for each segment, an initial window of 10, and timestamps
+only if a congestion control needs them. The first table has goodput and retransmitted segments. The
+second table has experiments, each of which changes an attribute of ns-3 or a parameter of bentpipe.
+Both are tables of docs/notes/ns-3.md. Needs Debian's ns-3 (apt-get install libns3-dev, then make -C
+benchmarks/ns3); if ns-3 is missing, the program prints the reason.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ NS3 = ROOT / "target/ns3/compare"
 
 RATE, DELAY_MS, QUEUE = 10_000_000, 250, 417
 
-#: Congestion controls that both have, by our name.
-THEIRS = {
+#: Names of ns-3 for the congestion controls that both have, by bentpipe's name.
+NS3_NAMES = {
     "reno": "TcpLinuxReno",
     "cubic": "TcpCubic",
     "bbr": "TcpBbr",
@@ -45,41 +46,41 @@ THEIRS = {
     "lp": "TcpLp",
 }
 
-#: Those that need timestamps; without them they are NewReno in ns-3.
-STAMPED = ("ledbat", "lp")
+#: Congestion controls that need timestamps. In ns-3 they behave as NewReno without timestamps.
+TIMESTAMPED = ("ledbat", "lp")
 
-#: Avoids a time-out during the recovery from slow start's losses.
-PATIENT = "TcpSocketBase::MinRto=3s"
-#: Makes ns-3 use round-trip time samples instead of the smoothed time.
-SAMPLED = "RttMeanDeviation::Alpha=1"
+#: An attribute of ns-3 that avoids a time-out during the recovery from slow start's losses.
+LONG_RTO = "TcpSocketBase::MinRto=3s"
+#: An attribute of ns-3 that replaces the smoothed round-trip time by the last sample.
+UNSMOOTHED_RTT = "RttMeanDeviation::Alpha=1"
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One congestion control with other parameters in bentpipe, or other attributes in ns-3."""
+    """A congestion control with changed parameters in bentpipe, or changed attributes in ns-3."""
 
     name: str
-    ours: str = ""
-    theirs: tuple[str, ...] = ()
+    parameters: str = ""
+    attributes: tuple[str, ...] = ()
 
 
 EXPERIMENTS = (
-    Experiment("reno", theirs=("TcpL4Protocol::RecoveryType=ns3::TcpClassicRecovery",)),
-    Experiment("cubic", "hystart = 0", (PATIENT, "TcpCubic::HyStart=false")),
-    Experiment("cubic", theirs=(PATIENT, "TcpCubic::HyStartDelayMax=16ms")),
+    Experiment("reno", attributes=("TcpL4Protocol::RecoveryType=ns3::TcpClassicRecovery",)),
+    Experiment("cubic", "hystart = 0", (LONG_RTO, "TcpCubic::HyStart=false")),
+    Experiment("cubic", attributes=(LONG_RTO, "TcpCubic::HyStartDelayMax=16ms")),
     Experiment("bbr", "rtprop_length = 100000", ("TcpBbr::RttWindowLength=100s",)),
-    Experiment("hybla", "rtt0 = 500, hoe = 0, spacing = 0", (PATIENT, "TcpHybla::RRTT=500ms")),
-    Experiment("hybla", "hoe = 0, spacing = 0", (PATIENT, "TcpHybla::RRTT=25ms")),
-    Experiment("vegas", theirs=(PATIENT, SAMPLED)),
-    Experiment("bic", "beta = 200, s_max = 16, s_min = 200, search = 4", (PATIENT,)),
-    Experiment("scalable", "a = 20", (PATIENT,)),
-    Experiment("yeah", theirs=(PATIENT, SAMPLED)),
-    Experiment("ledbat", "slow_start = 1", (PATIENT,)),
+    Experiment("hybla", "rtt0 = 500, hoe = 0, spacing = 0", (LONG_RTO, "TcpHybla::RRTT=500ms")),
+    Experiment("hybla", "hoe = 0, spacing = 0", (LONG_RTO, "TcpHybla::RRTT=25ms")),
+    Experiment("vegas", attributes=(LONG_RTO, UNSMOOTHED_RTT)),
+    Experiment("bic", "beta = 200, s_max = 16, s_min = 200, search = 4", (LONG_RTO,)),
+    Experiment("scalable", "a = 20", (LONG_RTO,)),
+    Experiment("yeah", attributes=(LONG_RTO, UNSMOOTHED_RTT)),
+    Experiment("ledbat", "slow_start = 1", (LONG_RTO,)),
 )
 
 
-def ours(name: str, parameters: str, seconds: float, folder: Path) -> tuple[float, int]:
-    """Returns goodput in kbit/s and retransmitted segments in bentpipe."""
+def run_bentpipe(name: str, parameters: str, seconds: float, folder: Path) -> tuple[float, int]:
+    """Runs the flow in bentpipe. Returns goodput in kbit/s and retransmitted segments."""
     file = folder / f"{name}.toml"
     file.write_text(
         f"""name = "{name}"
@@ -100,7 +101,7 @@ app = "bulk"
 kind = "tcp"
 congestion = "{name}"
 parameters = {{ {parameters} }}
-timestamps = {str(name in STAMPED).lower()}
+timestamps = {str(name in TIMESTAMPED).lower()}
 delayed_ack = false
 """,
         encoding="utf-8",
@@ -109,16 +110,16 @@ delayed_ack = false
     return flow["goodput"] / 1000, flow["retransmissions"]
 
 
-def theirs(name: str, attributes: tuple[str, ...], seconds: float) -> tuple[float, int]:
-    """Returns the same in ns-3."""
+def run_ns3(name: str, attributes: tuple[str, ...], seconds: float) -> tuple[float, int]:
+    """Runs the flow in ns-3. Returns goodput in kbit/s and retransmitted segments."""
     command = [
         str(NS3),
-        f"--congestion=ns3::{THEIRS[name]}",
+        f"--congestion=ns3::{NS3_NAMES[name]}",
         f"--rate={RATE}",
         f"--delay={DELAY_MS}",
         f"--duration={seconds}",
         f"--buffer={QUEUE}",
-        f"--timestamps={int(name in STAMPED)}",
+        f"--timestamps={int(name in TIMESTAMPED)}",
         "--watch=-",
         *(f"--ns3::{attribute}" for attribute in attributes),
     ]
@@ -128,22 +129,22 @@ def theirs(name: str, attributes: tuple[str, ...], seconds: float) -> tuple[floa
 
 
 def cells(*results: tuple[float, int]) -> str:
-    """Returns the columns of a table."""
+    """Returns the table cells of results."""
     return " | ".join(f"{goodput:.0f} | {again}" for goodput, again in results)
 
 
 def main() -> int:
-    """Run both simulators and print the tables that compare them."""
+    """Runs both simulators and prints the tables that compare them."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--only", metavar="NAME", choices=THEIRS, help="one congestion control")
+    parser.add_argument("--seconds", type=float, default=60.0, help="length of the transfer (60)")
+    parser.add_argument("--only", metavar="NAME", choices=NS3_NAMES, help="only this congestion control")
     arguments = parser.parse_args()
-    seconds, names = arguments.seconds, [arguments.only] if arguments.only else list(THEIRS)
+    seconds, names = arguments.seconds, [arguments.only] if arguments.only else list(NS3_NAMES)
     if not NS3.is_file():
         print(
-            f"skipped: there is no {NS3.relative_to(ROOT)} (Debian: apt-get install libns3-dev, make -C benchmarks/ns3)"
+            f"skipped: {NS3.relative_to(ROOT)} is missing (Debian: apt-get install libns3-dev, make -C benchmarks/ns3)"
         )
         return 0
     with tempfile.TemporaryDirectory() as place:
@@ -154,9 +155,9 @@ def main() -> int:
         print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
         for name in names:
             results = cells(
-                ours(name, "", seconds, folder),
-                theirs(name, (), seconds),
-                theirs(name, (PATIENT,), seconds),
+                run_bentpipe(name, "", seconds, folder),
+                run_ns3(name, (), seconds),
+                run_ns3(name, (LONG_RTO,), seconds),
             )
             print(f"| {name} | {results} |", flush=True)
         print()
@@ -167,11 +168,11 @@ def main() -> int:
         for one in EXPERIMENTS:
             if one.name not in names:
                 continue
-            here = cells(ours(one.name, one.ours, seconds, folder))
-            there = cells(theirs(one.name, one.theirs, seconds))
-            attributes = ", ".join(f"`{attribute}`" for attribute in one.theirs)
+            here = cells(run_bentpipe(one.name, one.parameters, seconds, folder))
+            there = cells(run_ns3(one.name, one.attributes, seconds))
+            attributes = ", ".join(f"`{attribute}`" for attribute in one.attributes)
             print(
-                f"| {one.name} | {f'`{one.ours}`' if one.ours else ''} | {here} | {attributes} | {there} |",
+                f"| {one.name} | {f'`{one.parameters}`' if one.parameters else ''} | {here} | {attributes} | {there} |",
                 flush=True,
             )
     return 0

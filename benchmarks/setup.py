@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""CPU time of set-up by size: resolving, building, facts and predictions, with the exponent of growth.
+"""Measures the CPU time of set-up at two sizes: resolving, building, facts and predictions.
 
     .venv/bin/python benchmarks/setup.py [--small N] [--large N]
 
-Each scenario runs in a process of its own; the start of Python does not count. The exponent is
-log(CPU large / CPU small) / log(large / small); 1 is linear. Exit status 1 if an exponent is above 1.15.
+Each scenario runs in a separate process, without counting the start of Python. The exponent of
+growth is log(CPU large / CPU small) / log(large / small); 1 is linear. Exit status: 1 if an
+exponent is above 1.15.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Largest exponent that counts as linear: noise, caches and the logarithms of sorted tables.
+#: Maximum exponent of linear growth, with a margin for noise, caches and sorting.
 LINEAR = 1.15
 
-#: Prints the CPU time in s of each step, and the largest resident set in MB.
+#: A program that prints the CPU time of each step in s, and the peak resident set in MB.
 PROBE = """
 import json, resource, sys
 from bentpipe import load, predict_scenario
@@ -44,7 +45,8 @@ print(json.dumps(times))
 
 
 def hub(terminals: int) -> str:
-    """The example's hub: a carrier per 17 terminals, a call at every second one."""
+    """Returns the example hub with this many terminals: a carrier per 17 terminals, a call at every
+    second."""
     text = (ROOT / "examples/hub.toml").read_text(encoding="utf-8")
     for old, new in {
         "count = 100\n": f"count = {terminals // 2}\n",
@@ -58,7 +60,7 @@ def hub(terminals: int) -> str:
 
 
 def flows(count: int) -> str:
-    """Pages over one link."""
+    """Returns a scenario of users of web pages over one link."""
     return f"""\
 name = "flows"
 duration = "10 s"
@@ -79,7 +81,7 @@ transport = {{ kind = "tcp", congestion = "cubic" }}
 
 
 def chain(links: int) -> str:
-    """Links in a row."""
+    """Returns a scenario of a flow over links in series."""
     link = '[[link]]\nname = "l{0}"\nfrom = "n{0}"\nto = "n{1}"\nrate = "1 Gbit/s"\ndelay = "1 us"\n'
     rows = "".join(link.format(number, number + 1) for number in range(links))
     app = 'app = { kind = "cbr", rate = "100 kbit/s" }\ntransport = "udp"\n'
@@ -88,12 +90,12 @@ def chain(links: int) -> str:
     )
 
 
-#: Kinds of scenarios, each with the factor on the sizes.
+#: Kinds of scenarios, each with a factor on the sizes.
 KINDS = {"hub": (hub, 1), "flows": (flows, 1), "chain": (chain, 4)}
 
 
 def measured(text: str) -> dict[str, float]:
-    """Returns what the probe prints about a scenario."""
+    """Runs the probe on a scenario. Returns the measured values by step."""
     file = ROOT / "target" / "setup.toml"
     file.parent.mkdir(exist_ok=True)
     file.write_text(text, encoding="utf-8")
@@ -103,10 +105,10 @@ def measured(text: str) -> dict[str, float]:
 
 
 def main() -> int:
-    """Print a row per kind and step."""
+    """Prints a row per kind and step. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--small", type=int, default=1000)
-    parser.add_argument("--large", type=int, default=10_000)
+    parser.add_argument("--small", type=int, default=1000, metavar="N", help="smaller size (1000)")
+    parser.add_argument("--large", type=int, default=10_000, metavar="N", help="larger size (10 000)")
     sizes = parser.parse_args()
     worst = 0.0
     print(f"{'scenario':<10}{'step':<10}{'small s':>9}{'large s':>9}{'exponent':>10}")

@@ -1,9 +1,10 @@
-"""How fast the test bed answers: 50 users who poll while 10 runs are queued, 10 000 stored runs that are listed and
-filtered, and keys in a form beside a picture of 300 nodes.
+"""Measures response times of the test bed.
 
-    .venv/bin/python benchmarks/testbed.py
+    .venv/bin/python benchmarks/testbed.py [--quick]
 
-It starts a test bed of its own in a temporary folder. The last part needs Chromium and the built page.
+The cases are 50 users who poll while 10 runs are queued, lists and filters of 10 000 stored runs,
+and typing into a form next to a picture of 300 nodes. The test bed runs in a temporary folder. The
+last case needs Chromium and the built page; --quick leaves it out.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from bentpipe.testbed.accounts import hashed, open_session  # noqa: E402 - the path has to come first
+from bentpipe.testbed.accounts import hashed, open_session  # noqa: E402 - needs the path above
 from bentpipe.testbed.settings import Settings  # noqa: E402
 from bentpipe.testbed.store import Store, migrate  # noqa: E402
 from bentpipe.testbed.tables import Run, User  # noqa: E402
@@ -30,13 +31,13 @@ USERS = 50
 QUEUED = 10
 STORED = 10_000
 SECONDS = 20.0
-#: What a page asks for, and how often a user asks for one of them.
+#: The requests of a page, and the seconds between two requests of a user.
 PAGES = ("/api/runs", "/api/queue", "/api/configurations", "/api/session", "/")
 EVERY_S = 1.0
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measures all cases and prints the results."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data"
         secrets = prepared(data)
@@ -51,7 +52,8 @@ def main() -> None:
 
 
 def prepared(data: Path) -> list[str]:
-    """Returns a token of each user, of a test bed with stored runs of the first."""
+    """Creates the test bed's users, and stored runs of the first user. Returns a token of each
+    user."""
     settings = Settings(data)
     settings.runs.mkdir(parents=True)
     store = Store(settings.url)
@@ -81,7 +83,7 @@ def prepared(data: Path) -> list[str]:
 
 
 def stored(url: str, secret: str) -> None:
-    """List and filter the stored runs."""
+    """Measures listing and filtering the stored runs."""
     with Client(base_url=url, headers={"Authorization": f"Bearer {secret}"}, timeout=60) as client:
         for about, query in (
             ("listed", {}),
@@ -108,7 +110,8 @@ def processor_s(process: int) -> float:
 
 
 async def load(url: str, secrets: list[str]) -> int:
-    """Users poll, each with a stream of events, while runs are queued. Returns the number of requests."""
+    """Measures polling users with streams of events, while runs are queued. Returns the number of
+    requests."""
     took: list[float] = []
     broken = 0
     end = time.perf_counter() + SECONDS
@@ -159,7 +162,7 @@ async def load(url: str, secrets: list[str]) -> int:
 
 
 def keys(url: str) -> None:
-    """Type in a form and in the text of a scenario of 300 nodes."""
+    """Measures typing into a form and into the text of a scenario of 300 nodes."""
     nodes = 300
     scenario = 'name = "Many"\nduration = "10 s"\n'
     for number in range(1, nodes):

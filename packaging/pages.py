@@ -1,7 +1,9 @@
-"""Writes the man pages and the completions of the command line into a folder ``share``: man/man1,
-bash-completion/completions, zsh/vendor-completions and fish/vendor_completions.d.
+"""Writes the man pages and shell completions of the command line into a folder ``share``.
 
     python packaging/pages.py FOLDER
+
+The files are in man/man1, bash-completion/completions, zsh/vendor-completions and
+fish/vendor_completions.d.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import typer
 from bentpipe.cli import app
 from typer.completion import get_completion_script
 
-#: Folder and name of the completions of each shell.
+#: The path of each shell's completion script, relative to ``share``.
 SHELLS = {
     "bash": "bash-completion/completions/bentpipe",
     "zsh": "zsh/vendor-completions/_bentpipe",
@@ -28,7 +30,7 @@ SHELLS = {
 
 
 def main(share: Path) -> None:
-    """Write everything below a folder ``share``."""
+    """Writes all man pages and completions below a folder ``share``."""
     pages = share / "man/man1"
     pages.mkdir(parents=True)
     for name, command in commands(typer.main.get_command(app), "bentpipe"):
@@ -42,14 +44,14 @@ def main(share: Path) -> None:
 
 
 def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
-    """Returns a command and all below it, with their full names."""
+    """Yields a command and all its subcommands, with their full names."""
     yield name, command
     for sub, inner in getattr(command, "commands", {}).items():
         yield from commands(inner, f"{name} {sub}")
 
 
 def page(name: str, command: click.Command) -> str:
-    """Returns a man page: the text of --help in man's layout."""
+    """Returns the man page of a command: the text of --help in the layout of man."""
     context = click.Context(command, info_name=name, terminal_width=78, max_content_width=78)
     first, _, rest = command.get_help(context).strip().partition("\n")
     usage = first.removeprefix("Usage: ")
@@ -66,13 +68,13 @@ def page(name: str, command: click.Command) -> str:
         *(escaped(line) for line in rest.strip("\n").splitlines()),
         ".fi",
         ".SH SEE ALSO",
-        r"bentpipe(1); the whole documentation: bentpipe docs",
+        r"bentpipe(1); full documentation: bentpipe docs",
     ]
     return "\n".join(lines) + "\n"
 
 
 def escaped(text: str) -> str:
-    r"""Returns text as troff takes it literally.
+    r"""Returns text escaped for troff.
 
     >>> print(escaped(".a -b \\"))
     \&.a \-b \e

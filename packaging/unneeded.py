@@ -1,4 +1,7 @@
-"""Empties the vendored crates that only other systems compile: their manifests stay, since Cargo.lock names them."""
+"""Empties the vendored crates that only other systems compile.
+
+Their manifests remain, because Cargo.lock names the crates.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ import re
 import sys
 from pathlib import Path
 
-#: Crates of Windows, of WebAssembly and of Apple's systems.
+#: Names of crates for Windows, WebAssembly and Apple's systems.
 OTHERS = re.compile(r"(winapi|windows|wasi|wasip\d|wit-bindgen|js-sys|web-sys|wasm-bindgen|core-foundation)")
 
 
 def main(vendor: Path) -> None:
-    """Empty the crates below a folder of ``cargo vendor``."""
+    """Empties the crates for other systems in a folder of ``cargo vendor``."""
     for crate in sorted(vendor.iterdir()):
         if not OTHERS.match(crate.name):
             continue

@@ -1,5 +1,7 @@
-"""A plug-in of pytest: the order in which files of tests are given to processes side by side, how long each took, and
-a list of the tests that fail, for ``scripts/test``."""
+"""A pytest plug-in for ``scripts/test``: schedules test files on parallel workers, longest first.
+
+It also records the duration of each file, and writes a list of the failed tests.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from types import FrameType
 
 import pytest
 
-#: How many seconds each file of tests took, when it last ran beside others.
+#: The key in pytest's cache for the duration of each test file, in seconds, in its last parallel
+#: run.
 SECONDS = "bentpipe/seconds"
 
 #: prctl(2): the signal that a process gets when its parent ends.
@@ -24,7 +27,10 @@ def _file(test: str) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where files run side by side, the longest begin first; where they never ran, those with most tests."""
+    """Sorts the test files of a parallel run by their last duration, the longest first.
+
+    A file without a known duration is sorted by its number of tests.
+    """
     cache = getattr(config, "cache", None)
     if cache is not None and hasattr(config, "workerinput"):
         known, count = cache.get(SECONDS, {}), Counter(_file(item.nodeid) for item in items)
@@ -32,7 +38,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class _Seconds:
-    """Notes in the process that distributes the files how long each takes."""
+    """Records the duration of each test file, in the process that distributes the files."""
 
     def __init__(self) -> None:
         self.taken: defaultdict[str, float] = defaultdict(float)
@@ -46,14 +52,14 @@ class _Seconds:
 
 
 class _Failed:
-    """Lists in a file each test that fails, for `scripts/test`."""
+    """Writes each failed test to a file for `scripts/test`."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         self.listed: set[str] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        # A test may fail when it runs and again when it ends.
+        # A test can fail twice: in its call and in its teardown.
         if report.failed and report.nodeid not in self.listed:
             self.listed.add(report.nodeid)
             with self.file.open("a", encoding="utf-8") as lines:
@@ -61,10 +67,11 @@ class _Failed:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In the process that distributes the files: note durations if they run side by side, and list what fails."""
+    """Registers the recorders of durations and failures, in the process that distributes the
+    files."""
     signal.signal(signal.SIGTERM, _interrupt)
     if hasattr(config, "workerinput"):
-        # It ends with the process that distributes the files, also if that is killed.
+        # A worker ends when the distributing process ends, even if that process is killed.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         return
     if config.getoption("numprocesses", None):
@@ -74,8 +81,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """End as by Ctrl-C, so that tests end the processes that they started, within 10 s. A second signal changes
-    nothing."""
+    """Ends as after Ctrl-C, so that tests end the processes that they started, within 10 s.
+
+    Further signals are ignored.
+    """
     signal.signal(signal.SIGTERM, lambda *_: None)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(10)

@@ -1,15 +1,16 @@
-"""A test on the real clock that a busy machine disturbed is repeated, not failed.
+"""A pytest plug-in that repeats a failed test on the real clock if a busy machine disturbed it.
 
-It concerns tests marked ``quiet`` or ``alone`` that fail by an assertion or a time limit. The machine disturbed such a
-test if
+It applies to tests marked ``quiet`` or ``alone`` that fail by an assertion or a time limit. Such a
+test was disturbed if
 
-- the verdict of one of its emulations (``fidelity.json``) is not ``valid`` because of lateness,
-- a network that it brought up hands packets over later than an emulation tolerates, or
-- a process that only sleeps was woken later than that meanwhile.
+- one of its emulations has a verdict (``fidelity.json``) other than ``valid`` because of lateness,
+- one of its networks delivered a packet later than an emulation tolerates, or
+- a process that only sleeps was woken later than an emulation tolerates.
 
-An undisturbed test fails at once. A test that was disturbed in all attempts is skipped, with the reason, if the
-sleeping process was late in each: verdicts alone are those of the product, which must not excuse a product that is
-always late. pytest lists skipped and repeated tests at its end.
+An undisturbed test fails at once. A test that was disturbed in all attempts is skipped, with the
+reason, if the sleeping process was late in each attempt. A verdict alone does not suffice: it is
+computed by the product under test, and must not excuse a product that is always late. pytest lists
+skipped and repeated tests at its end.
 """
 
 from __future__ import annotations
@@ -29,21 +30,22 @@ from typing import Any, Final
 import pytest
 from _pytest.runner import runtestprotocol
 
-#: Number of times that a disturbed test runs.
+#: Maximum number of attempts of a disturbed test.
 ATTEMPTS: Final = 3
 
-#: The lateness of a packet in seconds that an emulation tolerates: ``lateness_max`` of scenarios.
+#: Tolerated lateness of a packet, in seconds: the default of the scenario key ``lateness_max``.
 LATE_S: Final = 0.02
 
 MARKS: Final = ("quiet", "alone")
-#: The property of a report with the reasons why earlier attempts were repeated.
+#: The property of a test report that holds the reasons for repeating earlier attempts.
 REPEATED: Final = "repeated"
 
-#: Reasons of a verdict that are the machine's: packets and datagrams were late, the engine or the machine did not run.
-_OF_THE_MACHINE: Final = re.compile(r"late by|later than|waited for|did not run")
+#: A verdict's reasons that a busy machine causes: late packets and datagrams, and a stopped engine
+#: or machine.
+_MACHINE_REASON: Final = re.compile(r"late by|later than|waited for|did not run")
 
-#: Prints when it was woken late, and by how much, both in seconds. Ends with the process that started it. A process of
-#: its own, because a thread of Python also waits for the others.
+#: A program that prints time and lateness of each late wake-up, in seconds, until its parent ends.
+#: It needs its own process, because a Python thread also waits for other threads.
 _SLEEPER: Final = """
 import os, sys, time
 parent, limit = os.getppid(), float(sys.argv[1])
@@ -64,7 +66,7 @@ while os.getppid() == parent:
 
 @functools.cache
 def _sleeper() -> subprocess.Popen[bytes]:
-    """The process that only sleeps; it ends with this one."""
+    """Starts the process that only sleeps, which ends with this one."""
     words = [sys.executable, "-I", "-S", "-c", _SLEEPER, str(LATE_S)]
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -72,27 +74,28 @@ def _sleeper() -> subprocess.Popen[bytes]:
     return process
 
 
-def _latest() -> float:
-    """Returns by how many seconds the sleeping process was woken late at most since the last call."""
+def _max_lateness() -> float:
+    """Returns the maximum lateness of the sleeping process since the last call, in seconds."""
     stream = _sleeper().stdout
     assert stream is not None
     lines = (stream.read() or b"").decode().splitlines()
     return max((float(line.split()[1]) for line in lines if len(line.split()) == 2), default=0.0)
 
 
-def of_verdicts(folder: Path) -> list[str]:
-    """Returns the reasons for which the machine disturbed the emulations in a folder."""
+def verdict_reasons(folder: Path) -> list[str]:
+    """Returns the reasons by which emulations in a folder count as disturbed."""
     found = []
     for file in sorted(folder.rglob("fidelity.json")):
         with suppress(OSError, ValueError):
-            said = json.loads(file.read_text(encoding="utf-8"))
-            if "lateness" in said and said["verdict"] != "valid":
-                found += [reason for reason in said["reasons"] if _OF_THE_MACHINE.search(reason)]
+            fidelity = json.loads(file.read_text(encoding="utf-8"))
+            if "lateness" in fidelity and fidelity["verdict"] != "valid":
+                found += [reason for reason in fidelity["reasons"] if _MACHINE_REASON.search(reason)]
     return found
 
 
-def of_networks(state_folder: Path) -> list[str]:
-    """Returns the reasons for which the machine disturbed the networks that are up, whose state is in a folder."""
+def network_reasons(state_folder: Path) -> list[str]:
+    """Returns the reasons by which running networks with their state in a folder count as
+    disturbed."""
     from bentpipe.live import control, state
 
     found = []
@@ -122,12 +125,13 @@ def _environment(name: str, value: str) -> Iterator[None]:
 class Attempts:
     """The attempts of one test."""
 
-    #: Reasons why the machine disturbed the present one, if it failed; whether it may be repeated at all; whether the
-    #: sleeping process was late, which does not depend on the product.
+    #: Reasons by which the current attempt counts as disturbed; empty if it passed.
     reasons: list[str] = field(default_factory=list)
+    #: True if the kind of failure allows a repetition.
     repeatable: bool = False
+    #: True if the sleeping process was late, which does not depend on the product.
     slept_late: bool = False
-    #: The reason of each attempt that was disturbed.
+    #: The reasons of each disturbed attempt, joined to one text.
     disturbed: list[str] = field(default_factory=list)
 
 
@@ -136,16 +140,16 @@ _ATTEMPTS: Final = pytest.StashKey[Attempts]()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
-    """When a test has failed, and before its fixtures end: find out whether the machine disturbed it."""
+    """Collects the disturbances of a failed test, before its fixtures are torn down."""
     attempts = item.stash.get(_ATTEMPTS, None)
     if attempts is not None and call.when == "call" and call.excinfo is not None:
         attempts.repeatable = call.excinfo.errisinstance((AssertionError, subprocess.TimeoutExpired))
         arguments = getattr(item, "funcargs", None) or {}
         if (folder := arguments.get("tmp_path")) is not None:
-            attempts.reasons += of_verdicts(folder)
+            attempts.reasons += verdict_reasons(folder)
         if (command := arguments.get("bentpipe")) is not None:
-            attempts.reasons += of_networks(command.state)
-        if late := _latest():
+            attempts.reasons += network_reasons(command.state)
+        if late := _max_lateness():
             attempts.slept_late = True
             attempts.reasons.append(f"a process that sleeps was woken {late:.3f} s late")
     return (yield)
@@ -153,7 +157,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Run a test on the real clock, again where the machine disturbed it."""
+    """Runs a test on the real clock, and repeats it if the machine disturbed it."""
     if not any(item.get_closest_marker(mark) for mark in MARKS):
         return None
     attempts = item.stash[_ATTEMPTS] = Attempts()
@@ -161,7 +165,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     always_late = True
     for number in range(1, ATTEMPTS + 1):
         attempts.reasons, attempts.repeatable, attempts.slept_late = [], False, False
-        _latest()
+        _max_lateness()
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
         failed = [report for report in reports if report.failed]
         if not attempts.repeatable or not attempts.reasons or [report.when for report in failed] != ["call"]:
@@ -179,19 +183,17 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def _skip(report: pytest.TestReport, reasons: list[str]) -> None:
-    """Turn the report of a failure into that of a skipped test."""
+    """Turns the report of a failed test into the report of a skipped test."""
     path, line, _ = report.location
     crash = getattr(report.longrepr, "reprcrash", None)
-    what = crash.message.splitlines()[0] if crash is not None else "it failed"
+    failure = crash.message.splitlines()[0] if crash is not None else "no message"
     report.outcome = "skipped"
-    why = (
-        f"the machine disturbed all {len(reasons)} attempts ({reasons[-1]}), and the last one failed: {what}"
-    )
-    report.longrepr = (path, (line or 0) + 1, f"Skipped: {why}")
+    reason = f"the machine disturbed all {len(reasons)} attempts ({reasons[-1]}); last failure: {failure}"
+    report.longrepr = (path, (line or 0) + 1, f"Skipped: {reason}")
 
 
 def pytest_unconfigure() -> None:
-    """End the process that only sleeps, if it was started."""
+    """Ends the process that only sleeps, if it was started."""
     if _sleeper.cache_info().currsize:
         process = _sleeper()
         assert process.stdout is not None
@@ -201,8 +203,8 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """List the tests that passed when they were repeated."""
+    """Lists the tests that passed in a repetition."""
     for report in terminalreporter.stats.get("passed", []):
-        for name, why in getattr(report, "user_properties", []):
+        for name, reasons in getattr(report, "user_properties", []):
             if name == REPEATED:
-                terminalreporter.write_line(f"REPEATED {report.nodeid}: {why}")
+                terminalreporter.write_line(f"REPEATED {report.nodeid}: {reasons}")

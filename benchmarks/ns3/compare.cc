@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// The ns-3 side of `make bench`: the same network in ns-3, run as cheaply as
-// ns-3 can (no trace source connected, no queue disc, segments that need no
-// splitting), so that the printed ratio favours ns-3 if anyone.
+// The ns-3 side of `make bench`: the same network in ns-3, in its cheapest form (no connected trace
+// source, no queue disc, segments that need no splitting), so that any bias favours ns-3.
 //
 //   --mode=bulk    FLOWS endless TCP transfers over one bottleneck
 //   --mode=chain   one constant-rate UDP stream over LINKS links, no TCP
@@ -11,14 +10,14 @@
 //   cpu_s            user + system time of the event loop alone
 //   wall_s           elapsed time of the event loop alone
 //   peak_rss_bytes   largest resident set of the whole process
-//   events           events executed
+//   events           executed events
 //   packets          bulk: packets sent on the bottleneck towards the sinks
-//                    chain: packets sent on all links, that is packet-hops
+//                    chain: packet-hops, the packets sent on all links
 //   goodput_bytes    bytes that reached the sink applications
-//   resent           with --watch, which costs time: segments retransmitted by
+//   resent           only with --watch, which costs time: segments retransmitted by
 //                    the flows that start at 0; --watch=FILE: see watch.h
 //
-// Any attribute of ns-3 can be given as well: --ns3::TcpBbr::HighGain=2.
+// Every attribute of ns-3 is an option, such as --ns3::TcpBbr::HighGain=2.
 //
 // Sources: ns-3 manual and model library, release 3.37, chapters
 // "PointToPoint NetDevice", "Queues", "TCP models in ns-3" and "Applications".
@@ -47,8 +46,8 @@ using namespace ns3;
 namespace
 {
 
-// IPv4 and TCP headers without options, and the timestamp option with its
-// padding (RFC 7323 appendix A).
+// Bytes of the IPv4 and TCP headers without options, and of the timestamp option with its padding
+// (RFC 7323 appendix A).
 constexpr uint32_t kHeaderBytes = 40;
 constexpr uint32_t kTimestampBytes = 12;
 constexpr uint32_t kPacketBytes = 1500;
@@ -73,14 +72,14 @@ struct Options
     std::string watch;
 };
 
-// Header bytes between a segment and its packet.
+// Payload bytes of a segment that fills a packet.
 uint32_t
 SegmentBytes(const Options& options)
 {
     return kPacketBytes - kHeaderBytes - (options.timestamps ? kTimestampBytes : 0);
 }
 
-// Both directions together: the window that fills the pipe.
+// The product of the rate and the round-trip delay: the window that fills the pipe.
 double
 BandwidthDelayBytes(const Options& options)
 {
@@ -98,7 +97,7 @@ BufferPackets(const Options& options)
     return packets < 1.0 ? 1 : static_cast<uint32_t>(packets);
 }
 
-// Counters that every ns-3 queue keeps anyway, so that nothing is traced.
+// Packets that a device has sent, from counters that every ns-3 queue keeps without tracing.
 uint64_t
 Transmitted(const Ptr<NetDevice>& device)
 {
@@ -110,8 +109,8 @@ PointToPointHelper
 Link(uint64_t rate, double delayMs, uint32_t packets)
 {
     PointToPointHelper link;
-    // With flow control on, assigning an address would put an FqCoDel queue
-    // disc in front of the device, and the buffer would no longer be drop-tail.
+    // With flow control, assigning an address would add an FqCoDel queue disc before the device,
+    // and the buffer would no longer be drop-tail.
     link.DisableFlowControl();
     link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(rate)));
     link.SetChannelAttribute("Delay", TimeValue(MicroSeconds(std::llround(delayMs * 1000.0))));
@@ -126,12 +125,11 @@ struct Network
     Ptr<Node> source;
     Ptr<Node> sink;
     Ipv4Address sinkAddress;
-    // The devices whose transmissions are the reported `packets`.
+    // The devices whose sent packets are reported as `packets`.
     std::vector<Ptr<NetDevice>> counted;
 };
 
-// A chain of nodes with a link between neighbours; the address of the last
-// device is the sink's.
+// A chain of nodes with a link between neighbours. The last device has the sink's address.
 Network
 Row(const std::vector<PointToPointHelper>& links)
 {
@@ -168,8 +166,8 @@ BulkNetwork(const Options& options)
     {
         return Row({bottleneck});
     }
-    // Ten times the bottleneck's rate and almost no queue: hosts on their
-    // local networks, which cost ns-3 two more hops each way.
+    // Local networks of the hosts, at ten times the bottleneck's rate and almost without queues.
+    // They add two hops each way.
     PointToPointHelper access = Link(10 * options.rate, 0.0, 1'000'000);
     Network network = Row({access, bottleneck, access});
     network.counted = {network.counted[1]};
@@ -180,8 +178,8 @@ void
 ConfigureTcp(const Options& options)
 {
     uint32_t segment = SegmentBytes(options);
-    // Slow start overshoots to about twice what pipe and buffer hold; twice
-    // that again keeps the socket from ever limiting the flow.
+    // Slow start overshoots to about twice the capacity of pipe and buffer. The socket buffer is
+    // twice that size, so that it never limits the flow.
     double share = 8.0 * BandwidthDelayBytes(options) / options.flows;
     uint32_t buffer = options.socketBuffer > 0
                           ? options.socketBuffer
@@ -232,8 +230,8 @@ ChainFlow(const Options& options, const Network& network)
                           InetSocketAddress(Ipv4Address::GetAny(), kFirstPort));
     ApplicationContainer sinks = sink.Install(network.sink);
     UdpClientHelper client(network.sinkAddress, kFirstPort);
-    // The point-to-point header of two bytes makes a packet take slightly
-    // longer on the wire than at the IP level: send at the wire's pace.
+    // The packet interval includes the two bytes of the point-to-point header, so that the stream
+    // has the rate of the wire.
     double interval = (kPacketBytes + 2) * 8.0 / static_cast<double>(options.rate);
     client.SetAttribute("Interval", TimeValue(Seconds(interval)));
     client.SetAttribute("PacketSize", UintegerValue(kPacketBytes - kUdpHeaderBytes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// What a process has used: shared by the programs of this folder.
+// Resource usage of this process, for the programs of this folder.
 
 #ifndef BENTPIPE_USAGE_H
 #define BENTPIPE_USAGE_H
@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string>
 
-// Seconds of user and system time.
+// Returns the user and system time of the process, in seconds.
 inline double
 CpuSeconds()
 {
@@ -21,8 +21,8 @@ CpuSeconds()
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// VmHWM restarts with the program; the maxrss of getrusage would include the
-// parent's memory at the fork.
+// Returns the peak resident set in bytes. VmHWM starts with the program, whereas the maxrss of
+// getrusage would include the parent's memory at the fork.
 inline uint64_t
 PeakRssBytes()
 {

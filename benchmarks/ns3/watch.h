@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// Watches a TCP sender of ns-3: counts retransmitted segments, and with a file
-// writes a line of CSV for each acknowledgment, with the state that the previous
-// one left, as in bentpipe's trace `tcp`:
+// Watches a TCP sender of ns-3. Counts retransmitted segments. If a file is given, writes a line of
+// CSV for each acknowledgment, with the state after the previous one, as in bentpipe's trace `tcp`:
 //
 //   time           seconds
 //   acknowledged   bytes
 //   cwnd, ssthresh, in_flight   segments
-//   state          of TcpSocketState: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss
-//   rtt            of the last sample, seconds
+//   state          TcpSocketState: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss
+//   rtt            last sample of the round-trip time, seconds
 //   resent         segments retransmitted so far
 //
 // Source: ns-3 model library 3.37, "TCP models in ns-3", trace sources of
@@ -45,7 +44,7 @@ class Watch
         }
     }
 
-    // Sockets of the node's TCP; there are some once its application has started.
+    // Watches all sockets of the node's TCP, which exist after its application has started.
     void Connect(ns3::Ptr<ns3::Node> node)
     {
         ns3::ObjectVectorValue sockets;

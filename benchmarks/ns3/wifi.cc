@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// The ns-3 side of the row "50 stations": saturated stations of 802.11a at 54 Mbit/s that send to one receiver, ad hoc, on the yans
-// channel, all within a metre. No trace source is connected.
+// The ns-3 side of the row "50 stations": saturated stations of 802.11a at 54 Mbit/s that send to
+// one receiver, in ad hoc mode, on the yans channel, all within a metre. No trace source is
+// connected.
 //
-// Prints the same line of JSON as compare.cc; packets are those that reached the receiver's application.
+// Prints the same line of JSON as compare.cc; `packets` counts arrivals at the receiver's
+// application.
 //
 // Sources: ns-3 model library, release 3.37, chapter "Wi-Fi Module", and the manual.
 

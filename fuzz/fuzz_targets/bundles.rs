@@ -1,5 +1,6 @@
-//! Any bytes, received by a bundle agent as a bundle: nothing panics, each is taken or refused, and what is for this node is delivered once.
-//! The agent stores on disk, and starts with an empty storage now and then.
+//! Arbitrary bytes, received by a bundle agent as bundles. The agent never panics, accepts or
+//! refuses each bundle, and delivers each bundle for this node once. The agent stores bundles on
+//! disk, and sometimes restarts with an empty storage.
 #![no_main]
 
 use bentpipe_agent::agent::{Agent, Routes, Verdict};

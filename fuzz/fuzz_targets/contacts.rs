@@ -1,4 +1,5 @@
-//! Any text, read as a contact plan: nothing panics, and a plan that is read has routes that keep its contacts.
+//! Arbitrary text, parsed as a contact plan. The parser never panics, and the routes of a valid
+//! plan respect its contacts.
 #![no_main]
 
 use bentpipe_core::Time;

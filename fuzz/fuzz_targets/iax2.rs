@@ -1,5 +1,6 @@
-//! Any bytes, read as frames of IAX2: nothing panics, full and mini frames are written as they were read, and an exchange that
-//! gets them, between calls of its own, asks for no wake in the past.
+//! Arbitrary bytes, parsed as IAX2 frames. Nothing panics. Full and mini frames are written as they
+//! were read. An exchange that receives the frames between its own calls never requests a wake in
+//! the past.
 #![no_main]
 
 use bentpipe_core::{Span, Time};
@@ -11,7 +12,8 @@ use std::net::SocketAddr;
 fuzz_target!(|bytes: &[u8]| {
     match Frame::read(bytes) {
         Ok(Frame::Full(full, data)) => {
-            // Powers of 2 up to 64 have two forms as the subclass of speech; the shorter one is written.
+            // Powers of 2 up to 64 have two encodings as the subclass of speech; the writer uses
+            // the shorter one.
             let mut shortest = bytes.to_vec();
             if bytes[10] == 2 && (0x80..0x87).contains(&bytes[11]) {
                 shortest[11] = 1 << (bytes[11] & 0x7f);
@@ -48,7 +50,7 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
         for sending in out.send.drain(..) {
-            Frame::read(&sending.bytes).expect("what is sent can be read");
+            Frame::read(&sending.bytes).expect("a sent frame can be read");
         }
         if exchange.next_wake() < Time::MAX {
             assert!(exchange.next_wake() >= now);

@@ -1,4 +1,5 @@
-//! Any text, read as a query of a sensor network: it is refused with what is allowed, or its plan runs, and messages are conserved.
+//! Arbitrary text, parsed as a query of a sensor network. A query is either refused with the
+//! allowed input, or its plan runs and conserves messages.
 #![no_main]
 
 use bentpipe_core::{Span, Streams, Time};

@@ -1,4 +1,5 @@
-//! Any bytes, read as RTP and RTCP: nothing panics, a payload lies in its datagram, and a receiver takes any header.
+//! Arbitrary bytes, parsed as RTP and RTCP. Nothing panics, a payload lies within its datagram, and
+//! a receiver accepts any header.
 #![no_main]
 
 use bentpipe_core::{Span, Time};
@@ -14,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(begin + payload <= bytes.len());
     }
     if let Some(compound) = Compound::read(bytes) {
-        // What is written of what was read is read as the same.
+        // Writing a parsed packet and reading it again gives the same packet.
         let again = Compound::read(&compound.write()).expect("it was written");
         assert_eq!(again.blocks.len(), compound.blocks.len());
         assert_eq!((again.ssrc, again.sender, again.voip, again.bye), (compound.ssrc, compound.sender, compound.voip, compound.bye));

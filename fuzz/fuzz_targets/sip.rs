@@ -1,5 +1,6 @@
-//! Any bytes, read as SIP: nothing panics, what is read is written and read as the same, and an agent that gets them in pieces,
-//! between calls of its own, asks for no wake in the past.
+//! Arbitrary bytes, parsed as SIP. Nothing panics. Writing a parsed message and reading it again
+//! gives the same message. An agent that receives the bytes in pieces, between its own calls, never
+//! requests a wake in the past.
 #![no_main]
 
 use bentpipe_core::{Streams, Time};
@@ -35,9 +36,9 @@ fuzz_target!(|bytes: &[u8]| {
                 agent.answer(now, call, "v=0\r\n", &mut out);
             }
         }
-        // What the agent sends is SIP.
+        // Every message that the agent sends is valid SIP.
         for (_, bytes) in out.send.drain(..) {
-            Message::read(&bytes).expect("what is sent can be read");
+            Message::read(&bytes).expect("a sent message can be read");
         }
         if agent.next_wake() < Time::MAX {
             assert!(agent.next_wake() >= now);

@@ -1,8 +1,10 @@
-//! Two TCP connections that speak to each other, while segments are lost, repeated, delayed and invented.
+//! Two ends of a TCP connection, whose segments are lost, repeated, delayed and forged.
 //!
-//! The first bytes choose the configuration of both, the others what happens: each step takes one byte and, where it
-//! invents a segment, the fields of it, SCPS-TP's and Quick-Start's options among them; ends are also told of handovers. Whatever comes: nothing panics (overflow checks are on), no timer lies in the
-//! past, sending ends, and the counters of the scoreboard agree.
+//! The first bytes choose the configuration of both ends, and the other bytes the events. Each
+//! event takes one byte; a forged segment takes further bytes for its fields, including the options
+//! of SCPS-TP and Quick-Start. Other events signal handovers to the ends. Invariants: nothing
+//! panics (overflow checks are on), no timer lies in the past, sending ends, and the counters of
+//! the scoreboard agree.
 #![no_main]
 
 #[path = "../../crates/transport/tests/tcp/reno.rs"]
@@ -16,7 +18,7 @@ use bentpipe_transport::tcp::handover::{Freeze, Path, Signal};
 use libfuzzer_sys::fuzz_target;
 use std::collections::VecDeque;
 
-/// The input, from its front.
+/// The unread rest of the input.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -73,7 +75,7 @@ fn config(bytes: &mut Bytes) -> Config {
 struct World {
     now: Time,
     ends: [Connection; 2],
-    /// Segments on their way to each end.
+    /// Segments in transit to each end.
     flying: [VecDeque<Segment>; 2],
     initial: u32,
     closed: [bool; 2],
@@ -114,7 +116,7 @@ impl World {
         panic!("timers without end");
     }
 
-    /// A segment that nobody has sent, near what is going on.
+    /// Returns a forged segment, with numbers near those of the connection.
     fn invent(&self, bytes: &mut Bytes) -> Segment {
         let number =
             |bytes: &mut Bytes| self.initial.wrapping_add(u32::from(bytes.word())).wrapping_sub(2000);
@@ -165,7 +167,7 @@ fuzz_target!(|data: &[u8]| {
     while let Some(step) = bytes.next() {
         let end = usize::from(step & 1);
         match step >> 1 & 7 {
-            // In order, or from somewhere else in the queue.
+            // Delivers segments in order.
             0 | 1 => {
                 for _ in 0..=step >> 4 {
                     let Some(segment) = world.flying[end].pop_front() else { break };
@@ -173,6 +175,7 @@ fuzz_target!(|data: &[u8]| {
                     world.settle(end);
                 }
             }
+            // Delivers a segment out of order.
             2 => {
                 let place = usize::from(step >> 4);
                 if let Some(segment) = world.flying[end].remove(place) {

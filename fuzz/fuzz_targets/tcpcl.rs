@@ -1,5 +1,6 @@
-//! Any bytes, read by both sides of a TCPCL session, before and after it is established: nothing panics, what is received is no longer than allowed, and
-//! both answer until they end.
+//! Arbitrary bytes, read by both sides of a TCPCL session before and after its establishment.
+//! Nothing panics, received bundles are not longer than allowed, and both sides respond until they
+//! end.
 #![no_main]
 
 use bentpipe_core::{Span, Time};
@@ -13,7 +14,7 @@ fn config(node: &str) -> Config {
     Config { node: node.to_owned(), keepalive: 10, segment: 300, transfer: LONGEST }
 }
 
-/// Lets a session do what it can; returns what it writes.
+/// Processes all pending actions of a session. Returns the bytes that it writes.
 fn act(session: &mut Session, now: Time) -> Vec<u8> {
     while let Some(event) = session.next_event() {
         if let Event::Received { transfer, bundle } = event {
@@ -29,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut now = Time::ZERO;
     let [mut one, mut other] = [Session::new(config("dtn://a/"), now), Session::new(config("dtn://b/"), now)];
     if first & 1 == 1 {
-        // The handshake, and a bundle on its way.
+        // The handshake, and a bundle in transit.
         for _ in 0..3 {
             let written = [act(&mut one, now), act(&mut other, now)];
             other.read(now, &written[0]);

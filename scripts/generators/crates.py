@@ -1,4 +1,5 @@
-"""The picture of the crates: what each contains, and which crates it uses."""
+"""Draws the picture of the crates: a box with the description of each, and arrows to the crates it
+uses."""
 
 from __future__ import annotations
 
@@ -7,18 +8,21 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-#: Width of a box, height, gap between boxes, height of a row, and margin, in pixels.
+#: Width and height of a box, gap between boxes, height of a row, and margin, in pixels.
 WIDE, HIGH, GAP, ROW, MARGIN = 190, 86, 16, 122, 16
-#: Characters in a line of a box.
+#: Maximum characters in a line of a box.
 LINE = 29
 
 FONT = "font-family='Helvetica, Arial, sans-serif'"
 
 
 def svg(packages: Sequence[Mapping[str, Any]]) -> str:
-    """Returns the picture for packages as ``cargo metadata`` describes them. A crate stands above all crates that it
-    uses. Arrows lead to crates in the next row, and names in the box stand for those further down; both are left out
-    where a longer path exists."""
+    """Returns the picture of the packages of ``cargo metadata``, with each crate above those that
+    it uses.
+
+    An arrow leads to each used crate in the next row; used crates in lower rows are named in the
+    box. Both are left out if an indirect path to the used crate exists.
+    """
     about = {short(one["name"]): one["description"] for one in packages}
     uses = {
         short(one["name"]): {
@@ -65,23 +69,24 @@ def svg(packages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def short(name: str) -> str:
-    """Returns the name of a crate without the project's."""
+    """Returns the name of a crate without the prefix ``bentpipe-``."""
     return name.removeprefix("bentpipe-")
 
 
 def reached(uses: Mapping[str, set[str]], name: str) -> set[str]:
-    """Returns every crate that a crate uses, also through others."""
+    """Returns all crates that a crate uses, directly or indirectly."""
     return {one for used in uses[name] for one in ({used} | reached(uses, used))}
 
 
 def placed(uses: Mapping[str, set[str]], arrows: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Returns the crates by row, from the bottom: each row from left to right, near the crates that its crates use."""
+    """Returns the rows of crates, from the bottom. Within a row, each crate is near the crates that
+    it uses."""
 
     def level(name: str) -> int:
         return 1 + max((level(one) for one in uses[name]), default=-1)
 
     levels = {name: level(name) for name in uses}
-    # A crate with few users stands right below the lowest of them, which shortens arrows.
+    # A crate with at most two users is placed right below the lower one, which shortens arrows.
     users = {name: [one for one in uses if name in uses[one]] for name in uses}
     for name in sorted(uses, key=lambda one: -levels[one]):
         if users[name] and len(users[name]) <= 2:
@@ -99,7 +104,8 @@ def placed(uses: Mapping[str, set[str]], arrows: Mapping[str, Sequence[str]]) ->
 
 
 def box(name: str, about: str, far: Sequence[str], corner: tuple[float, float]) -> str:
-    """Returns the box of a crate: its name, the first lines of its description, and used crates without an arrow."""
+    """Returns the box of a crate: name, start of the description, and the used crates without an
+    arrow."""
     left, top = corner
     texts = textwrap.wrap(about, LINE, max_lines=3, placeholder=" ...")
     words = "".join(f"<tspan x='{left + 9:g}' dy='14'>{escape(text, quote=False)}</tspan>" for text in texts)
@@ -114,7 +120,7 @@ def box(name: str, about: str, far: Sequence[str], corner: tuple[float, float]) 
 
 
 def arrow(user: tuple[float, float], used: tuple[float, float]) -> str:
-    """Returns the arrow from the crate that uses to the one that is used."""
+    """Returns the arrow from a crate to a crate that it uses."""
     x, y = user[0] + WIDE / 2, user[1] + HIGH
     to_x, to_y = used[0] + WIDE / 2, used[1]
     bend = (to_y - y) / 2

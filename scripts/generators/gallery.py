@@ -1,4 +1,4 @@
-"""The gallery's scenarios as templates of the test bed, from the pages of docs/gallery."""
+"""Extracts templates of the test bed from the scenarios in the pages of docs/gallery."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ BLOCK = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def templates(pages: Path) -> dict[str, str]:
-    """Returns name and text of each template: the first complete scenario of a page, whose title is its first line."""
+    """Returns name and text of each template: the first complete scenario of a page, headed by its
+    title."""
     found = {}
     for page in sorted(pages.glob("*.md")):
         text = page.read_text(encoding="utf-8")
         title = text.partition("\n")[0].removeprefix("#").strip()
         for block in BLOCK.findall(text):
             if {"name", "flow"} <= set(tomllib.loads(block)):
-                # The block's own first line is the name of a file.
+                # Removes the first line of the block, a comment with a file name.
                 body = re.sub(r"\A# \S+\.toml\n", "", block)
                 found[page.stem] = f"# {title}\n{body}"
                 break

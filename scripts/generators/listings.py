@@ -52,11 +52,12 @@ def cards(files: list[Path]) -> str:
 
 def head(page: str) -> tuple[str, str]:
     r"""Returns title and question of a page, which is its first paragraph up to the question mark.
+    Links become text, since they are relative to the page.
 
-    >>> head("# One\n\nWhat is\ntwo? This.\n\nFour.\n")
+    >>> head("# One\n\nWhat is\n[two](../two.md)? This.\n\nFour.\n")
     ('One', 'What is two?')
     """
     match = re.match(r"# (.+)\n\n+(?:<!--.*?-->\n+)*((?:.+\n)+)", page)
     assert match is not None, f"a page begins with its title and a paragraph: {page[:60]!r}"
-    paragraph = " ".join(match[2].split())
+    paragraph = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(match[2].split()))
     return match[1], re.sub(r"\?.*", "?", paragraph)

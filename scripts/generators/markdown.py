@@ -1,4 +1,4 @@
-"""Pieces of Markdown that several generators of pages use."""
+"""Markdown elements that several generators of pages use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GENERATED = (
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Returns a table of Markdown from its headings and rows."""
+    """Returns a Markdown table with these headings and rows."""
     lines = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
     lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
     return "\n".join(lines)
@@ -21,5 +21,5 @@ def _cell(text: str) -> str:
 
 
 def page(parts: Iterable[str]) -> str:
-    """Returns a page of parts with empty lines between them."""
+    """Returns a page of the parts, separated by empty lines."""
     return "\n\n".join(part.strip() for part in parts) + "\n"

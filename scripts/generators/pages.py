@@ -1,5 +1,8 @@
-"""``docs/reference/*.md`` but the keys of scenarios, from the descriptions in the engine and the command line, and
-``docs/studies.md`` with the lists of statements that differ in the studies' READMEs."""
+"""Generates the pages of ``docs/reference`` except the scenario keys, and the pages of the studies.
+
+The sources of the reference are the descriptions in the engine and the command line. The pages of
+the studies are ``docs/studies.md``, and the lists of differing statements in the studies' READMEs.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from .markdown import GENERATED, page, table
 def results(
     tables: Mapping[str, Sequence[Mapping[str, Any]]], flows: Sequence[Mapping[str, str]]
 ) -> dict[str, str]:
-    """Returns the pages of every table of a run folder; ``flows`` are the columns of ``flows.parquet``."""
+    """Returns the pages about run folders and their tables; ``flows``: the columns of
+    ``flows.parquet``."""
     traces = [part for one in tables["traces"] for part in _described(one)]
     reports = [part for one in tables["reports"] if one["entity"] != "flow" for part in _described(one)]
     return {
@@ -22,8 +26,8 @@ def results(
             [
                 "# Results",
                 GENERATED,
-                "A run is a folder:",
-                table(["file", "what it holds"], _RUN_FOLDER),
+                "A run writes its results into a folder:",
+                table(["file", "content"], _RUN_FOLDER),
                 "Tables are Parquet files; a missing value is null. In Python: `run.flows`, `run.table(NAME)`, "
                 "`run.trace(QUANTITY)`.",
             ]
@@ -50,8 +54,9 @@ def results(
             [
                 "# Traces: `traces/NAME.parquet`",
                 GENERATED,
-                "Before the columns shown come `time`, nanoseconds since the start of the run (seconds in "
-                "`run.trace`), and the name of the entity. `record.traces` says which are written.",
+                "Two columns precede the listed ones: `time`, in nanoseconds since the start of the run (in "
+                "seconds in `run.trace`), and the name of the entity. `record.traces` selects the traces of "
+                "a run.",
                 *traces,
             ]
         ),
@@ -61,23 +66,29 @@ def results(
 _RUN_FOLDER: Final = (
     ("`flows.parquet`", "[one row per flow](results/flows.md): goodput, delays, losses"),
     ("`tables/NAME.parquet`", "[reports](results/reports.md): one row per link, terminal, call, ..."),
-    ("`traces/NAME.parquet`", "[traces](results/traces.md): what happened, with the time of each event"),
+    ("`traces/NAME.parquet`", "[traces](results/traces.md): one row per event, with its time"),
     ("`summary.json`", "all reports as JSON"),
-    ("`scenario.toml`", "the scenario as it was run, complete with every default"),
-    ("`provenance.json`", "versions, seed and machine, and whether the run is complete"),
-    ("`fidelity.json`", "of an emulation: its accuracy and verdict"),
-    ("`.reuse.json`", "of a complete run of `--vary` or of a study: what identifies it, for reuse"),
-    ("`packets.pcapng`", "captured packets, if `record.capture` asks for them"),
+    ("`scenario.toml`", "the scenario of the run, with every default"),
+    ("`provenance.json`", "versions, seed and machine, and a mark if the run is incomplete"),
+    ("`fidelity.json`", "emulations only: accuracy and verdict"),
+    (
+        "`.reuse.json`",
+        "complete runs of `--vary` or of a study only: the inputs that identify the run for reuse",
+    ),
+    ("`packets.pcapng`", "captured packets, if `record.capture` is set"),
     (
         "`report.html`",
-        "the report, a page that needs nothing else; `bentpipe report` or `--report` writes it",
+        "the report, a self-contained page that `bentpipe report` or `--report` writes",
     ),
 )
 
 
 def _further(reports: Sequence[Mapping[str, Any]], shown: set[str]) -> Iterator[str]:
-    """Returns the columns of flows that only some runs have."""
-    yield "Some runs have more columns (where a flow has several rows, they are a table of the name given here):"
+    """Yields the description of flow columns that only some runs have."""
+    yield (
+        "Some runs have further columns. If a flow can have several rows, these columns are in a separate table "
+        "with the name of their section:"
+    )
     for one in reports:
         if one["entity"] == "flow" and not shown.issuperset(column["name"] for column in one["columns"]):
             yield from _described(one)
@@ -92,12 +103,13 @@ def _columns(columns: Sequence[Mapping[str, str]]) -> str:
 
 
 def presets(listed: Sequence[tuple[str, str, str]]) -> str:
-    """Every preset with its text."""
+    """Returns the page of the presets, each with its text."""
     parts = [
         "# Presets",
         GENERATED,
-        'A preset is a fragment of a scenario that stands below the file: `preset = "NAME"`, or a list of them, '
-        "the later over the earlier. `bentpipe new NAME` writes a scenario on top of one.",
+        'A preset is a part of a scenario that the scenario file completes and overrides: `preset = "NAME"`, or a '
+        "list of names, in which later presets override earlier ones. `bentpipe new NAME` writes a scenario based "
+        "on a preset.",
     ]
     for name, about, text in listed:
         parts += [f"## {name}", f"{about}.", f"```toml\n{text.strip()}\n```"]
@@ -105,27 +117,27 @@ def presets(listed: Sequence[tuple[str, str, str]]) -> str:
 
 
 def profiles(about: Mapping[str, str], values: Mapping[str, Mapping[str, Any]]) -> str:
-    """The profiles of TCP side by side."""
+    """Returns the page that compares the TCP profiles."""
     keys = sorted({key for of in values.values() for key in of} - {"kind", "profile"})
     rows = [[f"`{key}`", *(f"`{json.dumps(of.get(key))}`" for of in values.values())] for key in keys]
     differing = [row for row in rows if len(set(row[1:])) > 1]
-    alike = [row[:2] for row in rows if len(set(row[1:])) == 1]
+    common = [row[:2] for row in rows if len(set(row[1:])) == 1]
     parts = [
         "# Profiles of TCP",
         GENERATED,
-        'What a flow has that says no more than `transport = { kind = "tcp", profile = "NAME" }`; each key may be set '
-        "beside it. What the keys mean: [Transport: `tcp`](scenario/transport.md#transport-tcp).",
+        'The values of a flow with `transport = { kind = "tcp", profile = "NAME" }`. Further keys in this table '
+        "override the profile. [Transport: `tcp`](scenario/transport.md#transport-tcp) explains the keys.",
         "\n".join(f"- `{name}`: {' '.join(text.split())}" for name, text in about.items()),
-        "## In what they differ",
+        "## Differences",
         table(["key", *values], differing),
-        "## What all have",
-        table(["key", "value"], alike),
+        "## Common values",
+        table(["key", "value"], common),
     ]
     return page(parts)
 
 
 def congestion(variants_listed: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Returns the pages of every congestion control, with its parameters."""
+    """Returns the overview page, and the page of each congestion control with its parameters."""
     rows = [
         [f"[{one['name']}](congestion/{one['name']}.md)", one["about"], ", ".join(one["homes"])]
         for one in variants_listed
@@ -135,12 +147,12 @@ def congestion(variants_listed: Sequence[Mapping[str, Any]]) -> dict[str, str]:
             [
                 "# Congestion controls",
                 GENERATED,
-                '`transport = { kind = "tcp", congestion = "NAME", parameters = { ... } }`. Each is one C file in '
-                "`crates/congestion/variants`, compiled into the engine and into an object for the Linux kernel (as "
-                "`bp_NAME`). "
-                "For real hosts `linux-NAME` is the running kernel's own. `bentpipe variants` and `bentpipe variants "
-                "NAME` show them.",
-                table(["name", "what it is", "homes"], rows),
+                'A flow selects its congestion control by `transport = { kind = "tcp", congestion = "NAME", parameters '
+                "= { ... } }`. Each congestion control is one C file in `crates/congestion/variants`, compiled into "
+                "the engine and into an object for the Linux kernel (as `bp_NAME`). On real hosts, `linux-NAME` "
+                "selects the running kernel's own congestion control. `bentpipe variants` lists them, and `bentpipe "
+                "variants NAME` describes one.",
+                table(["name", "description", "homes"], rows),
                 "![The window of each variant, simulated and in a kernel, over GEO and LEO](../pictures/variants.png)",
             ]
         )
@@ -177,8 +189,8 @@ def command_line(helps: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
         [
             "# Command line",
             GENERATED,
-            "Exit codes: 0 when all is well; 1 for trouble with the machine, or a study with a statement that does not "
-            "come out; 2 for bad input; 130 and 143 after Ctrl-C and SIGTERM.",
+            "Exit codes: 0 for success; 1 for a failure of the machine, or for a study with a statement that is not "
+            "reproduced; 2 for invalid input; 130 and 143 after Ctrl-C and SIGTERM.",
             "\n".join(contents),
             *map(_help, helps[""].values()),
         ]
@@ -191,7 +203,7 @@ def _help(text: str) -> str:
 
 
 def studies() -> str:
-    """The recorded outcomes of all studies. The statements that differ are in the studies' READMEs."""
+    """Returns the page of the recorded verdicts of all studies."""
     from bentpipe import studies as of
 
     summary = of.summary()
@@ -255,7 +267,7 @@ axes.legend(loc="center right")
 
 
 def readmes() -> dict[str, str]:
-    """Returns the studies' READMEs with their lists of statements that differ."""
+    """Returns the studies' READMEs with current lists of differing statements."""
     from bentpipe import studies as of
 
     texts = {}
@@ -286,14 +298,20 @@ def _differing(folder: Path) -> str:
 
 
 def _reason(statement: str, reasons: Mapping[str, str]) -> str:
-    """The reason of a statement, whose text in a table may be followed by its unit."""
+    """Returns the cause of a statement's difference. In a table, a unit may follow the statement's
+    text."""
     return next(
-        (why for text, why in reasons.items() if statement == text or statement.startswith(f"{text} (")), ""
+        (
+            reason
+            for text, reason in reasons.items()
+            if statement == text or statement.startswith(f"{text} (")
+        ),
+        "",
     )
 
 
 def parity(cases: Sequence[Any], in_memory: float) -> str:
-    """Where simulation and emulation agree, from the cases of the tests."""
+    """Returns the page of the cases in which tests compare simulation and emulation."""
     rows = [
         [
             case.name,
@@ -314,15 +332,16 @@ def parity(cases: Sequence[Any], in_memory: float) -> str:
         "# Parity of simulation and emulation",
         GENERATED,
         "Each case is a scenario that `make test` runs in virtual time with model endpoints and in real time with the "
-        "Linux kernel's own sockets. The quantities of each flow agree within the tolerance; where one may differ by "
-        "more, its physical reason is given. Several seeds are compared by their mean. Cases in memory run once more "
-        "in real time, without privileges, with the model endpoints behind ports in memory: then all agree within "
-        f"{in_memory:.0%}. All cases run in virtual time too, with the sockets of a kernel of their own "
-        "(`make test-kernel`, [real kernels in virtual time](../kernel.md)).",
+        "Linux kernel's own sockets. The quantities of each flow must agree within the tolerance. If a quantity may "
+        "differ by more, its physical reason is listed under Exceptions. Several seeds are compared by their mean. "
+        "Cases in memory run again in real time, without privileges, with the model endpoints behind ports in memory; "
+        f"all quantities must then agree within {in_memory:.0%}. All cases also run in virtual time with the sockets "
+        "of a separate kernel (`make test-kernel`, [real kernels in virtual time](../kernel.md)).",
         table(["case", "length", "seeds", "tolerance", "in memory", "quantities"], rows),
-        "`make test-variants` compares every congestion control in the engine with the same C file in the kernel, over "
-        "a GEO link without loss, with 0.1 % and with 1 %, over DVB-RCS with VBDC and over a link whose delay follows "
-        "satellites; and Compound, which Linux does not have, over a soft handover without loss (`handover-slower`).",
+        "`make test-variants` compares every congestion control in the engine with the same C file in the kernel. The "
+        "conditions are a GEO link with a loss of 0, 0.1 % and 1 %, DVB-RCS with VBDC, and a link whose delay follows "
+        "satellites. It also compares Compound, which Linux does not have, over a soft handover without loss "
+        "(`handover-slower`).",
         "## Exceptions",
         table(["case", "quantity", "tolerance", "reason"], exceptions),
         "## Scenarios",

@@ -1,8 +1,10 @@
-"""``docs/reference/scenario.md`` and the pages in the folder of that name: every key of a scenario, from its schema.
+"""Generates ``docs/reference/scenario.md`` and the pages below it: every scenario key, from the
+schema.
 
-What only one table uses is on the page of that table; what several use has a page of its own. In the terms of graphs,
-a page holds a node of the dominator tree of the schema's references, with everything below it; subtrees become pages of
-their own where a page would become long.
+A definition that only one table uses is on the page of that table; a definition that several tables
+use has its own page. In graph terms, a page contains a node of the dominator tree of the schema's
+references and all nodes below it. If such a page would be too long, its larger subtrees become
+separate pages.
 """
 
 from __future__ import annotations
@@ -14,18 +16,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from .markdown import GENERATED, page, table
 from .schema import ROOT, Schema, named, reference, references, variants, without_null, written
 
-#: A page longer than this gives its larger subtrees pages of their own.
+#: Maximum lines of a page; the larger subtrees of a longer page become separate pages.
 LONG = 160
 
-#: A subtree shorter than this stays on the page of the table that uses it.
+#: Minimum lines of a separate page; a shorter subtree stays on the page of the table that uses it.
 SHORT = 30
 
-#: A definition, or one kind of a definition with variants.
+#: A definition (with an empty second name), or one kind of a definition with variants.
 Node = tuple[str, str]
 
 
 def scenario(schema: Schema) -> dict[str, str]:
-    """Returns path below ``docs/reference`` and text of every page."""
+    """Returns path (relative to ``docs/reference``) and text of every page."""
     definitions = named(schema)
     quantities = {name: part for name, part in definitions.items() if "pattern" in part}
     tables = {name: part for name, part in definitions.items() if name not in quantities}
@@ -43,18 +45,20 @@ def scenario(schema: Schema) -> dict[str, str]:
     return pages
 
 
-_QUANTITIES = "Quantities are texts: a number and a unit. Bare numbers are only for what has no dimension."
+_QUANTITIES = "A quantity is a text of a number and a unit. Bare numbers are only for dimensionless values."
 
 _FIRST = (
-    "A scenario is a TOML file. The first table below has its keys; a key links to the table that it holds. "
-    "Keys without a default and not marked optional must be given. A variant is a table with the key `kind`, "
-    'or just the name of the kind where everything else has a default: `app = "bulk"`. '
-    "What can change while it runs, with all below it, can be set by a {change} of the scenario."
+    "A scenario is a TOML file. The first table lists its top-level keys; a key that contains a table links to the "
+    "description of that table. A key is required unless it has a default or is marked optional. A variant is a "
+    "table with the key `kind`, or just the name of the kind if all other keys have defaults: "
+    '`app = "bulk"`. A {change} of the scenario can set every key that is marked *can change while it runs*, and '
+    "all keys below it."
 )
 
 
 def ordered(tables: dict[str, Schema]) -> Iterator[Node]:
-    """Returns every definition, those that refer to others first, each followed by its kinds."""
+    """Yields all definitions, each before the definitions it refers to and followed by its
+    kinds."""
     for name in [ROOT, *(name for name in reversed(tables) if name != ROOT)]:
         yield name, ""
         for kind, _ in variants(tables[name]):
@@ -62,7 +66,7 @@ def ordered(tables: dict[str, Schema]) -> Iterator[Node]:
 
 
 def edges(tables: dict[str, Schema]) -> dict[Node, list[Node]]:
-    """Returns what each node refers to."""
+    """Returns the nodes that each node refers to."""
     found: dict[Node, list[Node]] = {}
     for name, definition in tables.items():
         kinds = variants(definition)
@@ -77,7 +81,9 @@ def edges(tables: dict[str, Schema]) -> dict[Node, list[Node]]:
 
 
 def dominators(tables: dict[str, Schema]) -> dict[Node, Node]:
-    """Returns the immediate dominator of every node but the root: the last one that all ways from the root to it pass.
+    """Returns the immediate dominator of every node except the root.
+
+    The immediate dominator is the last node before it on all paths from the root.
 
     >>> one = {"properties": {"b": {"$ref": "#/$defs/B"}, "c": {"$ref": "#/$defs/C"}}}
     >>> two = {"properties": {"d": {"$ref": "#/$defs/D"}}}
@@ -124,7 +130,8 @@ def dominators(tables: dict[str, Schema]) -> dict[Node, Node]:
 
 
 def places(tables: dict[str, Schema], above: Mapping[Node, Node]) -> dict[Node, str]:
-    """Returns the page of every node: the name of the page's first node, or nothing for the first page."""
+    """Returns the page of every node, as the slug of the page's first node; the first page has an
+    empty slug."""
     below: dict[Node, list[Node]] = {}
     for node in ordered(tables):
         if node in above:
@@ -158,7 +165,7 @@ def _lines(tables: dict[str, Schema], node: Node) -> int:
 
 
 def _slug(node: Node) -> str:
-    """Returns the name of the page that begins with a node.
+    """Returns the slug of the page that begins with a node.
 
     >>> _slug(("NetworkKind", "dvb-rcs")), _slug(("LinkPair", ""))
     ('network-kind-dvb-rcs', 'link-pair')
@@ -175,7 +182,7 @@ def _file(head: str) -> str:
 def _written(
     head: str, own: Sequence[Node], tables: dict[str, Schema], links: Mapping[str, str], contents: str
 ) -> str:
-    """Returns one page; the first one has the contents of the others."""
+    """Returns one page. The first page also lists the other pages (`contents`)."""
 
     def link(name: str) -> str:
         target = links[name]
@@ -198,7 +205,7 @@ def _written(
         parts += writer.node(tables[name], kind)
     own = own[1:]
     for name, kind in own:
-        # The kinds of the table with which the page begins are as deep as other tables.
+        # The kinds of the page's first table have headings of the same level as other tables.
         mark = "###" if kind and (name, "") in own else "##"
         title = f"{name}: `{kind}`" if kind else name
         parts += [f"{mark} {title}", *writer.node(tables[name], kind)]
@@ -206,13 +213,13 @@ def _written(
 
 
 class _Writer:
-    """Writes definitions with links that are right on one page."""
+    """Writes the definitions of one page, with links relative to the page."""
 
     def __init__(self, link: Callable[[str], str]) -> None:
         self.link = link
 
     def node(self, definition: Schema, kind: str) -> Iterable[str]:
-        """Returns the parts of a definition or of one of its kinds, without the heading."""
+        """Yields the parts of a definition or of one of its kinds, without the heading."""
         kinds = dict(variants(definition))
         part = kinds[kind] if kind else definition
         if about := part.get("description"):
@@ -229,7 +236,7 @@ class _Writer:
             )
 
     def keys(self, properties: Mapping[str, Schema], required: Sequence[str]) -> str:
-        """Returns the table of keys."""
+        """Returns the table of keys: value, default and meaning."""
         rows = []
         for key, schema in properties.items():
             about = schema.get("description", "")
@@ -240,7 +247,7 @@ class _Writer:
         return table(["key", "value", "default", "meaning"], rows)
 
     def kind(self, schema: Schema) -> str:
-        """Returns what a value is, with links."""
+        """Returns the type of a value in words, with links."""
         if (name := reference(schema)) is not None:
             return f"[{name}]({self.link(name)})"
         if "const" in schema:
@@ -289,7 +296,7 @@ def _quantities(quantities: Mapping[str, Schema]) -> str:
 
 
 def _contents(tables: dict[str, Schema], placed: Mapping[Node, str]) -> str:
-    """Returns the list of the other pages with what is on each."""
+    """Returns the list of the other pages, with a summary of each."""
     lines = ["- [Quantities](scenario/quantities.md): rates, times, sizes and their units."]
     for head in sorted(set(placed.values()) - {""}):
         (name, kind), *rest = (node for node in ordered(tables) if placed[node] == head)

@@ -1,4 +1,4 @@
-"""The JSON Schema of scenarios, with meaningful names, and with definitions before those that refer to them."""
+"""Reads the JSON Schema of scenarios: definitions in dependency order, references, variants."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ ROOT = "Scenario"
 
 
 def named(schema: Schema) -> dict[str, Schema]:
-    """Returns all definitions by name, including the root as ``Scenario``; a definition comes after those it refers to.
+    """Returns all definitions by name, each after the definitions it refers to; the root is
+    ``Scenario``.
 
-    Raises :class:`ValueError` for a name that ends in a digit: the schema's generator numbers types of the same name in
-    the order in which it meets them, which changes with any key that is added earlier.
+    Raises :class:`ValueError` for a name that ends in a digit. The schema's generator numbers types
+    of the same name in order of appearance, so such a name would change with any key added earlier.
     """
     definitions = {**schema["$defs"], ROOT: {k: v for k, v in schema.items() if k != "$defs"}}
     numbered = sorted(name for name in definitions if name[-1].isdigit())
     if numbered:
         raise ValueError(
             f"{', '.join(numbered)}: several types have this name without the digit; "
-            'give each its own with #[schemars(rename = "...")]'
+            'give each a distinct name with #[schemars(rename = "...")]'
         )
     ordered: dict[str, Schema] = {}
     _visit(ROOT, definitions, ordered)
@@ -36,7 +37,8 @@ def reference(schema: Schema) -> str | None:
 
 
 def variants(definition: Schema) -> list[tuple[str, Schema]]:
-    """Returns kind and table of each variant of a definition with the key ``kind``; empty for any other."""
+    """Returns kind and table of each variant of a definition with the key ``kind``; otherwise
+    nothing."""
     found = []
     for part in definition.get("oneOf", []):
         kind = part.get("properties", {}).get("kind", {}).get("const")
@@ -46,7 +48,7 @@ def variants(definition: Schema) -> list[tuple[str, Schema]]:
 
 
 def without_null(schema: Schema) -> Schema:
-    """Returns a schema without the null that means "not given"."""
+    """Returns a schema without its null, which stands for a missing key."""
     kinds = schema.get("type")
     if isinstance(kinds, list):
         return schema | {"type": next(kind for kind in kinds if kind != "null")}
@@ -58,13 +60,16 @@ def without_null(schema: Schema) -> Schema:
 
 
 def written(parts: Iterable[Schema]) -> list[Schema]:
-    """Returns the alternatives that people write: without the lines of a file, which only a resolved scenario holds,
-    and which would make any text one of a list of names."""
+    """Returns the alternatives that users write, without the text of a file's lines.
+
+    Only a resolved scenario contains such a text; its schema would accept any text in place of a
+    name.
+    """
     return [part for part in parts if part.get("pattern") != "\n"]
 
 
 def references(schema: Any) -> Iterator[str]:
-    """Returns every definition that a schema refers to, in order."""
+    """Yields the name of every definition that a schema refers to, in order."""
     if isinstance(schema, dict):
         if (name := reference(schema)) is not None:
             yield name
@@ -78,14 +83,15 @@ def references(schema: Any) -> Iterator[str]:
 
 
 def camel(words: str) -> str:
-    """Returns a key as the name of a type."""
+    """Returns a key in the spelling of a type's name."""
     return "".join(word[:1].upper() + word[1:] for word in re.split(r"[-_ ]", words))
 
 
 def _visit(
     name: str, definitions: dict[str, Schema], ordered: dict[str, Schema], open_: frozenset[str] = frozenset()
 ) -> None:
-    """``open_`` are the definitions that refer to it, directly or indirectly. In a cycle, one of them comes later."""
+    """Appends a definition after those it refers to. Definitions in ``open_`` wait for it
+    (cycles)."""
     open_ |= {name}
     for used in references(definitions[name]):
         if used not in ordered and used not in open_:

@@ -1,1 +1,2 @@
-"""The manual: the site that Sphinx builds from ``docs``, and the test that its blocks run."""
+"""The manual: extensions of Sphinx for the site, and a pytest plug-in that runs the blocks of its
+pages."""

@@ -1,21 +1,22 @@
-"""The fenced blocks of a page of Markdown, and what it means to run them.
+"""Reads and runs the fenced blocks of a Markdown page.
 
 The blocks of a page run in order, in one folder and with one set of Python variables, as a reader
 would type them:
 
-- ``sh``: every command succeeds. If a block ``text`` follows, it is the commands' output, with
-  ``...`` for any text; then the last command may fail.
-- ``toml``: a scenario that loads, or a part of one with valid keys and values
-  (:mod:`manual.fragments`). If the first line is a comment like ``# mine.toml``, the block is
+- ``sh``: commands that must succeed. If a ``text`` block follows, the output must match it, ``...``
+  matches any text, and commands may fail.
+- ``toml``: a scenario that must load, or a part of a scenario whose keys and values must be valid
+  (:mod:`manual.fragments`). If the first line is a comment such as ``# mine.toml``, the block is
   written to the file of that name.
-- ``python``: a program that ends; or, if the first line is a comment like ``# test_page.py``, a
-  file of that name.
-- ``python`` directly above a picture of docs/pictures: a program that draws the picture. It leaves a
-  matplotlib figure in the variable ``figure`` (:mod:`manual.pictures`).
-- ``text``, ``c`` and others in :data:`SHOWN`: only shown.
+- ``python``: a program that must end; or, if the first line is a comment such as
+  ``# test_page.py``, a file that is written under that name.
+- ``python`` directly above a picture of docs/pictures: a program that draws the picture. It assigns
+  a matplotlib figure to the variable ``figure`` (:mod:`manual.pictures`).
+- ``text``, ``c`` and others in :data:`NOT_RUN`: only displayed.
 
-A comment ``<!-- not run: REASON -->`` above a block excludes it. A comment ``<!-- drawn by`` ...
-``-->`` above a picture contains the program of the picture, if readers need not see the program.
+The comment ``<!-- not run: REASON -->`` above a block excludes the block. The comment
+``<!-- drawn by`` ... ``-->`` above a picture contains the program of the picture, if readers need
+not see the program.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ from . import fragments
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
-#: Parts of the repository that commands of the manual may use.
-LENT: Final = (".venv", "examples", "scripts", "studies")
+#: Paths of the repository that blocks may use, through links in their folder.
+LINKED: Final = (".venv", "examples", "scripts", "studies")
 
-#: Languages that are shown and not run.
-SHOWN: Final = ("text", "json", "c", "rust", "ini", "html")
+#: Languages of blocks that are not run.
+NOT_RUN: Final = ("text", "json", "c", "rust", "ini", "html")
 
-#: A fenced block with the comment above it, or a program in a comment; both with the picture that
-#: may follow.
+#: A fenced block with the optional comment above it, or a program in a comment; both with the
+#: picture that may follow.
 _BLOCK: Final = re.compile(
     r"(?:(?:^<!-- not run: (?P<reason>.+?) -->\n+)?"
     r"^(?P<fence>```+)(?P<language>\{?[\w-]*\}?)[^\n]*\n(?P<text>.*?)^(?P=fence)[ \t]*$"
@@ -51,20 +52,25 @@ _BLOCK: Final = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 
-#: The first line of a block that is written to a file.
-_NAMED: Final = re.compile(r"# (\S+\.(?:toml|py))\n")
+#: The first line of a block that is written to a file, with the file's name.
+_FILE_NAME: Final = re.compile(r"# (\S+\.(?:toml|py))\n")
 
-#: Commands that need network namespaces, and those that need the kernel of the clock `kernel`.
+#: Commands that need network namespaces.
 REAL: Final = re.compile(r"bentpipe (emulate|run|shell|up|exec|set|watch|down|ps)\b|^pytest\b", re.MULTILINE)
-GUEST: Final = re.compile(r"--clock kernel|bentpipe kernel|reproduce satnex")
-#: One command of bentpipe with nothing that only a shell understands.
+#: Commands that need the kernel of the clock `kernel`.
+GUEST: Final = re.compile(r"--clock kernel|bentpipe machine kernel|reproduce satnex")
+#: A single bentpipe command without shell syntax.
 _PLAIN: Final = re.compile(r"bentpipe [^|&;<>$*?~`(){}!\\]*")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block. ``picture`` is the path that the page gives for the picture that the block draws.
-    ``expected`` is the ``text`` that follows."""
+    """A block.
+
+    ``rest`` is the text after the language, and ``reason`` the reason for not running the block.
+    ``picture`` is the path that the page gives for the picture that the block draws. ``expected``
+    is the text of a following ``text`` block.
+    """
 
     language: str
     text: str
@@ -76,12 +82,12 @@ class Block:
 
     @property
     def runs(self) -> bool:
-        """Whether there is anything to run."""
-        return not self.reason and self.language not in SHOWN
+        """True if the block is run rather than only displayed."""
+        return not self.reason and self.language not in NOT_RUN
 
 
 def read(page: str) -> list[Block]:
-    r"""Returns the blocks of a page. Raises :class:`ValueError` for a block without a language.
+    r"""Reads the blocks of a page. Raises :class:`ValueError` for a block without a language.
 
     >>> one, two = read("Hello:\n\n```sh\necho hello\n```\n\n```text\nhello\n```\n")
     >>> one.language, one.text, one.expected
@@ -95,7 +101,7 @@ def read(page: str) -> list[Block]:
         language = "python" if match["hidden"] else match["language"]
         if not language:
             line = page.count("\n", 0, match.start()) + 1
-            raise ValueError(f"line {line}: the block has no language; use `text` for what is only shown")
+            raise ValueError(f"line {line}: the block has no language; use `text` for text that is not run")
         text = match["hidden"] or match["text"]
         between = page[found[-1].end : match.start()] if found else "-"
         if language == "text" and found and found[-1].language == "sh" and not between.strip():
@@ -105,14 +111,15 @@ def read(page: str) -> list[Block]:
     return found
 
 
-#: Seconds after which a command of a block is killed: it waits for something that does not come.
-MOST_S: Final = 900
+#: Time limit of a command in a block, in seconds, after which the command is killed.
+LIMIT_S: Final = 900
 
 
 class Session:
-    """Runs the blocks of one page in a folder. Pictures are written to the folder ``pictures``, by their file names.
+    """Runs the blocks of one page in a folder. Writes pictures to the folder ``pictures`` under
+    their file names.
 
-    The networks of a page are kept apart from those of the machine, which may have the same names.
+    A separate state folder isolates the networks of a page from other networks with the same names.
     """
 
     def __init__(self, folder: Path, pictures: Path) -> None:
@@ -129,62 +136,65 @@ class Session:
             "MPLBACKEND": "agg",
         }
         self._environment.pop("BENTPIPE_JOBS", None)
-        for name in LENT:
+        for name in LINKED:
             (folder / name).symlink_to(ROOT / name)
 
     def close(self) -> None:
-        """Take down what a page that failed has left up."""
+        """Takes down the networks that a failed page has left running."""
         if any(self._state.glob("*.json")):
             subprocess.run(
-                [ROOT / ".venv/bin/bentpipe", "down", "--all"],
+                [ROOT / ".venv/bin/bentpipe", "net", "down", "--all"],
                 env=self._environment,
                 capture_output=True,
                 check=False,
-                timeout=MOST_S,
+                timeout=LIMIT_S,
             )
 
     def run(self, block: Block) -> None:
-        """Run a block. Raises :class:`AssertionError` with what is wrong, or what the program raises."""
+        """Runs a block. Raises :class:`AssertionError` with the mismatch, or the program's
+        exception."""
         if block.language == "sh":
             self._shell(block)
         elif block.language == "toml":
             self._toml(block)
-        elif block.language == "python" and (name := _NAMED.match(block.text)):
+        elif block.language == "python" and (name := _FILE_NAME.match(block.text)):
             (self.folder / name[1]).write_text(block.text, encoding="utf-8")
         elif block.language == "python":
             from bentpipe import plots
 
-            # Figures that a page draws itself look like those of bentpipe.
-            with self._here(), plots.styled():
+            # Applies bentpipe's figure style to figures that a page draws itself.
+            with self._in_folder(), plots.styled():
                 exec(compile(block.text, "<block>", "exec"), self.variables)
                 if block.picture:
                     self._draw(self.pictures / Path(block.picture).name)
         else:
-            raise AssertionError(f"nothing is known about blocks of `{block.language}`")
+            raise AssertionError(
+                f"unknown language of a block: `{block.language}`; see scripts/manual/blocks.py"
+            )
 
     def _shell(self, block: Block) -> None:
         from rigs import commands as bentpipe
 
-        said = []
+        outputs = []
         for command in commands(block.text):
             if _PLAIN.fullmatch(command) and not REAL.search(command) and not GUEST.search(command):
                 ended = bentpipe.run(
                     *shlex.split(command)[1:],
                     folder=self.folder,
                     environment=self._environment,
-                    limit_s=MOST_S,
+                    limit_s=LIMIT_S,
                     merged=True,
                 )
             else:
                 ended = self._bash(command)
-            said.append(ended.stdout)
+            outputs.append(ended.stdout)
             if ended.returncode and block.expected is None:
-                raise AssertionError(f"{command}\nended with {ended.returncode}:\n{ended.stdout}")
+                raise AssertionError(f"{command}\nexited with code {ended.returncode}:\n{ended.stdout}")
         if block.expected is not None:
-            _compare(block.expected, "".join(said))
+            _compare(block.expected, "".join(outputs))
 
     def _bash(self, command: str) -> subprocess.CompletedProcess[str]:
-        # `make run` is `make build`, which has built what runs here, followed by this script.
+        # `make run` runs this script after `make build`, which has already been run for the tests.
         line, folder = ("bash scripts/run", ROOT) if command == "make run" else (command, self.folder)
         return subprocess.run(
             ["bash", "-c", line],
@@ -195,13 +205,13 @@ class Session:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=MOST_S,
+            timeout=LIMIT_S,
         )
 
     def _toml(self, block: Block) -> None:
         import bentpipe as bp
 
-        name = _NAMED.match(block.text)
+        name = _FILE_NAME.match(block.text)
         data = tomllib.loads(block.text) if not block.text.lstrip().startswith("{") else {}
         if name:
             (self.folder / name[1]).write_text(block.text, encoding="utf-8")
@@ -218,11 +228,13 @@ class Session:
         from . import pictures
 
         figure = self.variables.pop("figure", None)
-        assert isinstance(figure, Figure), "the block leaves no matplotlib figure in the variable `figure`"
+        assert isinstance(figure, Figure), (
+            "the block must assign a matplotlib figure to the variable `figure`"
+        )
         pictures.save(figure, file)
 
     @contextlib.contextmanager
-    def _here(self) -> Iterator[None]:
+    def _in_folder(self) -> Iterator[None]:
         before = Path.cwd()
         os.chdir(self.folder)
         try:
@@ -241,8 +253,8 @@ def commands(text: str) -> list[str]:
     return [line for line in (re.split(r"(?:^|\s\s+)#\s", one)[0].strip() for one in lines) if line]
 
 
-def _compare(expected: str, said: str) -> None:
-    """Compares texts word by word; ``...`` stands for any words, or none."""
+def _compare(expected: str, output: str) -> None:
+    """Compares texts word by word; ``...`` matches any number of words."""
     words = [r"(?:.*\s)?" if word == "..." else rf"{re.escape(word)}\s+" for word in expected.split()]
-    if not re.fullmatch(rf"\s*{''.join(words)}", f"{said}\n", re.DOTALL):
-        raise AssertionError(f"the page shows\n{expected}\nbut it is\n{said}")
+    if not re.fullmatch(rf"\s*{''.join(words)}", f"{output}\n", re.DOTALL):
+        raise AssertionError(f"the page shows\n{expected}\nbut the output is\n{output}")

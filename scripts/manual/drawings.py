@@ -13,7 +13,7 @@ GREY = "#8a8a8a"
 
 
 def dama() -> Figure:
-    """Draws the request cycle between terminal and network control centre, to scale."""
+    """Draws the request cycle between a terminal and the network control centre, to scale."""
     superframe, delay, cycle = 94.0, 250.0, 11
     arrival, request = 40.0, 94.0
     received = request + delay
@@ -54,7 +54,7 @@ def dama() -> Figure:
 
 
 def measurement() -> Figure:
-    """Draws the two hosts of a measurement and the commands that use its result."""
+    """Draws the two hosts of a measurement, and the commands that use the result."""
     figure, axes = _canvas(2.9)
     for x, width, text in (
         (0.0, 2.3, "your host\nbentpipe measure"),
@@ -77,7 +77,7 @@ def measurement() -> Figure:
 
 
 def drops() -> Figure:
-    """Draws which packets of a burst are lost under each drop policy."""
+    """Draws the lost packets of a burst under each drop policy."""
     figure, axes = _canvas(2.6)
     packets = range(48)
     rows: tuple[tuple[str, Callable[[int], bool]], ...] = (
@@ -103,7 +103,8 @@ def drops() -> Figure:
 
 
 def impulses() -> Figure:
-    """Draws when the packets of two impulses leave a terminal that requests rates, and one that requests volumes."""
+    """Draws the departures of two impulses from a terminal that requests rates, and from one that
+    requests volumes."""
     figure, axes = _canvas(2.9)
     superframe, response, second = 1.0, 5, 8.4
     first = 0.5
@@ -145,7 +146,7 @@ def impulses() -> Figure:
 
 
 def window() -> Figure:
-    """Draws a sender whose window is four segments."""
+    """Draws two round trips of a sender with a window of four segments."""
     figure, axes = _canvas(2.8)
     trip, segment = 500.0, 30.0
     for name, height in (("sender", 0.0), ("receiver", 1.0)):
@@ -168,7 +169,7 @@ def window() -> Figure:
 
 
 def clocks() -> Figure:
-    """Draws what is real and what is a model on each clock."""
+    """Draws the real and the modelled parts of each instrument and its clock."""
     figure, axes = _canvas(3.0)
     rows = (
         ("predict", "equations", "equations", "", False, False),

@@ -1,14 +1,14 @@
-"""Extension of Sphinx: captions of pictures, and contents that follow from the folders. The pages
-themselves are plain Markdown, which a code host shows as well.
+"""Sphinx extension: captions of pictures, and contents from folders. The pages themselves are plain
+Markdown, which a code host shows as well.
 
-- The folder of a page ``NAME.md`` is ``NAME``: the pages in it are its subpages. The same holds for
-  a ``README.md`` and the other pages of its folder, and for ``docs/studies.md`` and the studies'
-  READMEs. So a new page needs no entry in any list.
+- Subpages: a page ``NAME.md`` has the pages of the folder ``NAME`` as subpages. Likewise, a
+  ``README.md`` has the other pages of its folder, and ``docs/studies.md`` has the studies' READMEs.
+  So a new page needs no entry in any list.
 - The contents of the first page are :data:`CONTENTS`, and all pages of docs/ that it does not name.
 - A paragraph of emphasised text below a picture is the picture's caption.
-- The navigation unfolds only the sections around the page that is shown. With all 260 pages on
-  each page the site was half as large again, and took half as long again to build.
-- Tables of keys, columns and statements have the class ``keys``, by which the style sheet stacks
+- The navigation unfolds only the sections around the current page. Unfolding all 260 pages made the
+  site half as large again, and its build half as long again.
+- Tables of keys, columns and statements have the class ``keys``, so that the style sheet can stack
   their cells on narrow screens.
 """
 
@@ -24,7 +24,7 @@ from sphinx.environment import BuildEnvironment
 #: The contents of the site: headings with the pages below them. None stands for the pages that are
 #: not named.
 CONTENTS: Final[dict[str, list[str] | None]] = {
-    "Start": ["tutorial", "how-to", "concepts", "gallery"],
+    "Start": ["tutorial", "how-to", "concepts", "gallery", "notebooks"],
     "Look up": ["reference", "features", "glossary"],
     "Topics": None,
     "Accuracy and speed": ["studies", "measured-linux", "measure", "performance"],
@@ -41,12 +41,12 @@ CONTENTS: Final[dict[str, list[str] | None]] = {
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Connect everything to Sphinx."""
+    """Registers the event handlers in Sphinx."""
     app.connect("env-get-outdated", with_other_subpages)
     app.connect("source-read", with_contents)
     app.connect("doctree-read", with_classes)
     app.connect("doctree-read", with_captions)
-    # Before the theme draws the navigation, at 500.
+    # Runs before the theme draws the navigation (priority 500).
     app.connect("html-page-context", with_own_section, priority=400)
     app.connect("build-finished", with_entrance)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": False}
@@ -55,17 +55,18 @@ def setup(app: Sphinx) -> dict[str, Any]:
 def with_own_section(
     _: Sphinx, __: str, ___: str, context: dict[str, Any], ____: nodes.document | None
 ) -> None:
-    """Unfold only the sections around the page in the navigation."""
+    """Makes the navigation unfold only the sections around the page."""
     if contents := context.get("toctree"):
         context["toctree"] = lambda **options: contents(**{**options, "collapse": True})
 
 
 def subpages(app: Sphinx, name: str) -> list[str]:
-    """Returns the subpages of a page, as a list of contents names them."""
+    """Returns the subpages of a page, in the spelling of a list of contents."""
     page = Path(app.env.doc2path(name))
     if page.name == "README.md":
         return sorted(one.stem for one in page.parent.glob("*.md") if one != page)
-    found = sorted(f"{page.stem}/{one.stem}" for one in page.with_suffix("").glob("*.md"))
+    files = (one for kind in ("*.md", "*.ipynb") for one in page.with_suffix("").glob(kind))
+    found = sorted(f"{page.stem}/{one.stem}" for one in files)
     if page.parent == Path(app.confdir):
         folders = (Path(app.srcdir) / page.stem).glob("*/README.md")
         found += sorted(f"/{page.stem}/{one.parent.name}/README" for one in folders)
@@ -73,12 +74,12 @@ def subpages(app: Sphinx, name: str) -> list[str]:
 
 
 def with_other_subpages(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
-    """Returns the pages to read again in any case: those whose contents follow from folders."""
+    """Returns the pages whose contents follow from folders; Sphinx must always read them again."""
     return [name for name in env.found_docs if name == app.config.root_doc or subpages(app, name)]
 
 
 def with_contents(app: Sphinx, name: str, source: list[str]) -> None:
-    """Add the contents of the site to its first page, and to every other page its subpages."""
+    """Adds the contents of the site to its first page, and to every other page its subpages."""
     if name != app.config.root_doc:
         if below := subpages(app, name):
             source[0] += _contents("", below)
@@ -112,7 +113,7 @@ def with_captions(_: Sphinx, page: nodes.document) -> None:
 
 
 def with_classes(_: Sphinx, page: nodes.document) -> None:
-    """Mark the tables whose rows describe a key, a column or a statement each."""
+    """Adds the class ``keys`` to tables with one key, column or statement per row."""
     for table in page.findall(nodes.table):
         heading = next(iter(table.findall(nodes.thead)), None)
         words = [entry.astext() for entry in heading.findall(nodes.entry)] if heading else []
@@ -121,7 +122,7 @@ def with_classes(_: Sphinx, page: nodes.document) -> None:
 
 
 def with_entrance(app: Sphinx, error: Exception | None) -> None:
-    """Write the page at which the site is entered, which is not that of Sphinx' first document."""
+    """Writes index.html, which redirects to the root page of the site."""
     if error is None and app.builder.format == "html":
         target = f"{app.config.root_doc}.html"
         (Path(app.outdir) / "index.html").write_text(

@@ -1,7 +1,7 @@
-"""Parts of scenarios in documentation: their keys and values are valid somewhere in a scenario.
+"""Checks parts of scenarios in the documentation against the schema.
 
-A part cannot be loaded, since it lacks what it belongs to. So each of its keys is compared with the schema: the value
-must be valid for a key of that name in some table.
+A part cannot be loaded, because the rest of the scenario is missing. Instead, the value of each key
+must be valid for a key of the same name in any table of the schema.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from jsonschema import Draft202012Validator
 
 
 def check(text: str) -> None:
-    """Check a part of a scenario as TOML, or a single inline table. Raises :class:`AssertionError` with the reason.
+    """Checks a part of a scenario as TOML, or a single inline table. Raises
+    :class:`AssertionError`.
 
     >>> check('queue = { kind = "drop-tail", packets = 10 }')
     >>> check('queue = { kind = "drop-tail", packet = 10 }')
@@ -34,7 +35,7 @@ def check(text: str) -> None:
         return
     for key, value in tomllib.loads(text).items():
         schemas = _places().get(key, [])
-        assert schemas, f"there is no key {key}"
+        assert schemas, f"unknown key {key}"
         assert any(_valid(value, schema) for schema in schemas), (
             f"{key} = {value} is valid for no key of this name"
         )
@@ -50,7 +51,7 @@ def _schema() -> dict[str, Any]:
 
 @functools.cache
 def _places() -> dict[str, list[dict[str, Any]]]:
-    """Returns the schemas of all keys by their names. What a part may leave out is not required."""
+    """Returns the schemas of all keys by name, in which almost no key is required (`_partial`)."""
     found: dict[str, list[dict[str, Any]]] = {}
     for table in _tables(_schema()):
         for key, schema in table["properties"].items():
@@ -76,12 +77,14 @@ def _valid(value: Any, schema: dict[str, Any]) -> bool:
 
 @functools.cache
 def _partial() -> dict[str, Any]:
-    """Returns the definitions with nothing required but the kind of a variant. A network needs none: a preset gives it,
-    and the part adds to it."""
+    """Returns the definitions, in which only the kind of a variant is required.
+
+    A network does not need its kind: a preset sets the kind, and the part adds keys to the preset.
+    """
 
     def loosened(part: Any, kept: str) -> Any:
         if isinstance(part, dict):
-            # A part can be of several kinds.
+            # A part without required keys can match several kinds.
             found = {"anyOf" if key == "oneOf" else key: loosened(value, kept) for key, value in part.items()}
             if isinstance(found.get("required"), list):
                 found["required"] = [name for name in found["required"] if name == kept]

@@ -31,8 +31,8 @@ INPUTS: Final = FOLDER / "inputs.csv"
 #: Colours of a picture. With 64, text and curves look as with all, and a file is a third as large.
 COLOURS: Final = 64
 
-#: Two pixels are equal if no colour differs by more than this, of 255. Processors may round the edge
-#: of a curve in different ways.
+#: Two pixels are equal if no colour differs by more than this, of 255. Processors may round the
+#: edge of a curve in different ways.
 LEVELS: Final = 64
 #: Maximum number of different pixels. A changed digit has more.
 PIXELS: Final = 10

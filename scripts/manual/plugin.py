@@ -1,5 +1,8 @@
-"""A plug-in of pytest: docstring examples run in an empty folder with the repository's examples, and the blocks
-of the README and the manual as :mod:`manual.blocks` says."""
+"""A pytest plug-in that runs the docstring examples, and the blocks of the README and the manual.
+
+Docstring examples run in a folder that contains only the repository's ``examples``. Blocks run as
+described in :mod:`manual.blocks`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from rigs.guests import reason_to_skip
 
 from . import blocks, pictures
 
-# An environment that `make` has not updated yet can run all other tests.
+# In an outdated environment without Sybil, all other tests can still run.
 try:
     from sybil import Document, Example, Region, Sybil
 except ModuleNotFoundError:
@@ -61,9 +64,9 @@ def _run(example: Example) -> None:
 
 @functools.cache
 def _cannot_emulate() -> str:
-    """Returns why this machine cannot emulate, or nothing."""
+    """Returns the reason why this machine cannot emulate; empty if it can."""
     doctor = subprocess.run(
-        [ROOT / ".venv/bin/bentpipe", "doctor"], capture_output=True, text=True, check=False
+        [ROOT / ".venv/bin/bentpipe", "machine", "doctor"], capture_output=True, text=True, check=False
     )
     return f"this machine cannot emulate: {doctor.stdout}" if doctor.returncode else ""
 
@@ -75,7 +78,7 @@ def _begin(namespace: dict[str, Any]) -> None:
 
 
 def _end(namespace: dict[str, Any]) -> None:
-    """Take down what a page has left up."""
+    """Takes down the networks that a page has left up."""
     with namespace["folder"]:
         namespace["session"].close()
 
@@ -83,7 +86,7 @@ def _end(namespace: dict[str, Any]) -> None:
 if Sybil is None:
 
     def pytest_ignore_collect(collection_path: Path) -> bool | None:
-        """Leaves out these modules, which need what is not installed."""
+        """Excludes these modules from collection, because Sybil is not installed."""
         return True if collection_path.parent == Path(__file__).parent else None
 
 else:

@@ -1,7 +1,7 @@
-"""The same scenarios on the virtual and on the real clock: the table of cases that tests compare and the docs show.
+"""Cases that run on the virtual and on the real clock, for the tests and docs/reference/parity.md.
 
-A case is a scenario and the quantities that must agree. A new variant, workload or access scheme is an entry in
-:data:`CASES`.
+A case is a scenario and the quantities that must agree. Add a case to :data:`CASES` for a new
+variant, workload or access scheme.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-#: Tolerance between the two clocks with the same models; then there are no exceptions.
+#: Tolerance between the two clocks if both use the model endpoints; without exceptions.
 IN_MEMORY: Final = 0.05
 
 
 @dataclass(frozen=True)
-class Exceptional:
-    """A quantity that differs by more than the others, with the physical reason."""
+class Exemption:
+    """A quantity with a larger tolerance than the others, with the physical reason."""
 
     tolerance: float
     reason: str
@@ -31,30 +31,32 @@ class Exceptional:
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario as TOML, without name and duration, and the relative tolerance between the two clocks."""
+    """A scenario as TOML, without name and duration, and the relative tolerance between the
+    clocks."""
 
     name: str
     scenario: str
     duration: str = "20 s"
     seeds: int = 1
     tolerance: float = 0.10
-    exceptions: dict[str, Exceptional] = field(default_factory=dict)
-    #: Compares flows by their mean: microseconds decide which of two equal flows meets the full queue.
-    together: bool = False
+    exceptions: dict[str, Exemption] = field(default_factory=dict)
+    #: Compares the mean over all flows, since microseconds decide which of two equal flows finds
+    #: the queue full.
+    mean_of_flows: bool = False
     quantities: tuple[str, ...] = ("goodput", "rtt_mean", "rtt_p95", "completed")
-    #: Single runs differ by chance, in the kernel by another than in the model: means may also differ by two standard
-    #: errors.
-    draws: bool = False
-    #: Whether it also runs with models behind ports in memory, on the real clock and without privileges.
+    #: Single runs differ by chance, independently in kernel and model. The means may then also
+    #: differ by two standard errors.
+    varies: bool = False
+    #: Also runs the model endpoints behind ports in memory, on the real clock, without privileges.
     in_memory: bool = False
 
     @property
     def text(self) -> str:
-        """The whole scenario."""
+        """The complete scenario as TOML."""
         return f'name = "{self.name}"\nduration = "{self.duration}"\n{self.scenario}'
 
     def file(self, folder: Path) -> Path:
-        """The scenario as a file in a folder."""
+        """Writes the scenario to a file in a folder. Returns the file."""
         file = folder / f"{self.name}.toml"
         file.write_text(self.text, encoding="utf-8")
         return file
@@ -64,7 +66,7 @@ def _dvb(scheme: str) -> str:
     return f'preset = "dvb-rcs"\n[network.sat.return.dama]\nscheme = {scheme}\n'
 
 
-#: DVB-RCS2 between two places, with the satellites that follow.
+#: DVB-RCS2 between two places; the satellites are appended.
 _DVB2: Final = """
 preset = "dvb-rcs2"
 [network.sat.return.dama]
@@ -75,18 +77,18 @@ gateway = { latitude = "-22.9 deg", longitude = "-47.1 deg" }
 terminals = { latitude = "-3.1 deg", longitude = "-60.0 deg" }
 """
 
-#: Eight satellites above the equator; another one takes over after ten seconds.
+#: Eight satellites above the equator, with a handover after ten seconds.
 _MEO: Final = """
 [network.sat.propagation.orbit]
 epoch = "2000-01-01T12:56:55Z"
 shell = [{ kind = "walker-delta", altitude = "8062 km", inclination = "0 deg", planes = 1, satellites = 8 }]
 """
 
-#: Slow start ends below the capacity of path and queue, so that it loses nothing.
-_START: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 150 }'
+#: Slow start ends below the capacity of path and queue, so that it loses no packets.
+_LIMITED_START: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 150 }'
 
-#: Starts flows as the DAMA study does: slow start does not overshoot into a queue of seconds.
-_CALM: Final = (
+#: Starts flows as in the DAMA study, so that slow start does not fill a queue of seconds.
+_SMALL_START: Final = (
     '{ kind = "tcp", congestion = "reno", initial_ssthresh = 20, initial_window = 1, delayed_ack = false }'
 )
 
@@ -105,7 +107,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "geo-finite",
-        pieces.GEO + pieces.flow("f", "user", "server", '{ kind = "bulk", size = "2 MB" }', _START),
+        pieces.GEO + pieces.flow("f", "user", "server", '{ kind = "bulk", size = "2 MB" }', _LIMITED_START),
         "15 s",
         in_memory=True,
     ),
@@ -125,7 +127,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "rate-change",
         pieces.GEO
-        + pieces.flow("f", "user", "server", transport=_START)
+        + pieces.flow("f", "user", "server", transport=_LIMITED_START)
         + _change("10 s", 'sat.rate = "2 Mbit/s"')
         + _change("20 s", 'sat.rate = "4 Mbit/s"'),
         "30 s",
@@ -134,27 +136,39 @@ CASES: tuple[Case, ...] = (
     Case(
         "delay-change",
         pieces.GEO
-        + pieces.flow("f", "user", "server", transport=_START)
+        + pieces.flow("f", "user", "server", transport=_LIMITED_START)
         + _change("10 s", 'sat.delay = "100 ms"')
         + _change("20 s", 'sat.delay = "150 ms"', 'sat.return.delay = "180 ms"'),
         "30 s",
     ),
-    Case("dvb-cra", _dvb('"cra"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"),
-    Case("dvb-rbdc", _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s", in_memory=True),
-    Case("dvb-vbdc", _dvb('"vbdc"') + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"),
-    Case("dvb-forward", _dvb('"rbdc"') + pieces.flow("f", "gw", "st1", transport=_CALM), "30 s"),
+    Case("dvb-cra", _dvb('"cra"') + pieces.flow("f", "st1", "gw", transport=_SMALL_START), "30 s"),
     Case(
-        "dvb2-geo", _DVB2 + 'satellite = "-47 deg"\n' + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s"
+        "dvb-rbdc",
+        _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", transport=_SMALL_START),
+        "30 s",
+        in_memory=True,
     ),
-    Case("dvb2-meo", _DVB2 + _MEO + pieces.flow("f", "st1", "gw", transport=_CALM), "30 s", in_memory=True),
-    Case("dvb2-meo-forward", _DVB2 + _MEO + pieces.flow("f", "gw", "st1", transport=_CALM), "30 s"),
+    Case("dvb-vbdc", _dvb('"vbdc"') + pieces.flow("f", "st1", "gw", transport=_SMALL_START), "30 s"),
+    Case("dvb-forward", _dvb('"rbdc"') + pieces.flow("f", "gw", "st1", transport=_SMALL_START), "30 s"),
+    Case(
+        "dvb2-geo",
+        _DVB2 + 'satellite = "-47 deg"\n' + pieces.flow("f", "st1", "gw", transport=_SMALL_START),
+        "30 s",
+    ),
+    Case(
+        "dvb2-meo",
+        _DVB2 + _MEO + pieces.flow("f", "st1", "gw", transport=_SMALL_START),
+        "30 s",
+        in_memory=True,
+    ),
+    Case("dvb2-meo-forward", _DVB2 + _MEO + pieces.flow("f", "gw", "st1", transport=_SMALL_START), "30 s"),
     Case(
         "two-flows",
         pieces.GEO
-        + pieces.flow("a", "user", "server", transport=_START)
-        + pieces.flow("b", "user", "server", transport=_START),
+        + pieces.flow("a", "user", "server", transport=_LIMITED_START)
+        + pieces.flow("b", "user", "server", transport=_LIMITED_START),
         "30 s",
-        together=True,
+        mean_of_flows=True,
     ),
     Case(
         "cbr",
@@ -182,7 +196,7 @@ CASES: tuple[Case, ...] = (
     ),
 )
 
-#: From a satellite to a wire at 8 s, and back at 16 s.
+#: A satellite link and a wired link, with handovers to the wire at 8 s and back at 16 s.
 _HYBRID: Final = """
 [[link]]
 name = "satellite"
@@ -204,9 +218,10 @@ links = ["satellite", "wired"]
 """
 
 
-#: A soft handover to a link of a quarter of the rate, on which the old one's queue follows: what is on its way there is
-#: overtaken for longer than RACK waits, and nothing is lost.
-_SLOWER: Final = """
+#: A soft handover to a link of a quarter of the rate, onto which the old link's queue moves.
+#: Packets in transit on the old link overtake these for longer than RACK waits, and no packet is
+#: lost.
+_SLOWER_LINK: Final = """
 [[link]]
 name = "first"
 from = "user"
@@ -234,34 +249,37 @@ overlap = "1 s"
 def _slower(congestion: str) -> Case:
     return Case(
         f"handover-slower-{congestion}",
-        _SLOWER
+        _SLOWER_LINK
         + pieces.flow("f", "user", "server", transport=f'{{ kind = "tcp", congestion = "{congestion}" }}'),
         "24 s",
         quantities=("goodput", "timeouts"),
     )
 
 
-def _handovers(how: str) -> str:
+def _handovers(keys: str) -> str:
     return "".join(
-        f'\n[[handover]]\nat = "{at}"\nto = "{to}"\n{how}\n'
+        f'\n[[handover]]\nat = "{at}"\nto = "{to}"\n{keys}\n'
         for at, to in (("8 s", "wired"), ("16 s", "satellite"))
     )
 
 
 _BREAK: Final = 'interruption = "500 ms"\npackets = "lose"'
-#: Slow start ends below the capacity of the satellite and its queue, so that only handovers lose packets.
-_BELOW: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 40 }'
+#: Slow start ends below the capacity of the satellite link and its queue, so that only handovers
+#: lose packets.
+_SATELLITE_START: Final = '{ kind = "tcp", congestion = "reno", initial_ssthresh = 40 }'
 
 CASES += (
     Case(
         "handover-overlap",
-        _HYBRID + _handovers('overlap = "1 s"') + pieces.flow("f", "user", "server", transport=_BELOW),
+        _HYBRID
+        + _handovers('overlap = "1 s"')
+        + pieces.flow("f", "user", "server", transport=_SATELLITE_START),
         "24 s",
         quantities=("goodput",),
     ),
     Case(
         "handover-break",
-        _HYBRID + _handovers(_BREAK) + pieces.flow("f", "user", "server", transport=_BELOW),
+        _HYBRID + _handovers(_BREAK) + pieces.flow("f", "user", "server", transport=_SATELLITE_START),
         "24 s",
         quantities=("goodput",),
     ),
@@ -291,7 +309,7 @@ CASES += (
     ),
     Case(
         "web-vbdc",
-        _dvb('"vbdc"') + pieces.flow("f", "gw", "st1", '{ kind = "http", object = "4400 B" }', _CALM),
+        _dvb('"vbdc"') + pieces.flow("f", "gw", "st1", '{ kind = "http", object = "4400 B" }', _SMALL_START),
         "20 s",
         quantities=_WAITS,
     ),
@@ -310,14 +328,15 @@ CASES += (
     ),
     Case(
         "email-rbdc",
-        _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", '{ kind = "email", size = "75 kB" }', _CALM),
+        _dvb('"rbdc"') + pieces.flow("f", "st1", "gw", '{ kind = "email", size = "75 kB" }', _SMALL_START),
         "20 s",
         quantities=_WAITS,
     ),
 )
 
 
-#: Conditions under which every congestion control is compared with itself in the kernel, its other home.
+#: Conditions under which every congestion control in the engine is compared with the same C file in
+#: the kernel: scenario, seeds, tolerance and quantities.
 _CONDITIONS: Final = {
     "geo": (pieces.GEO, 1, 0.10, ("goodput", "filled", "retransmissions")),
     "geo-loss-0.1": (
@@ -347,8 +366,9 @@ _CONDITIONS: Final = {
 }
 
 
-#: Constants of Linux' own modules that differ from the papers', by the name of the congestion control.
-OF_LINUX: Final = {
+#: Parameters that reproduce Linux' own modules where these deviate from the papers, by congestion
+#: control.
+LINUX_PARAMETERS: Final = {
     "bic": "beta = 200, s_max = 16, s_min = 200, search = 4",
     "htcp": "coarse = 1, from_repair = 1, rtt_reference = 100",
     "hybla": "hoe = 0, spacing = 0, coarse = 1, per_ack = 1, from_rho = 1",
@@ -356,63 +376,70 @@ OF_LINUX: Final = {
     "yeah": "early = 1",
 }
 
-#: Congestion controls that both the kernel in virtual time and bentpipe have.
-KERNELS: Final = (
+#: Congestion controls that exist both in bentpipe and in the kernel in virtual time.
+KERNEL_NAMES: Final = (
     "reno", "cubic", "hybla", "westwood", "vegas", "veno", "illinois", "htcp", "bic", "scalable", "highspeed", "yeah",
     "bbr",
 )  # fmt: skip
 
 
-_CHAOS: Final = (
-    "with rho = 20 the window leaps to its bound at the first acknowledgment in both, and again after each recovery: "
-    "how much leaves then is chaotic (1531 to 8412 retransmissions in the kernel with queues of 230 to 270 kB, "
-    "docs/notes/linux-tcp.md)"
+_CHAOTIC: Final = (
+    "with rho = 20 both windows jump to their maximum at the first acknowledgment, and again after each recovery; "
+    "the amount of data sent then is chaotic (1531 to 8412 retransmissions in the kernel with queues of 230 to "
+    "270 kB, docs/notes/linux-tcp.md)"
 )
 
-#: Cases in which ours and the kernel's control of that name are known to differ by more than the tolerance, with the
+#: Cases in which bentpipe's congestion control is known to differ by more than the tolerance from
+#: the kernel's own of the same name, with the reason.
+KNOWN_DIFFERENCES: Final = {"geo-hybla": _CHAOTIC}
+
+#: Cases in which a C file is known to behave differently in the engine and in the kernel, with the
 #: reason.
-KNOWN_TO_DIFFER: Final = {"geo-hybla": _CHAOS}
+KNOWN_HOME_DIFFERENCES: Final[dict[str, str]] = {}
 
-#: Cases in which our C file is known to behave differently in the kernel and in the engine.
-KNOWN_TO_DIFFER_AT_HOME: Final[dict[str, str]] = {}
+#: Congestion controls that draw random numbers: over LEO, some runs retransmit 30 to 50 segments
+#: and others none.
+_RANDOM_NAMES: Final = ("bbr", "bbr3")
 
-#: Congestion controls that draw random numbers: over LEO some runs retransmit 30 to 50 segments, and others none.
-_DRAW: Final = ("bbr", "bbr3")
-
-#: Number of runs of these, and of Hybla where losses are drawn: there its retransmissions are chaotic, in the kernel by
-#: a factor of eight.
+#: Number of runs of these congestion controls, and of Hybla under random losses. Hybla's
+#: retransmissions are then chaotic; in the kernel they vary by a factor of eight.
 _RUNS: Final = 9
 _RUNS_OF_HYBLA: Final = 16
 
-#: Hybla with a window that does not jump: rho = 2, at which its window begins.
+#: Hybla with rho = 2, its initial window, at which the window does not jump.
 _RHO_2: Final = "rtt0 = 250"
 
-#: Hybla's window grows so fast that the receive window limits it: on emulated hosts, too, it starts as Linux' own.
+#: Hybla's window grows so fast that the receive window limits it. This key makes the receive window
+#: of emulated hosts start as small as that of Linux.
 _GROWING: Final = 'receive_window_start = "64 KiB", '
 
 
-#: Reductions that are undone after a soft handover without loss, by a control that Linux does not have.
-UNDONE: Final = (_slower("compound"),)
+#: A congestion control that Linux does not have undoes reductions after a soft handover without
+#: loss.
+UNDO_CASES: Final = (_slower("compound"),)
 
 
 def home_cases(names: Iterable[str]) -> tuple[Case, ...]:
-    """Our own C files under every condition."""
+    """Returns the cases of bentpipe's C files under every condition."""
     others = variant_cases(name for name in names if name != "hybla")
     return others + variant_cases(["hybla"], more=_GROWING)
 
 
 def kernel_cases() -> tuple[Case, ...]:
-    """The kernel's own congestion controls under every condition, and ours with the constants of its modules."""
-    of_rho_2 = variant_cases(["hybla"], {"hybla": f"{OF_LINUX['hybla']}, {_RHO_2}"}, _GROWING)
+    """Returns the cases of the kernel's own congestion controls under every condition.
+
+    bentpipe's congestion controls use the constants of the kernel's modules in these cases.
+    """
+    of_rho_2 = variant_cases(["hybla"], {"hybla": f"{LINUX_PARAMETERS['hybla']}, {_RHO_2}"}, _GROWING)
     return (
-        variant_cases([name for name in KERNELS if name != "hybla"], OF_LINUX)
-        + variant_cases(["hybla"], OF_LINUX, _GROWING)
+        variant_cases([name for name in KERNEL_NAMES if name != "hybla"], LINUX_PARAMETERS)
+        + variant_cases(["hybla"], LINUX_PARAMETERS, _GROWING)
         + tuple(replace(case, name=f"{case.name}-rho-2") for case in of_rho_2 if case.name.startswith("geo"))
     )
 
 
-#: Datagrams that take 2 % of the link at moments that the seed draws: one segment decides how a flow's slow
-#: start ends, and a run alone says nothing about what flows share.
+#: Datagrams at random times, which take 2 % of the link. A single segment can decide how a flow's
+#: slow start ends, so only the mean over seeds shows how flows share the link.
 _NOISE: Final = pieces.flow(
     "noise",
     "user",
@@ -424,7 +451,7 @@ _NOISE: Final = pieces.flow(
 
 
 def _shared(name: str, buffer: str, *flows: tuple[str, str]) -> Case:
-    """Flows of a congestion control and a start each over one GEO link, whose buffer is `buffer`."""
+    """Returns a case of flows, each with a congestion control and a start, over one GEO link."""
     parts = (
         pieces.flow(
             f"{index}-{congestion}",
@@ -440,12 +467,15 @@ def _shared(name: str, buffer: str, *flows: tuple[str, str]) -> Case:
 
 
 def _drawn(name: str, scenario: str) -> Case:
-    return Case(f"shared-{name}", scenario, "60 s", 9, 0.15, quantities=("goodput",), draws=True)
+    return Case(f"shared-{name}", scenario, "60 s", 9, 0.15, quantities=("goodput",), varies=True)
 
 
 def shared_cases() -> tuple[Case, ...]:
-    """Flows that compete for a link: CUBIC and BBR with half, one and two bandwidth-delay products of buffer, equal
-    ones, three, unequal round-trip times, and a return link of DVB-RCS."""
+    """Returns the cases of flows that compete for a link.
+
+    These are CUBIC and BBR with a buffer of half, one and two bandwidth-delay products, two equal
+    flows, three flows, unequal round-trip times, and a return link of DVB-RCS.
+    """
     cubic_and_bbr = (("cubic", "0 s"), ("bbr", "1 s"))
     far = "".join(
         f'[[link]]\nname = "{name}"\nfrom = "{name}"\nto = "user"\nrate = "100 Mbit/s"\ndelay = "{delay}"\n'
@@ -470,16 +500,20 @@ def shared_cases() -> tuple[Case, ...]:
     )
 
 
-def _draws(name: str, seeds: int) -> bool:
-    """Whether single runs of a congestion control tell nothing under a condition of so many seeds."""
-    return name in _DRAW or (name == "hybla" and seeds > 1)
+def _varies(name: str, seeds: int) -> bool:
+    """Returns true if single runs of a congestion control vary by chance under a condition of so
+    many seeds."""
+    return name in _RANDOM_NAMES or (name == "hybla" and seeds > 1)
 
 
 def variant_cases(
     names: Iterable[str], parameters: Mapping[str, str] = MappingProxyType({}), more: str = ""
 ) -> tuple[Case, ...]:
-    """Every congestion control under every condition: goodput within 10 % (15 % with loss), the time to fill the pipe
-    within 20 %, retransmissions within 25 %."""
+    """Returns the cases of congestion controls under every condition.
+
+    The tolerances are 10 % for goodput (15 % with loss), 20 % for the time to fill the pipe, and 25
+    % for retransmissions.
+    """
     return tuple(
         Case(
             f"{condition}-{name}",
@@ -489,15 +523,16 @@ def variant_cases(
                 *(("st1", "gw") if condition.startswith("dvb") else ("user", "server")),
                 '"bulk"',
                 f'{{ kind = "tcp", congestion = "{name}", {more}parameters = {{ {parameters.get(name, "")} }} }}',
-                # A superframe begins at 0: it matters whether the SYN is before that or microseconds after.
+                # Avoids a SYN at the start of the first superframe, at 0, where microseconds would
+                # matter.
                 *(['start = "50 ms"'] if condition.startswith("dvb") else []),
             ),
             "30 s",
-            (_RUNS_OF_HYBLA if name == "hybla" else _RUNS) if _draws(name, seeds) else seeds,
+            (_RUNS_OF_HYBLA if name == "hybla" else _RUNS) if _varies(name, seeds) else seeds,
             tolerance,
-            {"filled": Exceptional(0.20, ""), "retransmissions": Exceptional(0.25, "")},
+            {"filled": Exemption(0.20, ""), "retransmissions": Exemption(0.25, "")},
             quantities=quantities,
-            draws=_draws(name, seeds),
+            varies=_varies(name, seeds),
         )
         for name in names
         for condition, (text, seeds, tolerance, quantities) in _CONDITIONS.items()

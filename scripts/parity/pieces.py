@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-#: Hosts a and b and a link between them; a queue or errors may follow.
+#: Hosts a and b with a link between them; keys of the link, such as queue and error, may follow.
 PAIR: Final = """
 [[link]]
 name = "l"
@@ -14,7 +14,7 @@ rate = "5 Mbit/s"
 delay = "10 ms"
 """
 
-#: A user and a server with a geostationary link between them.
+#: A user and a server with a geostationary link between them; further keys of the link may follow.
 GEO: Final = """
 [[link]]
 name = "sat"

@@ -1,1 +1,2 @@
-"""Commands, networks, proxies and test beds that run for real: for tests, benchmarks and the blocks of the manual."""
+"""Runs real commands, networks, proxies and test beds for tests, benchmarks and the manual's
+blocks."""

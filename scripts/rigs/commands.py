@@ -1,7 +1,10 @@
-"""Commands in tests. ``call`` runs one in the process of the test. ``run`` runs it in a process of its own, with its
-own folder, environment, streams and exit code, forked from a server that has imported everything already. A new Python
-is started, as users do, by ``test_command_line.py``, by lines of the manual with more than one command of bentpipe, and
-where a command is sent a signal."""
+"""Runs bentpipe's commands in tests.
+
+``call`` runs a command in the process of the test. ``run`` runs it in a separate process with its
+own folder, environment, streams and exit code, forked from a server that has already imported all
+modules. Some tests start a new Python as users do: ``test_command_line.py``, lines of the manual
+that are not a single command of bentpipe, and tests that send signals to a command.
+"""
 
 from __future__ import annotations
 
@@ -21,24 +24,27 @@ import bentpipe
 from bentpipe.cli import app
 from typer.testing import CliRunner, Result
 
-#: What commands import when they need it, besides bentpipe's own modules.
+#: Modules that commands import on demand, in addition to bentpipe's modules.
 _LIBRARIES = (
     *("jinja2", "numpy", "polars", "pydantic.plugin._loader", "typer._adapters", "typer.testing"),
     *("matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg"),
 )
 
-#: How streams are opened for writing: at the end, since the two may be one file.
+#: The flags for opening output streams: append, since both streams may be the same file.
 _WRITTEN = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 def call(*arguments: object, folder: Path | None = None, code: int = 0) -> Result:
-    """Runs ``bentpipe`` with these arguments in a folder. Returns what it said."""
+    """Runs ``bentpipe`` with these arguments in a folder. Returns the result; fails for another
+    exit code."""
     with contextlib.chdir(folder or Path.cwd()):
-        said = CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "80"}, prog_name="bentpipe")
-    if said.exception is not None and not isinstance(said.exception, SystemExit):
-        raise said.exception
-    assert said.exit_code == code, said.output
-    return said
+        result = CliRunner().invoke(
+            app, list(map(str, arguments)), env={"COLUMNS": "80"}, prog_name="bentpipe"
+        )
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
 
 
 def run(
@@ -49,8 +55,11 @@ def run(
     limit_s: float = 120.0,
     merged: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs ``bentpipe`` with these arguments in a process of its own. Returns its exit code and what it wrote, if
-    ``merged`` all of it to standard output."""
+    """Runs ``bentpipe`` with these arguments in a separate process. Returns its exit code and
+    output.
+
+    ``given`` is the standard input. If ``merged``, standard error is written to standard output.
+    """
     words = list(map(str, arguments))
     with tempfile.TemporaryDirectory() as streams:
         stdin, stdout, stderr = (Path(streams) / name for name in ("stdin", "stdout", "stderr"))
@@ -77,8 +86,10 @@ def _text(file: Path) -> str:
 
 @functools.cache
 def _server() -> ForkServerContext:
-    """The server, which starts with the first command and ends with this process. It has imported the modules and
-    called nothing in them, since threads do not survive a fork."""
+    """Returns the fork server, which starts with the first command and ends with this process.
+
+    It imports modules but calls no functions, because threads do not survive a fork.
+    """
     context = multiprocessing.get_context("forkserver")
     modules = pkgutil.walk_packages(bentpipe.__path__, "bentpipe.", onerror=lambda _name: None)
     names = [one.name for one in modules if not one.name.startswith("bentpipe.testbed.")]
@@ -87,12 +98,12 @@ def _server() -> ForkServerContext:
 
 
 def _main(words: list[str], folder: Path, environment: dict[str, str], streams: tuple[Path, ...]) -> None:
-    """What the process does: what the command ``bentpipe`` does."""
+    """Runs the command ``bentpipe`` in the forked process."""
     for number, (file, flags) in enumerate(zip(streams, (os.O_RDONLY, _WRITTEN, _WRITTEN), strict=True)):
         opened = os.open(file, flags, 0o600)
         os.dup2(opened, number)
         os.close(opened)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - open until the process ends
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
     os.environ.clear()

@@ -1,4 +1,4 @@
-"""Shared by tests of the clock `kernel`."""
+"""Skips tests of the clock `kernel` on machines that cannot run guests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bentpipe.guest import current
 
 
 def reason_to_skip() -> str | None:
-    """Returns why guests cannot run here; None if they can."""
+    """Returns the reason why guests cannot run on this machine; None if they can."""
     try:
         current()
     except InputError as error:

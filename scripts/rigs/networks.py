@@ -1,4 +1,5 @@
-"""Shared by tests of live networks: bentpipe with separate state, and a namespace that stands for the machine."""
+"""Fixtures for tests of live networks: bentpipe with separate state, and a namespace in place of
+the machine."""
 
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ from rigs import commands
 
 START = [sys.executable, "-c", "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"]
 
-#: Fast enough for tests, slow enough to be measured.
+#: Options for a link that is fast enough for tests and slow enough to be measured.
 LINK = ["--set", "link.sat.delay=20 ms", "--set", "link.sat.rate=20 Mbit/s"]
 
 
 def reason_to_skip() -> str | None:
-    """Returns what this machine lacks for networks of root."""
+    """Returns the reason why this machine cannot create networks as root; None if it can."""
     if os.geteuid() != 0:
         return "not root"
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
@@ -37,19 +38,23 @@ def reason_to_skip() -> str | None:
     return None
 
 
-#: Mark of tests that make networks as root.
+#: Mark of tests that create networks as root.
 networks = pytest.mark.skipif(reason_to_skip() is not None, reason=str(reason_to_skip()))
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:
-    """Returns a mark for tests that use programs of the machine."""
+    """Returns a mark that skips a test if one of these programs is not installed."""
     missing = [program for program in programs if shutil.which(program) is None]
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 
 
 @dataclass
 class Bentpipe:
-    """The command with a separate state folder; ``before`` are words before it, ``python`` runs it."""
+    """The command ``bentpipe`` with a separate state folder.
+
+    ``before`` are words before the command, such as ``nsenter``; ``start`` are the words that start
+    it.
+    """
 
     state: Path
     before: Sequence[str] = ()
@@ -66,7 +71,8 @@ class Bentpipe:
     def done(
         self, *arguments: object, given: str = "", cwd: Path | None = None, timeout: float = 120
     ) -> subprocess.CompletedProcess[str]:
-        """Runs the command. Returns its result. A new Python is started only where something else starts it."""
+        """Runs the command. Returns its result. Forks it from a server unless ``before`` or
+        ``start`` is set."""
         if not self.before and tuple(self.start) == tuple(START):
             return commands.run(
                 *arguments, folder=cwd, environment=self.variables(), given=given, limit_s=timeout
@@ -83,7 +89,7 @@ class Bentpipe:
         )
 
     def __call__(self, *arguments: object, code: int = 0, **options: Any) -> str:
-        """Returns its output; standard error if it is expected to fail."""
+        """Runs the command. Returns its output, or its standard error if it is expected to fail."""
         done = self.done(*arguments, **options)
         assert done.returncode == code, f"{arguments}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr, done.stderr
@@ -98,13 +104,13 @@ class Bentpipe:
         return [json.loads(file.read_text()) for file in sorted(self.state.glob("*.json"))]
 
     def left(self) -> list[str]:
-        """Returns the remaining state files except the lock."""
+        """Returns the names of the remaining state files except the lock."""
         return (
             [file.name for file in self.state.iterdir() if file.name != "lock"] if self.state.is_dir() else []
         )
 
     def processes(self) -> dict[int, str]:
-        """Returns all descendant processes, found by their environment."""
+        """Returns all processes of the command, found by the state folder in their environment."""
         mark = f"BENTPIPE_STATE={self.state}".encode()
         found = {}
         for folder in Path("/proc").glob("[0-9]*"):
@@ -116,15 +122,16 @@ class Bentpipe:
 
 @pytest.fixture
 def bentpipe(tmp_path: Path) -> Iterator[Bentpipe]:
-    """The command; checks at the end that nothing is left of what the test brought up."""
+    """Provides the command. Fails if processes or state of the test's networks remain at the
+    end."""
     command = Bentpipe(tmp_path / "state")
     yield command
     clear(command)
 
 
 def clear(command: Bentpipe) -> None:
-    """Take everything down. What remains then is a fault of the command, and is removed as well."""
-    done = command.done("down", "--all")
+    """Takes all networks down. Fails if anything remains, after killing remaining processes."""
+    done = command.done("net", "down", "--all")
     left, processes = command.left(), command.processes()
     for pid in processes:
         with contextlib.suppress(ProcessLookupError):
@@ -133,28 +140,28 @@ def clear(command: Bentpipe) -> None:
     assert (left, processes) == ([], {})
 
 
-def until(what: Callable[[], Any], limit_s: float = 30) -> Any:
-    """Waits until the function returns something, and returns it."""
+def until(condition: Callable[[], Any], limit_s: float = 30) -> Any:
+    """Waits until the function returns a true value, and returns the value."""
     end = time.monotonic() + limit_s
-    while not (found := what()):
-        assert time.monotonic() < end, "it did not come"
+    while not (found := condition()):
+        assert time.monotonic() < end, f"the condition did not become true within {limit_s} s"
         time.sleep(0.02)
     return found
 
 
 def namespace_of(process: subprocess.Popen[bytes]) -> int:
-    """Returns the number of the network namespace of `unshare -n` once it exists."""
+    """Waits until `unshare -n` has created its network namespace. Returns the namespace's inode."""
     own = Path("/proc/self/ns/net").stat().st_ino
     until(lambda: Path(f"/proc/{process.pid}/ns/net").stat().st_ino != own)
     return Path(f"/proc/{process.pid}/ns/net").stat().st_ino
 
 
 def in_use(inodes: set[int]) -> list[str]:
-    """Returns the processes that are in a namespace or hold it open."""
+    """Returns the processes that are in one of the namespaces or hold it open."""
     found = []
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
-            to = os.readlink(link)  # noqa: PTH115 - it is no path
+            to = os.readlink(link)  # noqa: PTH115 - the target is not a path
         except OSError:
             continue
         if to.startswith("net:[") and int(to[5:-1]) in inodes:
@@ -163,8 +170,11 @@ def in_use(inodes: set[int]) -> list[str]:
 
 
 class Machine:
-    """A namespace that stands for the machine, and behind a wire another with a server at 203.0.113.2, which has a
-    route only to the machine itself. Closing removes both."""
+    """A network namespace in place of the machine, with a wire to the namespace of a server.
+
+    The server at 203.0.113.2 has a route only to the machine itself. `close` removes both
+    namespaces.
+    """
 
     SERVER = "203.0.113.2"
 
@@ -190,7 +200,7 @@ class Machine:
         self("sysctl", "-qw", "net.ipv4.ip_forward=0")
 
     def __call__(self, *words: str) -> str:
-        """Returns the output of a command in the namespace."""
+        """Runs a command in the machine's namespace. Returns its output."""
         return subprocess.run([*self.inside, *words], check=True, capture_output=True, text=True).stdout
 
     @property
@@ -198,7 +208,7 @@ class Machine:
         return self("cat", "/proc/sys/net/ipv4/ip_forward").strip() == "1"
 
     def picture(self) -> dict[str, str]:
-        """Returns its configuration as other programs see it."""
+        """Returns the network configuration of the machine, as other programs see it."""
         links = json.loads(self("ip", "-json", "link"))
         return {
             "interfaces": " ".join(sorted(link["ifname"] for link in links)),
@@ -215,7 +225,7 @@ class Machine:
 
 @pytest.fixture
 def machine() -> Iterator[Machine]:
-    """A namespace that stands for the machine."""
+    """Provides a network namespace in place of the machine."""
     made = Machine()
     yield made
     made.close()

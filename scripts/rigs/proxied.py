@@ -1,4 +1,5 @@
-"""Shared by tests and benchmarks of `bentpipe pep`: a client, a proxy and a server, each in its own namespace."""
+"""A client, a proxy and a server, each in its own namespace, for tests and benchmarks of `bentpipe
+pep`."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Place:
-    """A network namespace; closing removes it."""
+    """A network namespace, which `close` removes."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(["unshare", "-n", "sleep", "3600"], env={"PATH": os.environ["PATH"]})
@@ -39,19 +40,19 @@ class Place:
         self.namespace = f"/proc/{self.pid}/ns/net"
         self.inside = ["nsenter", f"--net={self.namespace}"]
         self.sockets: list[socket.socket] = []
-        # Without duplicate address detection, which takes a second.
+        # Disables duplicate address detection, which takes a second.
         self("sysctl", "-qw", "net.ipv6.conf.default.accept_dad=0")
         self("ip", "link", "set", "lo", "up")
 
     @classmethod
     def at(cls, namespace: str) -> Place:
-        """A namespace that belongs to another process, which ends it."""
+        """Returns a namespace that another process has created and will remove."""
         place = cls.__new__(cls)
         place.namespace, place.inside, place.sockets = namespace, ["nsenter", f"--net={namespace}"], []
         return place
 
     def __call__(self, *words: str, script: str | None = None) -> str:
-        """Returns the output of a command in it."""
+        """Runs a command in the namespace, with `script` as standard input. Returns its output."""
         done = subprocess.run(
             [*self.inside, *words], input=script, capture_output=True, text=True, check=False
         )
@@ -60,7 +61,8 @@ class Place:
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
-        """Moves this thread into it: sockets created here stay here."""
+        """Moves this thread into the namespace. Sockets created in the block stay in the
+        namespace."""
         own, other = Path("/proc/thread-self/ns/net"), Path(self.namespace)
         with own.open() as here, other.open() as there:
             assert _libc.setns(there.fileno(), _CLONE_NEWNET) == 0
@@ -72,7 +74,7 @@ class Place:
     def socket(
         self, family: int = socket.AF_INET, kind: int = socket.SOCK_STREAM, protocol: int = 0
     ) -> socket.socket:
-        """Returns a socket of this namespace."""
+        """Creates a socket in this namespace."""
         with self.entered():
             made = socket.socket(family, kind, protocol)
         self.sockets.append(made)
@@ -86,7 +88,8 @@ class Place:
 
 
 class Lab:
-    """A client and a server with a proxy's machine between them, which forwards; ``start`` starts the proxy."""
+    """A client and a server, with a forwarding machine between them on which ``start`` runs the
+    proxy."""
 
     def __init__(self) -> None:
         self.client, self.proxy, self.server = Place(), Place(), Place()
@@ -104,7 +107,7 @@ class Lab:
                 where("ip", "link", "set", name, "up")
             place("ip", "route", "add", "default", "via", f"10.77.{number}.1")
             place("ip", "route", "add", "default", "via", f"fd77:{number}::1")
-            # The kernel adds what belongs to the link's own addresses some time after the link is up.
+            # The kernel adds the link-local address and its route some time after the link is up.
             until(functools.partial(self._has_own_addresses, wire))
         self.proxy("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 
@@ -118,36 +121,37 @@ class Lab:
         return os.environ | {"BENTPIPE_STATE": self._state.name, "COLUMNS": "80"}
 
     def command(self, *options: object) -> subprocess.CompletedProcess[str]:
-        """Runs `bentpipe pep` to its end."""
+        """Runs `bentpipe machine pep` until it ends."""
         words = [*self.proxy.inside, *START, "pep", *map(str, options)]
         return subprocess.run(
             words, env=self.variables, capture_output=True, text=True, timeout=60, check=False
         )
 
     def start(self, *options: object, python: str = START[0]) -> None:
-        """Starts the proxy of this Python's build, and returns when it is ready."""
+        """Starts the proxy, by default that of this Python's build, and waits until it is ready."""
         words = [*self.proxy.inside, python, *START[1:], "pep", *map(str, options)]
         self._log.unlink(missing_ok=True)
         with self._log.open("w") as log:
-            # A separate process group, so that Ctrl-C in a test does not reach the proxy. Not a session: the kernel's
-            # scheduler shares processors between sessions (sched_autogroup), so that benchmarks would compare shares.
+            # A separate process group keeps Ctrl-C in a test from the proxy. A separate session
+            # would distort benchmarks: the scheduler divides processors between sessions
+            # (sched_autogroup).
             self.process = subprocess.Popen(words, env=self.variables, stderr=log, process_group=0)
         until(lambda: self.process is None or self.process.poll() is not None or self.events("ready"))
         assert self.process.poll() is None, self._log.read_text()
 
     def events(self, kind: str) -> list[dict[str, Any]]:
-        """Returns the log's entries of one kind."""
+        """Returns the log entries of one kind."""
         lines = self._log.read_text().splitlines() if self._log.exists() else []
         events = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
         return [event for event in events if event["event"] == kind]
 
     @property
     def worker_process(self) -> int:
-        """Returns the worker process."""
+        """The process id of the proxy's worker."""
         return int(self.events("ready")[0]["pid"])
 
     def stop(self, limit_s: float = 60) -> int:
-        """End it as a service manager would. Returns its exit code."""
+        """Stops the proxy as a service manager would. Returns its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(limit_s)
@@ -155,34 +159,37 @@ class Lab:
         return code
 
     def kill(self) -> None:
-        """Kill the process that would have removed its rules, and with it the worker."""
+        """Kills the proxy's parent process before it can remove its rules, and waits for the
+        worker's end."""
         assert self.process is not None
         served = self.worker_process
         self.process.kill()
         self.process.wait()
-        # The process that inherits it may take time to notice its end.
+        # The worker's new parent may take time to reap it.
         status = Path(f"/proc/{served}/stat")
         until(lambda: not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z")
         self.process = None
 
     def metric(self, name: str, address: str = "127.0.0.1:9377") -> float:
-        """Returns one of the proxy's metrics; it was started with ``--metrics`` and this address."""
+        """Returns a metric of the proxy, which must have been started with ``--metrics`` and this
+        address."""
         text = self.proxy("curl", "-sS", "--fail", f"http://{address}/metrics")
         [line] = [line for line in text.splitlines() if line.startswith(f"bentpipe_pep_{name} ")]
         return float(line.split()[1])
 
     def descriptors(self) -> int:
-        """Returns the descriptors that all threads of the proxy have open."""
+        """Returns the number of open descriptors of all threads of the proxy."""
         threads = Path(f"/proc/{self.worker_process}/task").iterdir()
         return sum(len(list((thread / "fd").iterdir())) for thread in threads)
 
     def picture(self) -> dict[str, str]:
-        """Returns the configuration of the proxy's machine as other programs see it."""
+        """Returns the network configuration of the proxy's machine, as other programs see it."""
         families = ("-4", "-6")
         return {
             "filter": self.proxy("nft", "list", "ruleset"),
             "rules": "".join(self.proxy("ip", family, "rule") for family in families),
-            # The kernel's own routes, in the table "local", come and go with neighbours.
+            # The kernel's routes in the table "local" are skipped: they come and go with
+            # neighbours.
             "routes": "".join(
                 line + "\n"
                 for family in families
@@ -195,7 +202,7 @@ class Lab:
     # Traffic
 
     def listen(self, port: int = 8080, address: str = SERVER) -> socket.socket:
-        """The server, listening."""
+        """Returns a listening socket of the server."""
         listener = self.server.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address, port))
@@ -204,20 +211,20 @@ class Lab:
         return listener
 
     def connect(self, port: int = 8080, address: str = SERVER, timeout_s: float = 30) -> socket.socket:
-        """The client, connected."""
+        """Returns a connected socket of the client."""
         made = self.client.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
         made.settimeout(timeout_s)
         made.connect((address, port))
         return made
 
     def pair(self, port: int = 8080, address: str = SERVER) -> tuple[socket.socket, socket.socket]:
-        """Returns the client's and the server's end of a connection."""
+        """Connects the client to the server. Returns the client's and the server's end."""
         with self.listen(port, address) as listener:
             near = self.connect(port, address)
             return near, self.accept(listener)
 
     def accept(self, listener: socket.socket) -> socket.socket:
-        """Returns the server's end of the next connection."""
+        """Accepts the next connection. Returns the server's end."""
         far, _ = listener.accept()
         far.settimeout(30)
         self.server.sockets.append(far)
@@ -233,7 +240,7 @@ class Lab:
 
 
 def received(end: socket.socket) -> bytes:
-    """Returns everything received until the other end closes its half."""
+    """Returns all data received until the other end closes its half of the connection."""
     parts = []
     while part := end.recv(1 << 16):
         parts.append(part)
@@ -241,7 +248,7 @@ def received(end: socket.socket) -> bytes:
 
 
 def sent(end: socket.socket, data: bytes) -> threading.Thread:
-    """Sends in a thread, and then closes this half."""
+    """Starts a thread that sends the data and then closes this half of the connection."""
 
     def send() -> None:
         end.sendall(data)
@@ -253,6 +260,6 @@ def sent(end: socket.socket, data: bytes) -> threading.Thread:
 
 
 def reset(end: socket.socket) -> None:
-    """Closes an end with RST, as an error would."""
+    """Closes an end of a connection with RST, as after an error."""
     end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     end.close()

@@ -1,4 +1,4 @@
-"""A test bed for tests: started by its command, as a user does."""
+"""Test beds for tests, started by the command `bentpipe serve` as users start them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "python/bentpipe/testbed/static/index.html"
 #: prctl(2): the signal that a process gets when its parent ends.
 PR_SET_PDEATHSIG = 1
-#: The command line of this Python, which ends with the test's process, however that ends.
+#: The command of this Python's bentpipe. Its process ends when the test's process ends for any
+#: reason.
 BENTPIPE = (
     sys.executable,
     "-c",
@@ -34,7 +35,8 @@ BENTPIPE = (
 )
 PASSWORD = "correct horse battery"
 
-#: For a page's start: the texts of the last drawing of any plot, which are pixels, as `window.drawn`.
+#: A script for the start of a page. It records the texts of the last drawn plot in `window.drawn`,
+#: since plots are pixels.
 DRAWN = """
 window.drawn = [];
 const context = CanvasRenderingContext2D.prototype, { clearRect, fillText } = context;
@@ -57,21 +59,21 @@ transport = { kind = "tcp", congestion = "reno" }
 
 @dataclass
 class Served:
-    """A running test bed."""
+    """A running test bed, with the invitation of its first administrator."""
 
     url: str
     data: Path
     process: subprocess.Popen[str]
     invitation: str | None
 
-    def stop(self, how: int = signal.SIGTERM) -> int:
-        self.process.send_signal(how)
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
         return self.process.wait(30)
 
 
 @contextmanager
 def serving(data: Path, *more: str, port: int | None = None) -> Iterator[Served]:
-    """Context manager: a test bed until the end of the block."""
+    """Runs a test bed until the end of the block."""
     port = port or free_port()
     process = subprocess.Popen(
         [
@@ -85,8 +87,8 @@ def serving(data: Path, *more: str, port: int | None = None) -> Iterator[Served]
     )
     try:
         assert process.stdout is not None
-        said = process.stdout.readline()
-        assert f"http://127.0.0.1:{port}" in said, said
+        line = process.stdout.readline()
+        assert f"http://127.0.0.1:{port}" in line, line
         invitation = None
         with_link = (data / "testbed.sqlite").exists() and _without_administrator(data)
         if with_link:
@@ -122,13 +124,14 @@ def free_port() -> int:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Chromium without what needs privileges. Tests expect something for longer than it takes on a busy machine."""
+    """Starts Chromium without features that need privileges, and with a time limit for busy
+    machines."""
     playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright")
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no Chromium")
     playwright.expect.set_options(timeout=120_000)
-    # A name of this machine that is not one of its loopback names.
+    # `lab.test` is a name of this machine that is not a loopback name.
     arguments = ["--host-resolver-rules=MAP lab.test 127.0.0.1"]
     arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
     with playwright.sync_playwright() as running:
@@ -139,14 +142,14 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium for the tests of a file."""
+    """Provides Chromium to the tests of a file."""
     with chromium() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A test bed for the page in the browser."""
+    """Provides a test bed with a built page to the tests of a file."""
     if not PAGE.is_file():
         pytest.skip("the page of the test bed is not built: make web (needs Node)")
     with serving(tmp_path_factory.mktemp("bed") / "data") as served:
@@ -154,7 +157,10 @@ def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def log_in(page: Page, bed: Served) -> None:
-    """Opens the test bed's page as its first administrator, who joins by the link of the console or logs in."""
+    """Opens the test bed's page as its first administrator.
+
+    The administrator joins by the link that the test bed has printed, or logs in if already joined.
+    """
     from playwright.sync_api import expect
 
     page.set_default_timeout(120_000)
@@ -166,12 +172,13 @@ def log_in(page: Page, bed: Served) -> None:
     expect(page.get_by_role("heading", name="Configurations")).to_be_visible()
 
 
-def until(what: Any, seconds: float = 120.0) -> Any:
-    """Returns the first true value of ``what()``; fails after so many seconds."""
+def until(condition: Any, seconds: float = 120.0) -> Any:
+    """Waits until ``condition()`` returns a true value, and returns the value; fails after so many
+    seconds."""
     end = time.monotonic() + seconds
     while True:
-        found = what()
+        found = condition()
         if found:
             return found
-        assert time.monotonic() < end, f"not within {seconds} s"
+        assert time.monotonic() < end, f"the condition did not become true within {seconds} s"
         time.sleep(0.1)

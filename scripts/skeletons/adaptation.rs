@@ -1,4 +1,4 @@
-//! {Title}: at which rate a sender transmits, in a sentence.
+//! {Title}: the rule by which a sender chooses its rate, in a sentence.
 //!
 //! Rules with their numbers, source, deviations, limits.
 //!
@@ -11,7 +11,7 @@ use bentpipe_core::{Count, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the rule by which a sender chooses its rate, in a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -41,7 +41,7 @@ impl Adapter for {Camel} {
         Choice { rate, rts: false }
     }
 
-    fn learn(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
+    fn record_outcome(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
         self.failures += u64::from(outcome.success() == Some(false));
     }
 }

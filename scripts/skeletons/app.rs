@@ -1,4 +1,4 @@
-//! {Title}: what the application sends, in a sentence.
+//! {Title}: the data that the application sends, in a sentence.
 //!
 //! Source, deviations, limits.
 //!
@@ -11,11 +11,11 @@ use bentpipe_core::{Sample, Size, Stream, Tables, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the data that the application sends, in a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// How much to send.
+    /// Total size of the sent data.
     pub size: Size,
 }
 

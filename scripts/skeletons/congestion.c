@@ -1,7 +1,7 @@
 /*
- * {Title}: what it does, in a sentence.
+ * {Title}: the rule that sets the window, in a sentence.
  *
- * Source:     the paper or RFC that it is written from.
+ * Source:     the paper or RFC that the file implements.
  * Constants:  each with its place in the source.
  * Deviations: from the source, each with its reason.
  * Licence:    Dual MIT/GPL
@@ -23,4 +23,4 @@ BP_OP(u32, undo_cwnd, struct bp_tcp *tp)
 	return bp_reno_undo_cwnd(tp);
 }
 
-BP_VARIANT({snake}, "What it does, in a line", "Author, Title, year", ssthresh, cong_avoid, undo_cwnd)
+BP_VARIANT({snake}, "the rule that sets the window, in a line", "Author, Title, year", ssthresh, cong_avoid, undo_cwnd)

@@ -1,4 +1,4 @@
-//! {Title}: the rate that it requests, in a sentence.
+//! {Title}: the estimate of the requested rate, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!
@@ -11,7 +11,7 @@ use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the estimate of the requested rate, in a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}

@@ -1,4 +1,4 @@
-//! {Title}: how it packs packets into units, in a sentence.
+//! {Title}: the packing of packets into units, in a sentence.
 //!
 //! Bytes of header and trailer, source, deviations, limits.
 //!
@@ -11,7 +11,7 @@ use bentpipe_core::{Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the packing of packets into units, in a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}

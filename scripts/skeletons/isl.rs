@@ -1,4 +1,4 @@
-//! {Title}: which satellites it links, in a sentence.
+//! {Title}: the pairs of linked satellites, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!
@@ -16,7 +16,7 @@ use bentpipe_orbit::shell::{Neighbourhood, Neighbours};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the pairs of linked satellites, in a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -29,12 +29,12 @@ impl Sample for Config {
 }
 
 impl Links for Config {
-    fn joins(&self, neighbours: &Neighbours) -> bool {
+    fn connects(&self, neighbours: &Neighbours) -> bool {
         neighbours.kind == Neighbourhood::InPlane
     }
 
     fn margin(&self, _kind: &Neighbours, _ends: (&Satellite, &Satellite), _t: f64) -> Bound {
-        Bound { value: 1.0, safe: f64::INFINITY }
+        Bound { value: 1.0, holds_for: f64::INFINITY }
     }
 
     fn link(&self) -> Option<Kind> {

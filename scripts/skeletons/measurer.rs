@@ -1,7 +1,7 @@
-//! {Title}: what it sends and what it measures, in a sentence.
+//! {Title}: the sent packets and the measured quantities, in a sentence.
 //!
-//! Source, deviations, limits. As it is: datagrams at regular intervals, whose one-way delays its destination writes to a
-//! trace, and the maximum to a column of the flow.
+//! Source, deviations, limits. The skeleton sends datagrams at regular intervals. Its destination
+//! writes their one-way delays to a trace, and the maximum to a column of the flow.
 //!
 //! ```toml
 //! app = { kind = "{kebab}", interval = "20 ms" }
@@ -23,7 +23,7 @@ pub struct Config {
 /// Bytes of a datagram's payload.
 const DATAGRAM: u32 = 160;
 
-/// A datagram that arrived.
+/// The trace of arrived datagrams.
 pub static TRACE: Table = Table {
     name: "{snake}",
     entity: "flow",
@@ -34,7 +34,7 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// The totals.
+/// The columns of the flow's report.
 pub static REPORT: Table = Table {
     name: "flow_{snake}",
     entity: "flow",

@@ -1,4 +1,4 @@
-//! {Title}: what the proxy does to passing connections, in a sentence.
+//! {Title}: the proxy's effect on passing connections, in a sentence.
 //!
 //! Procedure, source, deviations, limits.
 //!
@@ -7,13 +7,13 @@
 //! ```
 
 use super::Enhancement;
-use crate::node::service::{Served, Supply};
+use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{Sample, Tables, Time};
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the proxy's effect on passing connections, in a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
@@ -25,12 +25,12 @@ impl Sample for Config {
 impl Tables for Config {}
 
 impl Enhancement for Config {
-    fn build(&self, _name: &str, _flows: Vec<Served>, _supply: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, _name: &str, _flows: Vec<ServedFlow>, _supply: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new({Camel})
     }
 }
 
-/// Forwards every packet.
+/// Forwards every packet unchanged.
 struct {Camel};
 
 impl Stage for {Camel} {

@@ -1,4 +1,4 @@
-//! {Title}: which packets are within the profile, in a sentence.
+//! {Title}: the packets that conform to the profile, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!
@@ -11,11 +11,11 @@ use bentpipe_core::{Sample, Size, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the packets that conform to the profile, in a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The longest packet that is green.
+    /// Maximum size of a packet that is marked green.
     pub longest: Size,
 }
 

@@ -1,7 +1,7 @@
-//! {Title}: how its nodes reach each other, in a sentence.
+//! {Title}: the medium between its nodes, in a sentence.
 //!
-//! Procedure, source, deviations, limits. As it is: one medium that all stations share, on which one packet at a time is sent, in the
-//! order in which they came.
+//! Procedure, source, deviations, limits. In the skeleton, all stations share one medium, which
+//! sends one packet at a time, in order of arrival.
 //!
 //! ```toml
 //! [network.hall]
@@ -20,16 +20,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// No station leads to the packet's destination.
+/// The drop reason of a packet to whose destination no station leads.
 pub const NO_STATION: DropReason = DropReason::new("no station leads there");
 
-/// {Title}.
+/// {Title}: the medium between its nodes, in a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Rate of the medium.
+    /// Transmission rate of the medium.
     pub rate: Rate,
-    /// Delay from any station to any other.
+    /// Propagation delay between any two stations.
     pub delay: Span,
     /// Names of the nodes that share the medium.
     pub stations: Vec<String>,
@@ -96,7 +96,7 @@ struct Medium {
     delay: Span,
     /// The port that leads to each node.
     ports: BTreeMap<NodeId, Port>,
-    /// When the medium is free.
+    /// Time at which the medium becomes free.
     free_at: Time,
     /// The packets in transmission or waiting, with arrival time and port.
     packets: VecDeque<(Time, Port, Packet)>,
@@ -155,7 +155,7 @@ mod tests {
             let packet = Packet { size: 1000, destination: NodeId(1), ..Packet::default() };
             medium.receive(Time::ZERO, Port(0), packet, &mut out);
         }
-        // 8 ms each on the medium, and the delay.
+        // Each packet takes 8 ms on the medium, plus the delay.
         assert_eq!(medium.next_wake(), Some(Time::ZERO + Span::from_millis(9)));
         medium.wake(Time::ZERO + Span::from_millis(9), &mut out);
         assert_eq!(medium.next_wake(), Some(Time::ZERO + Span::from_millis(17)));

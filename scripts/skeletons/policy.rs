@@ -1,4 +1,4 @@
-//! {Title}: when to hand over and to which link, in a sentence.
+//! {Title}: the moments and targets of handovers, in a sentence.
 //!
 //! Procedure, source, deviations, limits.
 //!
@@ -6,17 +6,17 @@
 //! policy = { kind = "{kebab}", every = "10 s" }
 //! ```
 
-use super::{Choice, Order, Policy, View};
+use super::{Choice, Decision, Policy, View};
 use crate::multilink::{Direction, Handover};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// {Title}.
+/// {Title}: the moments and targets of handovers, in a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// How long each link serves.
+    /// Time for which each link is active.
     pub every: Span,
 }
 
@@ -29,7 +29,7 @@ impl Choice for Config {
         &self,
         _links: &[String],
         handover: Handover,
-        _schedule: Vec<(Time, Order)>,
+        _schedule: Vec<(Time, Decision)>,
         _stream: Stream,
     ) -> Box<dyn Policy> {
         Box::new({Camel} { every: self.every, handover, next: Time::ZERO + self.every })
@@ -53,9 +53,9 @@ impl Policy for {Camel} {
         Some(self.next)
     }
 
-    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Order> {
+    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Decision> {
         self.next = now + self.every;
         let to = (view.serving[0] + 1) % view.rates.len();
-        Some(Order { to, direction: Direction::Both, handover: self.handover })
+        Some(Decision { to, direction: Direction::Both, handover: self.handover })
     }
 }

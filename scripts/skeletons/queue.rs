@@ -1,4 +1,4 @@
-//! {Title}: the rule of admission, in a sentence.
+//! {Title}: the rule that admits or drops a packet, in a sentence.
 //!
 //! Equations with their numbers, source, deviations, limits.
 //!
@@ -12,10 +12,10 @@ use bentpipe_stage::{facts, DropReason, Packet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The discipline refused the packet.
+/// The drop reason of a packet that the discipline refuses.
 pub const REFUSED: DropReason = DropReason::new("refused by {words}");
 
-/// {Title}.
+/// {Title}: the rule that admits or drops a packet, in a sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

@@ -1,11 +1,11 @@
-//! {Title}: what is traced, in a sentence.
+//! {Title}: the traced event, in a sentence.
 
 use bentpipe_core::{Column, Table};
 
-/// {Title}. A stage writes rows through the `Probe` that the engine gives it for this table.
+/// {Title}. A stage writes rows through this table's `Probe`, which the engine creates.
 pub static TRACE: Table = Table {
     name: "{kebab}",
     entity: "link",
     about: "when a row is written",
-    columns: &[Column::whole("value", "1", "what it says")],
+    columns: &[Column::whole("value", "1", "meaning of the value")],
 };

@@ -1,7 +1,9 @@
-//! {Title}: what it does for an application, in a sentence. One end of a flow as a stage with input port 0 and output port 0.
+//! {Title}: the transport's service to an application, in a sentence. A stage is one end of a flow,
+//! with input port 0 and output port 0.
 //!
-//! Procedure, source, deviations, limits. As it is: datagrams with a header of its own behind UDP's, which counts them from 0.
-//! Kernels do not have the transport, so its models stand at the ends of flows in emulations, too.
+//! Procedure, source, deviations, limits. The skeleton sends UDP datagrams with an additional
+//! header, which numbers them from 0. Kernels do not implement the transport, so its models are the
+//! endpoints in emulations, too.
 //!
 //! ```toml
 //! transport = "{kebab}"
@@ -9,7 +11,7 @@
 
 use super::flow::{DestinationCounters, SourceCounters};
 use super::hosting::{self, Hosted, Site};
-use super::{udp, Packets, Seat, Supply, Transport};
+use super::{udp, EndpointParts, Packets, Supply, Transport};
 use crate::app::{Actions, Arrival, Event, Workload};
 use bentpipe_core::{Probe, Report, Sample, Tables, Time};
 use bentpipe_link::channel::effect::Received;
@@ -34,17 +36,17 @@ impl Transport for Config {
         Packets { payload, size: payload + OVERHEAD, answer: 0, responsive: false }
     }
 
-    fn build(&self, seat: Seat, _supply: &mut dyn Supply) -> Box<dyn Stage> {
-        let hosted = Hosted::new(&seat.site, seat.app, seat.stream);
+    fn build(&self, parts: EndpointParts, _supply: &mut dyn Supply) -> Box<dyn Stage> {
+        let hosted = Hosted::new(&parts.site, parts.app, parts.stream);
         Box::new(Endpoint {
-            destination: DestinationCounters::new(seat.site.details),
-            site: seat.site,
+            destination: DestinationCounters::new(parts.site.details),
+            site: parts.site,
             hosted,
-            transactions: seat.transactions,
-            measures: seat.measures,
+            transactions: parts.transactions,
+            measures: parts.measures,
             number: 0,
             source: SourceCounters::default(),
-            spoiled: Received::default(),
+            corrupted: Received::default(),
         })
     }
 
@@ -55,13 +57,13 @@ impl Transport for Config {
     }
 }
 
-/// The body of a packet: the header of this layer.
+/// The body of a packet: the header of this transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Header {
     number: u32,
 }
 
-/// Bytes of the header.
+/// Bytes of this transport's header.
 const HEADER: u32 = 4;
 /// Bytes of all headers of a packet.
 const OVERHEAD: u32 = udp::HEADER + HEADER;
@@ -79,7 +81,7 @@ impl Payload for Header {
     }
 }
 
-/// A packet of another protocol arrived.
+/// The drop reason of a packet of another protocol.
 const FOREIGN: DropReason = DropReason::new("not a packet of {words}");
 
 struct Endpoint {
@@ -90,7 +92,7 @@ struct Endpoint {
     number: u32,
     source: SourceCounters,
     destination: DestinationCounters,
-    spoiled: Received,
+    corrupted: Received,
 }
 
 impl Endpoint {
@@ -155,7 +157,7 @@ impl Stage for Endpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         if packet.body.of::<Header>().is_some() {
             self.take(now, packet, true, out);
-        } else if let Some(packet) = self.spoiled.open(packet, FOREIGN, out) {
+        } else if let Some(packet) = self.corrupted.open(packet, FOREIGN, out) {
             self.take(now, packet, false, out);
         }
     }
@@ -173,7 +175,7 @@ impl Stage for Endpoint {
 
     fn report(&self, now: Time, report: &mut Report) {
         self.site.report(&self.source, &self.destination, report);
-        self.spoiled.report(&self.site.incoming(), report);
+        self.corrupted.report(&self.site.incoming(), report);
         self.hosted.report(now, &self.site, report);
     }
 }

@@ -179,7 +179,7 @@ def test_a_newcomer_gets_a_figure(wheel: Path, wheelhouse: Path, bare: Machine) 
     said = bare.run("""
         PATH=/newcomer/here/bin:$PATH
         cd /newcomer
-        bentpipe doctor || true
+        bentpipe machine doctor || true
         page=$(bentpipe docs --print tutorial)
         grep -c "1 MB page" "${page#file://}"
         bentpipe campaign run /packages/campaign.toml --out many

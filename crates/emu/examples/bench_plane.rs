@@ -1,7 +1,7 @@
-//! The data plane for `benchmarks/run.py`, which describes the protocol: one measurement, one line
-//! of JSON.
+//! The data plane of emulations for `benchmarks/run.py`, which describes the protocol: one
+//! measurement, one line of JSON.
 //!
-//! `bench_plane rate|release|delay|idle|geo|tcp|deep [--KEY VALUE]...`
+//! `bench_plane rate|release|delay|cpu|tcp|deep [--KEY VALUE]...`
 
 #![allow(clippy::disallowed_methods, reason = "the real clock is what is measured")]
 
@@ -62,7 +62,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the engine's numbers, common to all measurements, together with `more`.
+/// Returns the line of a measurement: the engine's numbers, which all measurements have, and the
+/// numbers in `more`.
 fn said(ran: &mut Ran, more: Value) -> Value {
     let us = |span: bentpipe_core::Span| span.as_nanos() as f64 * 1e-3;
     let (lateness, wakeups, readings) = (ran.bridge.lateness(), ran.bridge.wakeups(), ran.bridge.readings());
@@ -100,8 +101,8 @@ fn peak_rss() -> u64 {
     line.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// Measures `--size 64 --rate 300000` packets per second through one link; without a rate, as many
-/// as possible. `--terminals 1`: through a DVB-RCS return link.
+/// Measures the packets per second through one link, at `--size 64 --rate 300000`; without a rate,
+/// the maximum. `--terminals 1` uses a DVB-RCS return link.
 fn rate(options: &Options) -> Outcome {
     let size = options.number("size", 64.0) as usize;
     let asked = options.0.get("rate").map(|_| options.number("rate", 0.0));
@@ -112,7 +113,7 @@ fn rate(options: &Options) -> Outcome {
         Rig::start(&one_link(100_000_000_000, 0), "a", "b", 1500)?
     };
     if star {
-        // Capacity is granted on request: the first second is for that.
+        // Capacity is granted on request, so the first second is a warm-up.
         let warm = Offer { size, rate: Some(1000.0), duration: Duration::from_secs(2), delay: 2_000_000_000 };
         offer(&rig, 0, warm)?;
     }
@@ -120,7 +121,8 @@ fn rate(options: &Options) -> Outcome {
     let found = offer(&rig, 0, wanted)?;
     let mut ran = rig.stop()?;
     let lost = found.sent - found.received.min(found.sent);
-    // Packets handed to the receiving host, even if its program did not read them in time.
+    // Number of packets passed to the receiving host, including those that its program did not read
+    // in time.
     let carried = ran.bridge.lateness().count() as f64 / found.seconds;
     let received = found.received;
     let more = json!({
@@ -129,8 +131,8 @@ fn rate(options: &Options) -> Outcome {
     Ok(said(&mut ran, more))
 }
 
-/// Returns the network of examples/dvb-rcs-upload.toml at a rate at which the engine is the limit,
-/// not the link.
+/// Returns the network of examples/dvb-rcs-upload.toml with a rate at which the engine, not the
+/// link, is the limit.
 fn return_link() -> bentpipe_engine::scenario::Scenario {
     scenario(json!({
         "name": "return link", "duration": "1 s", "record": {"traces": []},
@@ -151,12 +153,12 @@ fn return_link() -> bentpipe_engine::scenario::Scenario {
     }))
 }
 
-/// Measures the release error at `--rate` packets per second of 1500 bytes; `--busy 1` with the
-/// other cores occupied.
+/// Measures the release error at `--rate` packets of 1500 bytes per second; with `--busy 1` while
+/// the other cores are busy.
 fn release(options: &Options) -> Outcome {
     let rate = options.number("rate", 10_000.0);
     let size = options.number("size", 1500.0) as usize;
-    // The link is slightly faster than its load, so it spaces the packets evenly.
+    // The link is slightly faster than its load, so that it spaces the packets evenly.
     let bits = (rate * size as f64 * 8.0 * 1.05) as u64;
     let rig = Rig::start(&one_link(bits, 50_000_000), "a", "b", 1500)?;
     let over = AtomicBool::new(false);
@@ -183,7 +185,7 @@ fn release(options: &Options) -> Outcome {
     Ok(said(&mut ran, json!({"sent": found.sent, "lost": lost, "rate": found.rate()})))
 }
 
-/// Measures the delay that the emulation adds to a path of zero length: half of a round trip of UDP
+/// Measures the delay that the emulation adds to a path of zero length: half of a UDP round trip
 /// between two programs.
 fn delay(options: &Options) -> Outcome {
     let rig = Rig::start(&one_link(100_000_000_000, 0), "a", "b", 1500)?;
@@ -214,8 +216,8 @@ fn cpu(options: &Options) -> Outcome {
     Ok(said(&mut rig.stop()?, json!({})))
 }
 
-/// Measures one flow of the kernel's TCP, reno, over a link of `--rate` bits per second and 250 ms
-/// each way, in the last `--seconds` of a run that is `--warm` seconds longer. `--mtu 1500`.
+/// Measures one flow of the kernel's TCP (reno) over a link of `--rate` bits per second and 250 ms
+/// each way, in the last `--seconds` of a run, after a warm-up of `--warm` seconds. `--mtu 1500`.
 fn tcp(options: &Options) -> Outcome {
     let bits = options.number("rate", 1e9);
     let mtu = options.number("mtu", 1500.0) as u32;
@@ -225,7 +227,7 @@ fn tcp(options: &Options) -> Outcome {
     for namespace in rig.namespaces() {
         for (name, value) in [
             ("net.ipv4.tcp_congestion_control", "reno".to_owned()),
-            // Doubled, because the kernel also counts its own structures.
+            // Doubled, since the kernel also counts its own structures.
             ("net.ipv4.tcp_rmem", format!("4096 {0} {0}", (2 * window).min(0x7fff_ffff))),
             ("net.ipv4.tcp_wmem", format!("4096 {0} {0}", (2 * window).min(0x7fff_ffff))),
         ] {

@@ -56,11 +56,11 @@ struct Attachment {
     empty: Time,
     /// True if a turn ended before all waiting packets were taken.
     backlogged: bool,
-    /// True if the host has received a packet and not yet had its turn to answer.
+    /// True if the host has received a packet, and its answers have not been read yet.
     answers: bool,
     /// Release error of the packets for this host.
     lateness: Lateness,
-    /// Number of answers in the last estimate of the path's delay, and that delay in one direction.
+    /// Number of answers at the last estimate of the path's delay, and the estimated one-way delay.
     measured: (u64, Span),
     /// Excess of the path's delay over the delays of the network, at each estimate.
     remaining: Lateness,
@@ -91,8 +91,8 @@ pub struct Bridge {
     clock: Clock,
     attachments: Vec<Attachment>,
     plan: Plan,
-    /// Index of the attachment to the outside world, which is the last. It takes the packets at its
-    /// gate that are for no node.
+    /// Index of the attachment to the outside world, which is the last one. Packets at its gate
+    /// that are for no node leave the network there.
     outlet: Option<usize>,
     wait: Wait,
     event: Arc<EventFd>,
@@ -108,7 +108,8 @@ pub struct Bridge {
     answering: Vec<usize>,
     put_off: Option<PutOff>,
     readings: Lateness,
-    /// The kernel's counters of the thread at the beginning and at the end of [`run`](Self::run).
+    /// The kernel's counters of the engine's thread at the beginning and at the end of
+    /// [`run`](Self::run).
     began: Counts,
     ended: Option<Counts>,
     strays: u64,
@@ -340,8 +341,8 @@ impl Bridge {
         }
     }
 
-    /// Takes the packets with which hosts have answered at once. In virtual time this saves a wait
-    /// and a query of the clock: a kernel's TCP answers before the packet's write returns.
+    /// Reads the packets with which hosts have answered immediately. In virtual time this saves a
+    /// wait and a query of the clock: a kernel's TCP answers before the packet's write returns.
     fn take_answers(&mut self) -> io::Result<()> {
         while let Some(number) = self.answering.pop() {
             self.attachments[number].answers = false;
@@ -389,7 +390,7 @@ impl Bridge {
         let now = self.advance()?;
         let mut room = if self.attachments[number].host.stages.is_empty() { Span::ZERO } else { one_way };
         for stage in self.attachments[number].host.stages.clone() {
-            // A link may have its own machine at either end.
+            // Both ends of a link may be hosts on other machines.
             let at_it = self.attachments.iter().filter(|attachment| attachment.host.stages.contains(&stage));
             let all = at_it.fold(Span::ZERO, |all, attachment| all + attachment.measured.1);
             let could = self.network.hasten(now, stage, all);
@@ -410,7 +411,7 @@ impl Bridge {
             node => node,
         });
         let (Some(headers), Some(destination)) = (headers, destination) else {
-            // Neighbour discovery of a host and similar packets: for nobody in the network.
+            // Packets for no node of the network, such as a host's neighbour discovery.
             self.strays += 1;
             return Ok(());
         };
@@ -522,7 +523,8 @@ impl Bridge {
                 if taken {
                     self.pool.put(buffer);
                 } else {
-                    // Its queue is a part of the network, which drops packets with a reason.
+                    // The queue at the gate is a part of the network, which drops packets with a
+                    // reason.
                     let gate = attachment.host.gate;
                     self.network.drop_at(gate, Packet { body: Body::Frame(buffer), ..packet }, FULL);
                 }
@@ -585,8 +587,8 @@ impl Bridge {
         &self.readings
     }
 
-    /// Returns the processor time and competition of the engine's thread. Call it in that thread
-    /// until the thread has ended.
+    /// Returns the processor time of the engine's thread, and the competition for it. While the
+    /// thread runs, call this function in that thread.
     pub fn attendance(&self) -> Attendance {
         Attendance::between(&self.began, &self.ended.unwrap_or_else(Counts::now))
     }
@@ -596,14 +598,14 @@ impl Bridge {
         self.wait.wakeups()
     }
 
-    /// Returns the number of packets lost between the hosts and the engine without a model: in the
-    /// kernel's queues, and where a host had no room.
+    /// Returns the number of packets lost between the hosts and the engine, outside of any model:
+    /// in the kernel's queues, and at hosts without room.
     pub fn lost(&self) -> u64 {
         self.attachments.iter().map(|attachment| attachment.port.lost() + attachment.refused).sum()
     }
 
-    /// Returns the number of packets for nobody in the network: multicast, unknown addresses,
-    /// protocols other than IP.
+    /// Returns the number of packets that are for no node of the network: multicast, unknown
+    /// addresses, and protocols other than IP.
     pub fn strays(&self) -> u64 {
         self.strays
     }

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The outcome of a run.
+/// The outcome of an emulated run.
 pub struct Emulated {
     /// The reports of the stages and the flows.
     pub report: Report,
@@ -75,8 +75,8 @@ const MTU: u32 = 1500;
 
 /// Maximum time between two reports of progress.
 pub(crate) const PROGRESS: Duration = Duration::from_millis(100);
-/// Number of progress reports in a run in virtual time, where each costs more than the time between
-/// them; and the maximum time between two, because they also stop a run.
+/// Number of progress reports in a run in virtual time, in which a report costs more than the time
+/// between two reports; and the maximum time between two reports, since they also stop a run.
 const STEPS: u32 = 200;
 const LONGEST_STEP: Duration = Duration::from_secs(10);
 
@@ -187,7 +187,7 @@ pub(crate) fn emulate_on(
     conclude(scenario, run, live, Ended { reached, end, cpu, ran, commands, memory, skipped, changes })
 }
 
-/// Maximum wait for an answer of the engine. At the end of the run nobody answers.
+/// Time limit for an answer of the engine, which does not answer at the end of the run.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A run whose engine has its own thread.

@@ -54,7 +54,7 @@ pub fn tcp_flow(source: SocketAddrV4, destination: SocketAddrV4) -> FlowId {
     flow([addresses, ports, TCP.into()])
 }
 
-/// Returns true if a TCP packet contains data.
+/// Returns true if a TCP packet contains payload.
 pub fn has_data(packet: &[u8]) -> bool {
     let tcp = bentpipe_wire::read(packet).filter(|headers| headers.protocol == TCP);
     tcp.and_then(|headers| headers.payload(packet)).is_some_and(|data| !data.is_empty())
@@ -129,7 +129,7 @@ mod tests {
         assert_ne!(parse(&other).unwrap().flow, headers.flow);
         assert_eq!(parse(&packet[..19]), None);
         assert_eq!(parse(&[0x15; 60]), None);
-        // Fragments of one datagram belong together, with or without the ports.
+        // All fragments of a datagram have the same flow, with or without the ports.
         let (mut first, mut second) = (packet.clone(), packet);
         first[6] = 0x20;
         second[7] = 5;
@@ -155,7 +155,7 @@ mod tests {
         let mut packet = ipv4();
         packet[32] = 5 << 4;
         assert!(!has_data(&packet));
-        // Padding of Ethernet is not data.
+        // The padding of an Ethernet frame is not payload.
         packet.push(0);
         assert!(!has_data(&packet));
         packet[3] += 1;
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marked_packet_says_so_and_keeps_a_valid_checksum() {
+    fn a_marked_packet_has_its_code_point_and_a_valid_checksum() {
         for (dscp, ecn) in [(46, Ecn::Ce), (10, Ecn::Ect0), (46, Ecn::Ect0)] {
             for mut packet in [ipv4(), ipv6()] {
                 mark(&mut packet, dscp, ecn);

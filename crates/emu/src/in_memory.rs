@@ -1,9 +1,9 @@
-//! A whole run on the real clock without any privilege. Engine thread, ports and clock are those of
-//! an emulation; the hosts are models in a second thread, behind ports in memory.
+//! A whole run on the real clock without privileges. Engine thread, ports and clock are those of an
+//! emulation. The hosts are models in a second thread, behind ports in memory.
 //!
-//! Packets cross the ports as bytes, as those of any host do: a network header, from which the
-//! engine knows their destination, and the number under which the sending host keeps the rest.
-//! There are no traces of flows.
+//! Packets cross the ports as bytes, like the packets of any host: a network header with the
+//! destination for the engine, and a number, under which the sending host stores the rest of the
+//! packet. There are no traces of flows.
 
 use crate::bridge::{Bridge, Handle};
 use crate::clock::wait::Wait;
@@ -29,7 +29,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 
-/// Bytes with which each packet crosses a port: IPv4 header, ports, number.
+/// Bytes of each packet at a port: IPv4 header, ports, number.
 const HEAD: usize = 28;
 /// Number of the event that ends the run.
 const STOP: u64 = u64::MAX - 1;
@@ -37,10 +37,11 @@ const STOP: u64 = u64::MAX - 1;
 /// Emulates `scenario` as [`emulate`](crate::emulate()) does, with models as hosts.
 ///
 /// # Errors
-/// The folder cannot be created or written to, or there is no file descriptor or thread left.
+/// Returns an error if the folder cannot be created or written, or if there are no more file
+/// descriptors or threads.
 ///
 /// # Panics
-/// If [`Scenario::check_simulated`] returns an error.
+/// Panics if [`Scenario::check_simulated`] returns an error.
 pub fn emulate_in_memory(
     scenario: &Scenario,
     text: &str,
@@ -92,8 +93,8 @@ pub fn emulate_in_memory(
     Ok(Emulated { report, totals, complete, cost, fidelity })
 }
 
-/// Runs engine and hosts, each in a thread of its own, until `end`, or until `look`, which gets the
-/// completed fraction, asks for a stop. Returns the time at which they stopped.
+/// Runs engine and hosts, each in a separate thread, until `end`, or until `look`, which gets the
+/// completed fraction, stops them. Returns the time at which they stopped.
 fn run_both(
     bridge: &mut Bridge,
     ends: &mut Ends,
@@ -144,7 +145,7 @@ struct Ends {
     stages: BTreeMap<(FlowId, NodeId), StageId>,
     hosts: Vec<Host>,
     peers: Vec<Peer>,
-    /// Packets that have been sent and have not arrived, including lost ones, by number.
+    /// Packets that have been sent and have not arrived, including lost packets, by number.
     flying: BTreeMap<u32, Packet>,
     next: u32,
 }
@@ -176,7 +177,7 @@ impl Ends {
         }
     }
 
-    /// Passes the packets that have come to a host to its models.
+    /// Passes the packets that have arrived at a host to the host's models.
     fn take_in(&mut self, number: usize, clock: Clock, end: Time) {
         while let Some(bytes) = self.peers[number].receive() {
             let now = clock.now().min(end);
@@ -206,8 +207,8 @@ impl Ends {
     }
 }
 
-/// Returns a packet as the engine sees it: its network header, the ports, and the packet's number
-/// in place of the rest.
+/// Returns a packet in the form in which it crosses a port: network header, ports, and the packet's
+/// number.
 fn bytes(packet: &Packet, number: u32) -> Vec<u8> {
     let plan = Plan::default();
     let mut bytes = vec![0; HEAD.max(packet.size as usize)];

@@ -1,5 +1,5 @@
-//! bentpipe's real clock. The engine and its models are those of the simulation; here they connect
-//! real hosts: network namespaces of this machine, with the kernel's TCP and any program in them.
+//! bentpipe's real clock. The engine and its models are those of the simulation. Here they connect
+//! real hosts: network namespaces of this machine, with the kernel's TCP and any programs.
 
 mod bridge;
 pub mod calibrate;

@@ -1,5 +1,5 @@
 //! A running network on this machine: a namespace and an interface for each host, and the engine's
-//! thread between them. All of it ends with this process.
+//! thread between them. The network ends with this process.
 
 use crate::bridge::{Bridge, Ended, Handle};
 use crate::clock::{Clock, Scheduling, Timing};
@@ -20,15 +20,15 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::thread::{self, JoinHandle};
 
-/// Name of the interface that a host has to the network.
+/// Name of a host's interface to the network.
 pub const INTERFACE: &str = "sat0";
 
-/// Settings that stop a host's IPv6 from sending packets of its own. There are no routers to ask
-/// for, which the kernel would do at random moments forever, and none that listen to reports of
-/// groups (MLD), which it repeats after random times. In virtual time each such moment is one at
-/// which the guest's clock is set, which changes the rounding of all later ones. The interface gets
-/// its link-local address from [`tun`], since the kernel's own becomes usable only up to two
-/// seconds later, upon which Chromium aborts the page that it is loading (ERR_NETWORK_CHANGED).
+/// Settings that keep a host's IPv6 from sending packets by itself. Without them the kernel would
+/// solicit routers at random moments forever, and repeat reports of multicast groups (MLD) after
+/// random times, although there are no routers. In virtual time each such moment sets the guest's
+/// clock, which changes the rounding of all later moments. [`tun`] gives the interface its
+/// link-local address: an address from the kernel becomes usable up to two seconds later, and
+/// Chromium then aborts the page that it is loading (ERR_NETWORK_CHANGED).
 const QUIET: [(&str, &str); 4] = [
     ("net.ipv6.conf.default.addr_gen_mode", "1"),
     ("net.ipv6.conf.default.router_solicitations", "0"),
@@ -48,15 +48,15 @@ pub struct Setup<'a> {
     pub recorder: Recorder,
     /// Receives the captured packets, if there is a capture.
     pub capture: Option<Box<dyn Capture>>,
-    /// Largest packet of the hosts' interfaces in bytes.
+    /// Maximum size of a packet on the hosts' interfaces, in bytes.
     pub mtu: u32,
-    /// Node behind which the machine's own network begins, and a name for the machine's rules about
-    /// it.
+    /// Node behind which the machine's own network begins, and a name for the machine's rules for
+    /// this path.
     pub internet: Option<(&'a str, &'a str)>,
-    /// The clock on which networks with `stack = "linux"` get radios of this kernel. If absent, the
-    /// model runs.
+    /// The clock, if networks with `stack = "linux"` use radios of this kernel; `None` if they run
+    /// the model.
     pub radios: Option<Timing>,
-    /// Hosts on other machines, each with the machine's address and the UDP port of its tunnel; the
+    /// Hosts on other machines, each with the machine's address and the UDP port of its tunnel. The
     /// ports differ.
     pub elsewhere: &'a [(String, SocketAddr)],
 }
@@ -64,7 +64,7 @@ pub struct Setup<'a> {
 /// A host of a running network.
 #[derive(Debug)]
 pub struct LiveHost {
-    /// Name of the host's node.
+    /// Name of the node that the host represents.
     pub name: String,
     /// Number of the host's node.
     pub node: NodeId,
@@ -79,19 +79,19 @@ pub struct LiveHost {
 /// A host of a running network on another machine.
 #[derive(Debug)]
 pub struct Elsewhere {
-    /// Name of the host's node.
+    /// Name of the node that the host represents.
     pub name: String,
-    /// The other machine's address, and the UDP port at both.
+    /// Address of the other machine, and UDP port at both machines.
     pub machine: SocketAddr,
     /// IPv4 address of the host.
     pub ipv4: Ipv4Addr,
     /// IPv6 address of the host.
     pub ipv6: Ipv6Addr,
-    /// The commands that join the host to the network, to be run there by root.
+    /// The commands that join the host to the network. Root must run them on the other machine.
     pub join: Vec<String>,
 }
 
-/// A network that is ready to run: the hosts exist, and time has not begun.
+/// A network that is ready to run: the hosts exist, and time has not started.
 pub struct Prepared {
     network: Network,
     hosts: Vec<LiveHost>,
@@ -124,10 +124,10 @@ impl Prepared {
     /// Creates the hosts' namespaces and interfaces.
     ///
     /// # Errors
-    /// The machine lacks something that an emulation needs.
+    /// Returns an error if the machine lacks a required feature.
     ///
     /// # Panics
-    /// If `hosts` or `internet` name no node of the scenario.
+    /// Panics if `hosts` or `internet` name no node of the scenario.
     pub fn new(setup: Setup<'_>) -> Result<Prepared, Error> {
         Need::of(setup.scenario).check()?;
         let (seed, run) = setup.seed;
@@ -156,7 +156,7 @@ impl Prepared {
                 continue;
             }
             let namespace = Namespace::new().doing(format!("making the namespace of host {}", host.name))?;
-            // The kernel may have no IPv6.
+            // Some kernels have no IPv6.
             for (name, value) in QUIET {
                 let _ = namespace.set_sysctl(name, value);
             }
@@ -170,7 +170,7 @@ impl Prepared {
             };
             let port = Tun::new(&namespace, &config)
                 .doing(format!("making the TUN interface of host {}", host.name))?;
-            // A host may use ping without privileges.
+            // Hosts may use ping without privileges.
             let own = nix::unistd::getegid();
             for groups in ["0 2147483647".to_owned(), format!("{own} {own}")] {
                 if namespace.set_sysctl("net.ipv4.ping_group_range", &groups).is_ok() {
@@ -207,21 +207,20 @@ impl Prepared {
         &self.hosts
     }
 
-    /// Returns the hosts on other machines, which can join when time has begun.
+    /// Returns the hosts on other machines, which can join after time has started.
     pub fn elsewhere(&self) -> &[Elsewhere] {
         &self.elsewhere
     }
 
-    /// Returns the hosts, and the network to open traces on.
+    /// Returns the hosts, and the network, in which the caller can open traces.
     pub fn parts(&mut self) -> (&[LiveHost], &mut Network) {
         (&self.hosts, &mut self.network)
     }
 
-    /// Starts the clock and runs the network until `end`, or until it is finished if there is no
-    /// end.
+    /// Starts the clock, and runs the network until `end`, or without an end until it is finished.
     ///
     /// # Errors
-    /// No thread or file descriptor is left.
+    /// Returns an error if there are no more threads or file descriptors.
     pub fn start(self, clock: Clock, end: Option<Time>) -> Result<Live, Error> {
         if let Some(radios) = &self.radios {
             radios.begin(&clock);
@@ -291,7 +290,7 @@ impl Live {
         self.scheduling
     }
 
-    /// Takes the radios of this kernel, which know their statistics at the end.
+    /// Takes the radios of this kernel, which provide their statistics at the end.
     pub fn take_radios(&mut self) -> Option<Radios> {
         self.radios.take()
     }
@@ -301,11 +300,11 @@ impl Live {
         self.internet.as_ref()
     }
 
-    /// Ends the engine and returns it for its statistics. Hosts and interfaces are removed when it
-    /// is dropped.
+    /// Ends the engine and returns it for its statistics. Its hosts and interfaces are removed when
+    /// it is dropped.
     ///
     /// # Errors
-    /// A port failed during the run.
+    /// Returns an error if a port failed during the run.
     pub fn finish(mut self) -> Result<Bridge, Error> {
         let _ = self.handle.post(|bridge, _| bridge.stop());
         let engine = self.engine.take().expect("a network is finished once");

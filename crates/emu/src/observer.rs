@@ -10,17 +10,17 @@ pub const QUESTION: usize = 72;
 /// The action of an [`Observer`] for a packet to a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Look {
-    /// The observer neither looks at the host nor discards the packet's data.
+    /// No action for this packet.
     Nothing,
-    /// The observer looks at the host as soon as the host has the packet ([`Observer::got`]), with
-    /// the answer to a question if there is one.
+    /// Calls [`Observer::got`] as soon as the host has the packet, with the answer to a question if
+    /// there is one.
     AtHost(Option<Question>),
     /// The packet's data is discarded at this TCP socket once all packets of the moment are written
     /// ([`Observer::discarded`]).
     Discard(RawFd),
 }
 
-/// A question to send on a socket, whose answer is there at once, as with netlink(7).
+/// A question to send on a socket that answers immediately, as netlink(7) does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Question {
     /// The socket, which stays open.
@@ -29,14 +29,14 @@ pub struct Question {
     pub bytes: [u8; QUESTION],
 }
 
-/// Observes the packets between the engine and the hosts. It is called in the engine's thread and
-/// delays everything there.
+/// Observes the packets between the engine and the hosts. The engine's thread calls the observer,
+/// so each call delays all packets.
 pub trait Observer: Send {
     /// Called first. `discards` is true if the engine's thread can discard data at sockets.
     fn begin(&mut self, _discards: bool) {}
 
     /// Called when the host of `node` has received a packet of `flow`. `answer` is the answer to
-    /// its question, if it was asked.
+    /// the question about the packet, if there was one.
     fn got(&mut self, network: &mut Network, node: NodeId, flow: FlowId, now: Time, answer: Option<&[u8]>);
 
     /// Returns the action for `packet`, which belongs to `flow` and is for the host of `node`.

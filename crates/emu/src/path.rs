@@ -1,25 +1,25 @@
 //! The delay of the path to a host on another machine, estimated from probes that the host answers.
 //!
-//! **Estimate.** The round trip is the smallest of the last [`WINDOW`] answers, so that queues on
-//! the path and slow programs at its ends do not count, smoothed by a quarter of the difference per
-//! answer. Half of it is the one-way delay. With ten probes a second, a path that becomes longer is
-//! followed within 2 s, and one that becomes shorter within 1 s.
+//! **Estimate.** The round trip is the minimum of the last [`WINDOW`] answers, which excludes
+//! queues on the path and slow programs at its ends. The estimate is smoothed by a quarter of the
+//! difference per answer. Half of it is the one-way delay. With ten probes per second, the estimate
+//! follows a longer path within 2 s, and a shorter path within 1 s.
 //!
-//! **Error.** Without synchronised clocks, no end knows how a round trip is divided between its
-//! directions. If they take f and b, a packet to the host comes (f - b) / 2 too late and one from
-//! it too early by as much, but the sum is correct. Time beyond the estimate is jitter that no
-//! model made: [`Path::excess`].
+//! **Error.** Without synchronised clocks, neither end knows how a round trip is divided between
+//! its directions. If the directions take f and b, a packet to the host is (f - b) / 2 too late,
+//! and a packet from the host is too early by the same time, but the sum is correct. Time beyond
+//! the estimate is jitter that is in no model: [`Path::excess`].
 
 use crate::clock::lateness::Lateness;
 use bentpipe_core::Span;
 use std::collections::VecDeque;
 
-/// Number of answers of which the smallest counts: one second of them.
+/// Number of answers over which the minimum is taken: one second of answers.
 const WINDOW: usize = 10;
 /// Number of answers before there is an estimate. The first may have waited for address resolution
 /// or for the other machine to join.
 const FIRST: usize = 3;
-/// Share of the difference by which an answer moves the estimate.
+/// Fraction of the difference by which an answer moves the estimate.
 const GAIN: f64 = 0.25;
 
 /// Measurements of the path to another machine.
@@ -51,8 +51,8 @@ impl Path {
         self.excess.add(rtt.saturating_sub(Span::from_secs_f64(estimate)));
     }
 
-    /// Records that a probe was not answered. Before the first answer the other machine has not
-    /// joined, and the probe does not count as lost.
+    /// Records that a probe was not answered. Probes before the first answer are not counted as
+    /// lost, since the other machine has not joined yet.
     pub fn unanswered(&mut self) {
         self.lost += u64::from(self.estimate.is_some());
     }
@@ -72,7 +72,7 @@ impl Path {
         &self.excess
     }
 
-    /// Returns the number of probes without an answer since the first that had one.
+    /// Returns the number of unanswered probes after the first answer.
     pub fn lost(&self) -> u64 {
         self.lost
     }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_do_not_count_and_another_way_is_followed() {
+    fn queues_are_excluded_and_a_new_path_is_followed() {
         let mut path = Path::default();
         path.unanswered();
         assert_eq!((path.one_way(), path.lost()), (Span::ZERO, 0));

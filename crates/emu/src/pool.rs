@@ -1,5 +1,5 @@
-//! Buffers for packets, used again. They come in three sizes, so that waiting packets take little
-//! more memory than their bytes: otherwise a gigabyte of small packets in flight would take thirty.
+//! Reused buffers for packets. They have three sizes, so that a waiting packet takes little more
+//! memory than its bytes. With one size, a gigabyte of small packets in flight would take thirty.
 
 /// Sizes of buffers: acknowledgments and calls, packets of an Ethernet, jumbo packets. Longer
 /// buffers are not kept.
@@ -27,7 +27,7 @@ impl Pool {
         buffer
     }
 
-    /// Takes a buffer back.
+    /// Returns a buffer to the pool.
     #[inline]
     pub fn put(&mut self, buffer: Box<[u8]>) {
         if let Some(class) = SIZES.iter().position(|size| buffer.len() == *size) {

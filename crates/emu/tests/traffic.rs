@@ -10,8 +10,8 @@ use bentpipe_testing::{repeated, skipped};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-/// Serialises the runs, because they share this process' files, which [`run`] counts. All tests of
-/// this program must take it.
+/// Serialises the runs, because they share the files of this process, which [`run`] counts. Every
+/// test of this program must lock it.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The result of a run, and the notes in its provenance.
@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// Runs a scenario as [`run`] does and checks it; repeats a run that the machine disturbed.
+/// Runs a scenario and checks the outcome. Repeats a run that the machine disturbed.
 fn test(name: &str, link: &str, seconds: u32, flows: &str, check: impl Fn(&Outcome)) {
     repeated(|| run(name, link, seconds, flows), |outcome| outcome.run.fidelity.reasons.clone(), check);
 }
@@ -82,15 +82,15 @@ const BACK: (&str, &str) = ("b", "a");
 const LINK: &str = "rate = \"10 Mbit/s\"\ndelay = \"50 ms\"";
 
 #[test]
-fn a_transfer_is_over_when_its_last_byte_is_acknowledged() {
+fn a_transfer_is_complete_when_its_last_byte_is_acknowledged() {
     let flows = flow("f", THERE, "kind = \"bulk\", size = \"500 kB\"", "kind = \"tcp\"");
     test("last-byte", LINK, 4, &flows, |run| {
         assert_eq!(run.delivered("f", "delivered_bytes"), 500e3);
-        // 342 full segments and a short one; the kernel sends its SYN and FIN separately.
+        // 342 full segments and a short one. The kernel sends its SYN and FIN separately.
         assert_eq!(run.sent("f", "sent_packets"), 343.0);
         assert_eq!(run.sent("f", "retransmissions"), 0.0);
-        // The last byte's acknowledgment comes 50 ms after its delivery; the rest is the lateness
-        // of this machine.
+        // The acknowledgment of the last byte comes 50 ms after its delivery, plus the lateness of
+        // this machine.
         let (last, completed) = (run.delivered("f", "last_delivery"), run.sent("f", "completed"));
         assert!(
             (0.049..0.090).contains(&(completed - last)),
@@ -141,14 +141,14 @@ fn a_thousand_connections_at_once_deliver_their_bytes() {
 
 #[test]
 fn a_receive_window_limits_a_flow_to_a_window_each_round_trip() {
-    // A small one in small segments, and one that takes several round trips to fill.
+    // A small window in small segments, and a window that takes several round trips to fill.
     for (window, segment) in [(64e3, 300), (1e6, 1460)] {
         let transport = format!("kind = \"tcp\", receive_window = \"{window} B\", segment_size = {segment}");
         let flows = flow("f", THERE, "kind = \"bulk\"", &transport);
-        // The first window arrives in bursts that a queue of the default length would not hold.
+        // The first window arrives in bursts that would overflow a queue of the default length.
         let link = "rate = \"150 Mbit/s\"\ndelay = \"50 ms\"\nqueue.kind = \"unlimited\"";
         test("window", link, 6, &flows, |run| {
-            // A window each 100 ms; the first window is full after at most a second.
+            // One window per 100 ms. The first window is full after at most a second.
             let limit = window * (6.0 - 0.15) / 0.1;
             let delivered = run.delivered("f", "delivered_bytes");
             let range = 0.8 * limit..=1.02 * limit;
@@ -161,7 +161,7 @@ fn a_receive_window_limits_a_flow_to_a_window_each_round_trip() {
 }
 
 #[test]
-fn segments_have_the_size_that_the_scenario_says_with_timestamps_too() {
+fn segments_have_the_configured_size_with_and_without_timestamps() {
     for (name, timestamps) in [("without", false), ("with", true)] {
         let transport = format!("kind = \"tcp\", segment_size = 1000, timestamps = {timestamps}");
         let flows = flow("f", THERE, "kind = \"bulk\", size = \"200 kB\"", &transport);
@@ -171,8 +171,8 @@ fn segments_have_the_size_that_the_scenario_says_with_timestamps_too() {
 }
 
 #[test]
-fn many_datagrams_arrive_each_once_after_the_delay_of_the_link() {
-    // 20 000 datagrams a second for 3 s, in bursts of 4000, and a few that have no room for a
+fn many_datagrams_arrive_once_after_the_delay_of_the_link() {
+    // 20 000 datagrams a second for 3 s, in bursts of 4000, and a few datagrams without room for a
     // number.
     let bursts =
         "kind = \"cbr\", rate = \"16 Mbit/s\", datagram = \"100 B\", on = \"200 ms\", off = \"100 ms\"";
@@ -193,7 +193,7 @@ fn many_datagrams_arrive_each_once_after_the_delay_of_the_link() {
 }
 
 #[test]
-fn a_connection_that_nobody_answers_fails_and_the_notes_say_so() {
+fn an_unanswered_connection_fails_and_is_in_the_notes() {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"20 ms\"\nerror = { kind = \"packet\", probability = 1 }";
     let flows = flow("f", THERE, "kind = \"bulk\", size = \"1 kB\"", "kind = \"tcp\", syn_retries = 1");
     let Some(run) = run("nobody", link, 5, &flows) else { return };

@@ -1,4 +1,4 @@
-//! Link budgets, as JSON.
+//! Link budgets of scenarios, as JSON.
 
 use crate::scenario::Scenario;
 use bentpipe_link::acm::budget::Budget;

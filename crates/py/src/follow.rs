@@ -21,7 +21,7 @@ impl Follower {
         Follower { progress, watch, answers: Vec::new(), failure: None }
     }
 
-    /// Reports the fraction done.
+    /// Reports the completed fraction of the run.
     pub fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
         if congestion::failed() {
             return ControlFlow::Break(());

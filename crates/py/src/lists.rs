@@ -11,13 +11,13 @@ pub fn schema() -> String {
     serde_json::to_string_pretty(&engine::schema::of_scenario()).expect("a schema is plain data")
 }
 
-/// The units of quantities by base unit, each with its size in the base unit.
+/// Returns the units of quantities by base unit, each with its size in the base unit.
 #[pyfunction]
 pub fn units() -> bentpipe_core::UnitsByBase {
     bentpipe_core::units()
 }
 
-/// Name, what it is, and TOML text of each preset.
+/// Returns name, description and TOML text of each preset.
 #[pyfunction]
 pub fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
     engine::presets::PRESETS.iter().map(|preset| (preset.name, preset.about(), preset.text)).collect()

@@ -226,8 +226,8 @@ impl Network {
     }
 }
 
-/// Returns those of the hosts `names` that are on other machines: name and address of each, with a
-/// UDP port if it differs from the next one from VXLAN's on.
+/// Returns the hosts among `names` that are on other machines: name and address of each, with a UDP
+/// port if the port differs from the default, which counts up from the port of VXLAN.
 fn elsewhere(option: &BTreeMap<String, String>, names: &[String]) -> PyResult<Vec<(String, SocketAddr)>> {
     let wrong = |message: String| Err(PyValueError::new_err(message));
     let mut found: Vec<(String, SocketAddr)> = Vec::new();
@@ -274,8 +274,8 @@ pub fn exec_in_host(
     Err(not_started(&argv, Guest { command, files }.exec(owner, namespace)))
 }
 
-/// Makes sure that this process may create networks: as it is, or in a user namespace of its own
-/// (True).
+/// Enters a user namespace if this process cannot create networks otherwise. Returns true if it
+/// did.
 #[pyfunction]
 pub fn enter_user_namespace() -> PyResult<bool> {
     Ok(user::enter()?)

@@ -5,13 +5,13 @@ use bentpipe_emu::report::doctor;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
-/// Examines what the machine offers.
+/// Examines the machine's abilities for emulation. Returns the findings as JSON.
 #[pyfunction]
 pub fn examine() -> String {
     serde_json::to_string(&doctor::examine()).expect("an examination is plain data")
 }
 
-/// Measures the limits of the machine.
+/// Measures the limits of the machine. Returns them as JSON.
 #[pyfunction]
 pub fn calibrate(py: Python<'_>) -> PyResult<String> {
     user::enter()?;

@@ -113,7 +113,7 @@ impl SensorSink {
         Ok(columns)
     }
 
-    /// Ends the running query.
+    /// Ends the running query, if any.
     fn end(&mut self) {
         self.running = None;
     }

@@ -207,7 +207,8 @@ fn said_by_iax2(event: &iax2::Event) -> Option<String> {
     use iax2::Event;
     let value = match event {
         Event::Incoming { call, from, to, codec, capability } => {
-            // The caller's first choice, or our first that it can decode.
+            // The codec that the caller prefers, or bentpipe's first codec that the caller can
+            // decode.
             let names = ["PCMU", "PCMA"];
             let can =
                 |name: &&&str| iax2::frame::Codec::of(name).is_some_and(|codec| codec.0 & capability.0 != 0);
@@ -231,8 +232,8 @@ fn said_by_iax2(event: &iax2::Event) -> Option<String> {
     Some(value.to_string())
 }
 
-/// Returns the address for media in a session description, and the first of its encodings that we
-/// can mix; `None` for both if there is none.
+/// Returns the media address in a session description, and its first encoding that bentpipe can
+/// mix; `None` for both if there is none.
 fn session(body: &[u8]) -> serde_json::Value {
     let Some(session) = Session::read(body) else { return serde_json::Value::Null };
     let chosen = session.choose(&["PCMU", "PCMA"]);

@@ -53,7 +53,7 @@ impl Row<'_> {
     }
 }
 
-/// The rows of a run.
+/// The rows of the flows of a run.
 pub struct Rows<'a> {
     scenario: &'a Scenario,
     rows: Vec<Row<'a>>,
@@ -327,7 +327,7 @@ fn goodput(name: &str, report: &Report, end: Time) -> Option<f64> {
         (Some(_), Some(last)) => last,
         _ => end.as_secs_f64(),
     };
-    // A program that reports nothing has no numbers.
+    // A program without a report has no numbers.
     let bytes = destination("delivered_bytes")?;
     (until > start).then(|| bytes * 8.0 / (until - start))
 }

@@ -62,7 +62,7 @@ pub struct Writers {
     pub capture: Option<Box<dyn Capture>>,
 }
 
-/// The outcome of a run.
+/// The outcome of a run, for closing its folder.
 pub struct Closing<'a> {
     /// Time in the run at which it ended.
     pub reached: Time,

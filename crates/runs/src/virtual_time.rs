@@ -12,7 +12,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The outcome of a run.
+/// The outcome of a simulated run.
 pub struct Simulated {
     /// The rows that the stages reported.
     pub report: Report,
@@ -193,7 +193,7 @@ mod tests {
     use bentpipe_scenario::{load, Source};
 
     #[test]
-    fn a_run_is_looked_at_however_long_its_strides_are() {
+    fn progress_is_reported_with_strides_of_any_length() {
         let text = r#"
             name = "busy"
             duration = "300 s"

@@ -11,6 +11,8 @@ import typer
 
 from bentpipe.errors import InputError
 
+from .common import Json
+
 #: Folder into which `make docs` writes the site.
 SITE: Final = Path(__file__).resolve().parents[1] / "site"
 #: The clone of which this package is a part, unless the package was installed.
@@ -29,6 +31,7 @@ def docs(
     show: Annotated[
         bool, typer.Option("--print", help="Print the address of the page instead of opening the page.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Open the documentation in a browser.
 
@@ -57,6 +60,11 @@ def docs(
             f'there is no page "{name}"{hint} The start page links all pages: bentpipe docs --print'
         )
     address = file.as_uri()
+    if json:
+        from .output import print_json
+
+        print_json({"address": address})
+        return
     graphical = any(os.environ.get(one) for one in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
     if show or not graphical or not webbrowser.open(address):
         typer.echo(address)

@@ -28,7 +28,7 @@ STEPS: Final = 1350
 BEFORE: Final = 0.08
 
 
-class Stopped(Exception):  # noqa: N818 - it is no error
+class BuildStopped(Exception):  # noqa: N818 - it is no error
     """The caller stopped the build."""
 
 
@@ -40,7 +40,8 @@ def build(
 
     ``jobs`` compilers run at a time, by default one per processor. Raises ``OSError`` with the
     missing requirement or the compiler's message, :class:`bentpipe.InputError` for an unsupported
-    source, and :class:`Stopped` when ``progress`` returned False. The next call resumes the build.
+    source, and :class:`BuildStopped` when ``progress`` returned False. The next call resumes the
+    build.
     """
     tell = progress or (lambda _fraction, _doing: True)
     how = recipe.here()
@@ -48,11 +49,11 @@ def build(
         return kernel
     folder = store.place()
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder / "lock", tell):
+    with _build_lock(folder / "lock", tell):
         if not file and (kernel := store.fitting()):
             return kernel
         began = time.monotonic()
-        _told(tell, 0.0, "looking for tools and the kernel's source")
+        _report(tell, 0.0, "looking for tools and the kernel's source")
         source.need_tools()
         found = source.find(folder / "package", Path(file) if file else None)
         if kernel := store.fitting(package=found.package):
@@ -83,17 +84,17 @@ def build(
         )
         shutil.rmtree(work)
         shutil.rmtree(folder / "package", ignore_errors=True)
-        _told(tell, 1.0, "done")
+        _report(tell, 1.0, "done")
         return kernel
 
 
-def _told(tell: Progress, fraction: float, doing: str) -> None:
+def _report(tell: Progress, fraction: float, doing: str) -> None:
     if not tell(fraction, doing):
-        raise Stopped
+        raise BuildStopped
 
 
 @contextmanager
-def _alone(lock: Path, tell: Progress) -> Iterator[None]:
+def _build_lock(lock: Path, tell: Progress) -> Iterator[None]:
     """Context manager that excludes other builds. Waits until another build ends or ``tell``
     returns False."""
     with lock.open("w") as file:
@@ -102,7 +103,7 @@ def _alone(lock: Path, tell: Progress) -> Iterator[None]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                _told(tell, 0.0, "waiting for another process that builds this kernel")
+                _report(tell, 0.0, "waiting for another process that builds this kernel")
                 time.sleep(0.1)
         yield
 
@@ -111,7 +112,7 @@ def _unpacked(found: source.Source, work: Path, tell: Progress) -> Path:
     """Returns the source's folder, unpacked. A mark file shows that it is complete."""
     mark = work / "unpacked"
     if not mark.is_file() or mark.read_text(encoding="utf-8") != found.package:
-        _told(tell, 0.01, "unpacking the kernel's source")
+        _report(tell, 0.01, "unpacking the kernel's source")
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
         _run(
@@ -127,7 +128,7 @@ def _unpacked(found: source.Source, work: Path, tell: Progress) -> Path:
 
 
 def _configured(how: recipe.Recipe, tree: Path, tell: Progress) -> None:
-    _told(tell, 0.06, "configuring")
+    _report(tell, 0.06, "configuring")
     made = tree / ".config.bentpipe"
     if (
         made.is_file()
@@ -190,7 +191,7 @@ def _compiled(tree: Path, jobs: int, tell: Progress) -> None:
                 file.write(line)
                 count += bool(step.match(line))
                 fraction = BEFORE + (1 - BEFORE) * min(count / STEPS, 0.99)
-                _told(tell, fraction, f"compiling, {count} of about {STEPS} files")
+                _report(tell, fraction, f"compiling, {count} of about {STEPS} files")
         except BaseException:
             os.killpg(process.pid, signal.SIGTERM)
             raise
@@ -221,7 +222,7 @@ def _run(command: list[str], folder: Path, log: Path, tell: Progress, fraction: 
         while process.poll() is None:
             if not tell(fraction, doing):
                 os.killpg(process.pid, signal.SIGTERM)
-                raise Stopped
+                raise BuildStopped
             time.sleep(0.1)
     if process.returncode:
         raise OSError(f"{' '.join(command)} failed; {log} says why:\n{_complaint(log)}")

@@ -26,7 +26,7 @@ def will_switch(record: Record, others: Iterable[Record]) -> bool:
     locked."""
     if _SWITCH.read_text().strip() == "0":
         return True
-    return any(other.switched for other in _beside(record, others))
+    return any(other.switched for other in _in_same_namespace(record, others))
 
 
 def remove(record: Record, others: Iterable[Record]) -> None:
@@ -34,7 +34,7 @@ def remove(record: Record, others: Iterable[Record]) -> None:
     needs it. Call it with the state locked, in the namespace of the rules."""
     if record.rules is None or not _exists(record.rules):
         return
-    if record.switched and not any(other.alive for other in _beside(record, others)):
+    if record.switched and not any(other.alive for other in _in_same_namespace(record, others)):
         _SWITCH.write_text("0")
     # Remove the table last, because the removal can be repeated as long as the table exists.
     _native.remove_internet_rules(record.rules, False)
@@ -53,7 +53,7 @@ def out_of_reach(record: Record, living: Iterable[Record]) -> bool:
     )
 
 
-def _beside(record: Record, others: Iterable[Record]) -> list[Record]:
+def _in_same_namespace(record: Record, others: Iterable[Record]) -> list[Record]:
     """Returns the other networks with Internet access through the same namespace."""
     return [
         other

@@ -48,8 +48,8 @@ def target(argument: str, overrides: Sequence[str] = (), host: str | None = None
     origin, destination = ends(scenario.data)
     near = host or origin
     far = destination if near != destination else origin
-    crowd = _crowd(scenario) - {near, far}
-    hosts = [node for node in scenario.nodes if node not in crowd]
+    simulated = _simulated_nodes(scenario) - {near, far}
+    hosts = [node for node in scenario.nodes if node not in simulated]
     return Target(preset or Path(argument).stem, scenario, hosts, near, far, mtu)
 
 
@@ -84,7 +84,7 @@ def _preset(argument: str) -> str | None:
         raise
 
 
-def _crowd(scenario: Scenario) -> set[str]:
+def _simulated_nodes(scenario: Scenario) -> set[str]:
     """Returns the nodes at which only simulated flows end. These nodes need no host."""
     flows = scenario.flows
     simulated = {flow[end] for flow in flows if flow.get("endpoints") == "model" for end in ("from", "to")}

@@ -29,14 +29,14 @@ class Laboratory:
     token: str
 
     def request(self, method: str, path: str, body: Any = None) -> Any:
-        """Returns the answer to a request. Raises :class:`bentpipe.InputError` with the reason of a
-        refusal."""
+        """Returns the JSON value of the response to a request. Raises :class:`bentpipe.InputError`
+        with the reason of a refusal."""
         answer = self._open(method, path, body)
         return json.loads(answer) if answer else None
 
     def fetch(self, run: str, out: Path) -> list[Path]:
-        """Saves the files of a run as a run folder. Returns their paths. The folder is created when
-        all files have arrived, so that an interruption leaves no incomplete run."""
+        """Saves the files of a run as a run folder, and returns their paths. The folder is created
+        after all files have arrived, so that an interruption leaves no incomplete run."""
         out = out.resolve()
         if out.exists() and any(out.iterdir()):
             raise InputError(f"{out} is not empty; choose another folder")
@@ -46,7 +46,7 @@ class Laboratory:
             folder.mkdir()
             saved = []
             for file in self.request("GET", f"/runs/{quote(run)}/files"):
-                # The server names the files, so a name must not lead out of the folder.
+                # The server chooses the paths, so they are checked to lie inside the folder.
                 place = folder / file["path"]
                 if not place.resolve().is_relative_to(folder):
                     raise InputError(f"the server sent the path {file['path']}, which is outside the folder")
@@ -57,7 +57,8 @@ class Laboratory:
         return saved
 
     def wait(self, run: str, tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-        """Returns a run after its end; ``tell`` is called with it until then."""
+        """Waits for the end of a run and returns the run. Calls ``tell`` with the run at each
+        poll."""
         while True:
             found: dict[str, Any] = self.request("GET", f"/runs/{quote(run)}")
             tell(found)
@@ -87,14 +88,14 @@ class Laboratory:
             raise InputError(f"{self.server}: {reason}") from None
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
-            raise InputError(f"{self.server} does not answer: {reason}") from None
+            raise InputError(f"{self.server} does not respond: {reason}") from None
 
 
 def laboratory(server: str) -> Laboratory:
     """Returns the test bed at a URL, with the token from the environment. Raises
     :class:`bentpipe.InputError`."""
     if not server.startswith(("http://", "https://")):
-        raise InputError(f'"{server}" is not a server; allowed: a URL such as http://127.0.0.1:8470')
+        raise InputError(f'"{server}" is not a URL of a server; allowed: a URL such as http://127.0.0.1:8470')
     token = os.environ.get("BENTPIPE_TOKEN", "")
     if not token:
         raise InputError("no token: create one on the page of your account, and set BENTPIPE_TOKEN to it")
@@ -102,11 +103,11 @@ def laboratory(server: str) -> Laboratory:
 
 
 def named(rows: list[dict[str, Any]], name: str, what: str) -> dict[str, Any]:
-    """Returns the row of an id or a name. Raises :class:`bentpipe.InputError`."""
+    """Returns the row with an id or a name. Raises :class:`bentpipe.InputError`."""
     for key in ("id", "name"):
         for row in rows:
             if row[key] == name:
                 return row
     if name.endswith(".toml"):
-        raise InputError(f"there is no file {name}, and no {what} of this name")
+        raise InputError(f"there is no file {name}, and no {what} with this name")
     raise unknown(what, name, {str(row["name"]) for row in rows})

@@ -1,8 +1,8 @@
 """Drafts: scenarios in the editor, with their problems, picture, predictions, and changes of single
 values.
 
-The text is the scenario. Picture and forms show the values that the engine resolves. Each change in
-them becomes a change of the text, which keeps its comments and order.
+The TOML text is the scenario. Picture and forms show the values that the engine resolves from the
+text. Each change in picture or forms is applied to the text, which keeps its comments and order.
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ from .instruments import impossible
 from .refused import Refused
 from .rules import NAME, Cost, check_cost, cost, read
 
-#: Maximum number of nodes of a scenario that loads in some milliseconds.
-FEW_NODES: Final = 100
+#: Maximum number of nodes of a small scenario, which loads in milliseconds.
+MAX_NODES_CHECKED_FULLY: Final = 100
 
 
 def view(text: str, level: str, machine: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
-    """Returns the data that the page shows for a draft: problems, or otherwise summary, warnings,
-    probable mistakes, resolved values, picture, predictions, cost and number of runs, and the
-    instruments that cannot run it, with the reason. ``machine`` has the instruments that the
-    machine lacks."""
+    """Returns the data that the page shows for a draft.
+
+    Of an invalid draft, these are the problems. Of a valid draft, these are summary, warnings,
+    probable mistakes, resolved values, picture, predictions, cost and number of runs. Both have the
+    instruments that cannot run the draft, each with the reason. ``machine`` lists those that the
+    machine cannot run.
+    """
     try:
         loaded = read(text, level)
         if problems := problems_of_campaign(text, level, loaded):
@@ -77,13 +80,13 @@ def view(text: str, level: str, machine: Mapping[str, str] = MappingProxyType({}
 
 
 def problems_of_campaign(text: str, level: str, loaded: Scenario) -> list[dict[str, Any]]:
-    """Returns the problems of the values that a campaign varies, each value on its own: unknown
-    keys, and values that are not allowed. For a large scenario, which loads slowly, only the first
-    value of each key is checked here; a launch checks all combinations."""
+    """Returns the problems of the values that a campaign varies: unknown keys, and values that are
+    not allowed. Each value is checked separately. Large scenarios load slowly, so only the first
+    value of each of their keys is checked here; a launch checks all combinations."""
     found: list[dict[str, Any]] = []
     varied: Mapping[str, Sequence[Any]] = {} if loaded.campaign is None else loaded.campaign.get("vary", {})
     for key, values in varied.items():
-        for value in values if len(loaded.nodes) <= FEW_NODES else values[:1]:
+        for value in values if len(loaded.nodes) <= MAX_NODES_CHECKED_FULLY else values[:1]:
             try:
                 read(text, level, varying([f"{key}={toml_value(value)}"]))
             except ScenarioError as error:
@@ -97,7 +100,7 @@ def problems_of_campaign(text: str, level: str, loaded: Scenario) -> list[dict[s
 
 
 def varying(overrides: Sequence[str]) -> list[Override]:
-    """Returns the overrides of a point of a campaign, named as such in messages."""
+    """Returns the overrides of a point of a campaign. Messages call their source "campaign"."""
     return [("campaign", one) for one in overrides]
 
 
@@ -114,7 +117,7 @@ def _refusal(wanted: Cost, level: str) -> str | None:
 
 
 def picture(scenario: Scenario) -> dict[str, Any]:
-    """Returns nodes and edges of the drawing. Every part has the key path of its entity in the
+    """Returns the nodes and edges of the picture. Each has the key path of its entity in the
     scenario."""
     data = scenario.data
     edges: list[dict[str, Any]] = []
@@ -157,7 +160,7 @@ def _edge(path: list[str], start: str, end: str, label: str) -> dict[str, Any]:
 
 
 def _attached(network: Mapping[str, Any]) -> list[str]:
-    """Returns the nodes of a network; a group of terminals is written as its number and name."""
+    """Returns the names of a network's nodes, such as "20 × terminal" for a group of terminals."""
     listed: list[str] = [*network.get("ends", []), *network.get("sites", {})]
     if "gateway" in network:
         listed.append(network["gateway"])
@@ -183,8 +186,8 @@ def _is_grouped(node: str, data: Mapping[str, Any]) -> bool:
 
 
 def edit(text: str, path: Sequence[str], value: Any) -> str:
-    """Returns the text with one value replaced, added, or removed if ``value`` is None. A table of
-    a list is addressed by its name. Raises :class:`Refused` if the text is not TOML or the path
+    """Returns the text after one value was set, or removed if ``value`` is None. The path addresses
+    a table in a list by its name. Raises :class:`Refused` if the text is not TOML or the path
     cannot exist."""
     if not path:
         raise Refused(422, "a change needs a key")
@@ -203,13 +206,13 @@ def edit(text: str, path: Sequence[str], value: Any) -> str:
 
 
 def with_changes(text: str, made: Sequence[tuple[float, str, str]]) -> str:
-    """Returns a scenario that contains manual changes (seconds, key, value) as scheduled changes.
-    Times are in nanoseconds, as in the engine."""
+    """Returns a scenario in which manual changes (seconds, key, value) are scheduled changes. Times
+    are written with nanoseconds, the resolution of the engine."""
     lines = [text.rstrip("\n")]
     for time, key, value in made:
         parts = ".".join(json.dumps(part) for part in key.split("."))
         try:
-            # As in an override: a TOML value, or otherwise a text.
+            # As in an override, a value that is not TOML is a string.
             tomllib.loads(f"value = {value}")
             written = value
         except tomllib.TOMLDecodeError:
@@ -248,7 +251,7 @@ def _inner(part: Any, key: str, depth: int, *, removing: bool) -> Any:
     else:
         made = tomlkit.inline_table() if isinstance(part, InlineTable) or depth > 0 else tomlkit.table()
     if isinstance(there, str):
-        # The short form of a variant: only its kind.
+        # The short form of a variant consists of its kind.
         made["kind"] = str(there)
     part[key] = made  # type: ignore[index]
     return part[key]
@@ -271,7 +274,7 @@ def _put(part: Any, key: str, value: Any) -> None:
 
 
 def _item(value: Any, *, table: bool = False) -> Any:
-    """Returns a value as TOML; nested tables are inline, and null values are left out."""
+    """Returns a value as TOML. Nested tables are inline, and null values are omitted."""
     if isinstance(value, Mapping):
         made: Table | InlineTable = tomlkit.table() if table else tomlkit.inline_table()
         for key, inner in value.items():

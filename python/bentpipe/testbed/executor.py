@@ -1,8 +1,8 @@
 """The executor: takes runs from the queue and executes each in its own process.
 
-A Unix socket notifies it of new work; everything else comes from the database. The socket carries
-only a run's number, and only from a process of the same user or of the group that shares the data.
-Only one executor works in a data folder at a time.
+The web process notifies the executor of new runs through a Unix socket. Notifications contain only
+the number of a run, and are accepted from processes of the same user, or of the group that shares
+the data. Everything else comes from the database. A data folder has at most one executor.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from bentpipe._native import ScenarioError
 from bentpipe.errors import InputError
 
-from . import bounds, instruments, live, queue, reproducing
+from . import control_groups, instruments, live, queue, reproducing
 from .paths import without_paths
 from .refused import Refused
 from .rules import OF_LEVEL, Limits
@@ -40,12 +40,12 @@ from .store import Store
 from .tables import ACTIVE, Run
 
 #: Seconds between polls of the queue without a notification, and between polls of a run.
-LOOK_S: Final = 1.0
-WATCH_S: Final = 0.25
+POLL_S: Final = 1.0
+RUN_POLL_S: Final = 0.25
 #: Seconds between searches for a kernel for virtual time.
-EXAMINE_S: Final = 10.0
+KERNEL_POLL_S: Final = 10.0
 #: Minimum free disk space in bytes.
-SPARE: Final = 200_000_000
+MIN_FREE_BYTES: Final = 200_000_000
 
 
 class Executor:
@@ -59,11 +59,11 @@ class Executor:
         self.ending = threading.Event()
         self.busy: dict[int, threading.Thread] = {}
         self.exclusive = False
-        self.lock = alone(settings.data)
-        self.groups = bounds.parent()
-        self.lacking = instruments.without_real_time(settings)
+        self.lock = lock_folder(settings.data)
+        self.groups = control_groups.parent()
+        self.unavailable = instruments.without_real_time(settings)
         with store.writing() as rows:
-            # No other executor works here, so runs marked as active belong to a killed executor.
+            # This is the only executor, so active runs in the database belong to a killed one.
             for worker in set(rows.scalars(select(Run.worker).where(Run.state.in_(ACTIVE)))):
                 queue.reclaim(rows, worker)
 
@@ -73,36 +73,35 @@ class Executor:
         self.work.set()
 
     def loop(self) -> None:
-        """Takes runs until stopped. After database errors it retries."""
+        """Executes runs until stopped. Retries after errors of the database."""
         threading.Thread(target=self._listen, daemon=True).start()
-        examined = -EXAMINE_S
+        examined = -KERNEL_POLL_S
         while not self.ending.is_set():
-            if time.monotonic() - examined > EXAMINE_S:
-                # A kernel may be built while the test bed runs.
-                instruments.write(self.settings, self.lacking | instruments.without_kernel())
+            if time.monotonic() - examined > KERNEL_POLL_S:
+                # An administrator may build a kernel while the test bed runs.
+                instruments.write(self.settings, self.unavailable | instruments.without_kernel())
                 examined = time.monotonic()
             try:
                 while self._take():
                     pass
                 with self.store.writing() as rows:
                     queue.reclaim(rows)
-                    queue.forget(rows)
+                    queue.remove_old_events(rows)
             except SQLAlchemyError as error:
                 print(f"bentpipe: the queue cannot be read: {error}", file=sys.stderr)
-            self.work.wait(LOOK_S)
+            self.work.wait(POLL_S)
             self.work.clear()
         for thread in list(self.busy.values()):
             thread.join()
-        bounds.leave(self.groups)
-        # The socket is removed while the lock is held, so it cannot belong to another executor.
-        # Backups of the folder then do not contain it.
+        control_groups.leave(self.groups)
+        # Removed while the lock is held, so the socket cannot belong to another executor. Backups
+        # of the folder then contain no socket.
         self.settings.socket.unlink(missing_ok=True)
         self.settings.instruments.unlink(missing_ok=True)
         self.lock.close()
 
     def _take(self) -> bool:
-        """Starts the next run if there is one and a slot is free. Returns true if a run was
-        started."""
+        """Starts the next run if a run waits and a slot is free. Returns true if it started one."""
         self.busy = {number: thread for number, thread in self.busy.items() if thread.is_alive()}
         if self.ending.is_set() or len(self.busy) >= self.settings.slots or (self.busy and self.exclusive):
             return False
@@ -119,7 +118,7 @@ class Executor:
         return True
 
     def _do(self, run: Run) -> None:
-        """Executes a run, and records its end in any case."""
+        """Executes a run, and records its end even after an exception."""
         try:
             state, reason = self._run(run)
         except (Refused, ScenarioError, InputError) as refused:
@@ -134,18 +133,18 @@ class Executor:
                 break
             except SQLAlchemyError:
                 # The slot stays occupied until the end is recorded.
-                time.sleep(LOOK_S)
+                time.sleep(POLL_S)
         self.work.set()
 
     def _run(self, run: Run) -> tuple[str, str]:
         level = run.owner.level
-        # The database is not trusted, so the checks of the web process are repeated: for a study
-        # here, for a scenario in the run's process.
+        # The database is not trusted, so the checks of the web process are repeated: here for a
+        # study, in the run's process for a scenario.
         if run.instrument == "study":
             reproducing.check(run.scenario)
         limits = OF_LEVEL[level]
         folder = self.settings.folder(run.owner_id, run.id)
-        if shutil.disk_usage(self.settings.data).free < SPARE:
+        if shutil.disk_usage(self.settings.data).free < MIN_FREE_BYTES:
             return "failed", "the disk is full; runs need 200 MB of free space"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -174,17 +173,17 @@ class Executor:
             },
         )
         assert process.stdin is not None and process.stdout is not None
-        said = Said(process.stdout)
+        messages = Messages(process.stdout)
         group = None
         try:
-            # The process waits for its input, so the limits apply before it does anything.
+            # The process first waits for input, so the limits apply before it does any work.
             group = self._group(process.pid, run, limits)
             # A group limits the memory in use; without a group only the address space can be
             # limited.
-            tell(process.stdin, {**given, "memory": limits.memory if group is None else None})
-            state, reason = self._watch(run, process, said, folder, limits)
+            send(process.stdin, {**given, "memory": limits.memory if group is None else None})
+            state, reason = self._watch(run, process, messages, folder, limits)
             if state == "failed" and group is not None and group.exceeded():
-                reason = f"it needed more than {limits.memory // 1_000_000} MB of memory"
+                reason = f"the run needed more than {limits.memory // 1_000_000} MB of memory"
             return state, reason
         finally:
             with contextlib.suppress(ProcessLookupError):
@@ -192,22 +191,22 @@ class Executor:
             process.wait()
             if group is not None:
                 group.end()
-            said.thread.join()
+            messages.thread.join()
             process.stdout.close()
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
-            live.beside(folder).unlink(missing_ok=True)
+            live.live_file(folder).unlink(missing_ok=True)
 
-    def _group(self, process: int, run: Run, limits: Limits) -> bounds.Group | None:
-        """Returns the control group of a run with its process in it; None without control groups.
-        The run may use its slot's share of the processors, or all processors if it has the machine
-        to itself."""
+    def _group(self, process: int, run: Run, limits: Limits) -> control_groups.Group | None:
+        """Creates the control group of a run and adds the run's process. Returns None without
+        control groups. A run may use its slot's share of the processors; an exclusive run, all of
+        them."""
         if self.groups is None:
             return None
         there = len(os.sched_getaffinity(0))
         processors = there if run.instrument in queue.EXCLUSIVE else max(1.0, there / self.settings.slots)
         try:
-            group = bounds.Group(self.groups, f"run-{run.id}", limits.memory, processors)
+            group = control_groups.Group(self.groups, f"run-{run.id}", limits.memory, processors)
         except OSError:
             return None
         try:
@@ -218,52 +217,58 @@ class Executor:
         return group
 
     def _watch(
-        self, run: Run, process: subprocess.Popen[str], said: Said, folder: Path, limits: Limits
+        self, run: Run, process: subprocess.Popen[str], messages: Messages, folder: Path, limits: Limits
     ) -> tuple[str, str]:
-        """Waits for the end of a run, and ends it early if it is cancelled or exceeds a limit."""
+        """Waits for the end of a run. Ends a run that is cancelled or exceeds a limit."""
         started = time.monotonic()
-        while not said.ended.wait(WATCH_S):
-            if not self._exchange(run, process, said):
-                return "cancelled", "cancelled while it was running"
+        while not messages.ended.wait(RUN_POLL_S):
+            if not self._exchange(run, process, messages):
+                return "cancelled", "cancelled while the run was in progress"
             if self.ending.is_set():
-                return "incomplete", "the test bed was stopped while this run was running; launch it again"
+                return "incomplete", "the test bed was stopped while the run was in progress; launch it again"
             if time.monotonic() - started > limits.seconds:
-                return "failed", f"it took longer than the {limits.seconds:g} s that its owner's level allows"
+                return (
+                    "failed",
+                    f"the run took longer than {limits.seconds:g} s, the limit of its owner's level",
+                )
             if size(folder) > limits.bytes:
                 return (
                     "failed",
-                    f"it wrote more than the {limits.bytes // 1_000_000} MB that its owner's level allows",
+                    f"the run wrote more than {limits.bytes // 1_000_000} MB, the limit of its owner's level",
                 )
-            if shutil.disk_usage(folder).free < SPARE / 2:
+            if shutil.disk_usage(folder).free < MIN_FREE_BYTES / 2:
                 return "failed", "the disk is full"
         process.wait()
-        self._exchange(run, process, said)
-        if said.last == "done":
+        self._exchange(run, process, messages)
+        if messages.last == "done":
             return "done", ""
-        if said.last.startswith("failed "):
-            return "failed", said.last.removeprefix("failed ")
-        return "failed", f"its process ended unexpectedly with {process.returncode}: probably out of memory"
+        if messages.last.startswith("failed "):
+            return "failed", messages.last.removeprefix("failed ")
+        return (
+            "failed",
+            f"the run's process ended with code {process.returncode}: probably out of memory",
+        )
 
-    def _exchange(self, run: Run, process: subprocess.Popen[str], said: Said) -> bool:
-        """Records the messages of a run and passes requested changes to it. Returns true if the run
-        may continue."""
-        answers = said.answers()
+    def _exchange(self, run: Run, process: subprocess.Popen[str], messages: Messages) -> bool:
+        """Records the messages of a run, and sends requested changes to the run. Returns true if
+        the run may continue."""
+        answers = messages.answers()
         try:
             with self.store.writing() as rows:
-                goes_on = queue.renew(rows, run.number, self.worker, said.progress)
-                queue.answer(rows, run.number, answers)
-                wanted = queue.wanted(rows, run.number)
+                continues = queue.renew(rows, run.number, self.worker, messages.progress)
+                queue.record_answers(rows, run.number, answers)
+                wanted = queue.take_changes(rows, run.number)
         except SQLAlchemyError:
             # The database is busy or cannot be written; the next call retries.
             for one in answers:
-                said.changed.put(one)
+                messages.changed.put(one)
             return True
         for change in wanted:
-            tell(process.stdin, change)
-        return goes_on
+            send(process.stdin, change)
+        return continues
 
     def _listen(self) -> None:
-        """Wakes up the loop when the web process reports new work."""
+        """Wakes the loop up when the web process reports a new run."""
         path = self.settings.socket
         path.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
@@ -277,15 +282,15 @@ class Executor:
                         self.work.set()
 
 
-def tell(pipe: IO[str] | None, what: Any) -> None:
-    """Writes a line of JSON to a run's process, unless it has ended."""
+def send(pipe: IO[str] | None, what: Any) -> None:
+    """Writes a line of JSON to a run's process. Ignores a process that has ended."""
     with contextlib.suppress(OSError, ValueError):
         assert pipe is not None
         pipe.write(json.dumps(what) + "\n")
         pipe.flush()
 
 
-class Said:
+class Messages:
     """The messages of a run's process, read by a thread."""
 
     def __init__(self, pipe: IO[str]) -> None:
@@ -326,8 +331,8 @@ def permitted(connection: socket.socket, group: int | None = None) -> bool:
 
 
 def wake(settings: Settings, number: int) -> None:
-    """Notifies the executor, if it listens, of a new run; the executor also polls the queue every
-    second."""
+    """Notifies the executor of a new run. A lost notification only causes a delay, because the
+    executor polls the queue every second."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(0.2)
         client.connect(str(settings.socket))
@@ -335,7 +340,7 @@ def wake(settings: Settings, number: int) -> None:
 
 
 def size(folder: Path) -> int:
-    """Returns the bytes of all files below a folder."""
+    """Returns the size of all files below a folder, in bytes."""
     total = 0
     for file in folder.rglob("*"):
         with contextlib.suppress(OSError):
@@ -343,7 +348,7 @@ def size(folder: Path) -> int:
     return total
 
 
-def alone(data: Path) -> Any:
+def lock_folder(data: Path) -> Any:
     """Returns the lock that makes this the only executor of a folder. Raises
     :class:`bentpipe.InputError`."""
     file = (data / "executor.lock").open("w")

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from bentpipe.scenario.scenarios import schema
 
-#: Transports in the order of preference: a form proposes the first that carries the application.
+#: Transports in order of preference. A form proposes the first that can carry the application.
 _PROPOSED: Final = ("tcp", "udp", "sip")
-#: Applications for which a form does not propose TCP, because TCP would change their rate.
+#: Proposals for applications whose rate TCP would change.
 _PROPOSED_FOR: Final = {"cbr": "udp"}
 
 

@@ -1,8 +1,9 @@
-"""Reasons for which an instrument cannot run: those of the machine, which the executor examines,
-and those of a scenario.
+"""Reasons why an instrument cannot run: missing features of the machine, and features of a scenario
+that the instrument does not support.
 
-The executor may run as another user than the web process, with its own kernel and privileges. So it
-writes the missing features of its machine into the data folder, and the web process reads them.
+The executor may run as another user than the web process, with its own kernel and privileges. It
+therefore examines the machine and writes the reasons into the data folder. The web process reads
+them.
 """
 
 from __future__ import annotations
@@ -23,21 +24,23 @@ from .rules import INSTRUMENTS, Cost, check_cost
 from .settings import Settings
 
 #: Instruments whose flows use the TCP of a real kernel.
-REAL: Final = ("kernel", "emulate")
-OFF: Final = "this test bed does not emulate in real time; its administrator starts it with --real-time"
-UNBUILT: Final = (
-    "this test bed has no kernel for virtual time; its administrator builds one with `bentpipe kernel build`, as the "
-    "user of the executor"
+REAL_TCP: Final = ("kernel", "emulate")
+REAL_TIME_DISABLED: Final = (
+    "emulation in real time is disabled on this test bed; its administrator can enable it with --real-time"
 )
-OUTDATED: Final = (
-    "the kernels of this test bed are for another processor or another version of bentpipe; its administrator builds "
-    "one with `bentpipe kernel build`, as the user of the executor"
+NO_KERNEL: Final = (
+    "this test bed has no kernel for virtual time; its administrator can build one with "
+    "`bentpipe machine kernel build`, as the user of the executor"
+)
+OUTDATED_KERNEL: Final = (
+    "the kernels of this test bed are for another processor or another version of bentpipe; its administrator can "
+    "build one with `bentpipe machine kernel build`, as the user of the executor"
 )
 
 
 def without_real_time(settings: Settings) -> dict[str, str]:
-    """Returns the reason if emulation in real time is enabled but not possible for this machine and
-    user."""
+    """Returns the reason if emulation in real time is enabled, but this machine or user cannot
+    emulate. The result is empty otherwise."""
     if not settings.real_time:
         return {}
     lacking = [
@@ -49,37 +52,38 @@ def without_real_time(settings: Settings) -> dict[str, str]:
 
 
 def without_kernel() -> dict[str, str]:
-    """Returns the reason if there is no kernel for virtual time."""
+    """Returns the reason if there is no kernel for virtual time; empty otherwise."""
     try:
         current()
     except InputError:
-        return {"kernel": OUTDATED if kernels() else UNBUILT}
+        return {"kernel": OUTDATED_KERNEL if kernels() else NO_KERNEL}
     return {}
 
 
 def write(settings: Settings, reasons: Mapping[str, str]) -> None:
-    """Writes the reasons of this machine for the web process."""
+    """Writes the reasons of this machine to the file that the web process reads."""
     unfinished = settings.instruments.with_suffix(".new")
     unfinished.write_text(json.dumps(reasons), encoding="utf-8")
     unfinished.replace(settings.instruments)
 
 
 def of_machine(settings: Settings) -> dict[str, str]:
-    """Returns the instruments that the test bed's machine cannot run, with the reason. Until the
-    executor has examined the machine, all instruments count as possible except those that the
-    administrator has turned off."""
+    """Returns the instruments that the test bed's machine cannot run, with the reason. Before the
+    executor has examined the machine, only instruments that the administrator has disabled are
+    listed."""
     try:
         found: dict[str, str] = json.loads(settings.instruments.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         found = {}
-    return found if settings.real_time else found | {"emulate": OFF}
+    return found if settings.real_time else found | {"emulate": REAL_TIME_DISABLED}
 
 
 def of_scenario(scenario: Scenario, instrument: str) -> str | None:
-    """Returns the reason if an instrument cannot run a scenario, such as a simulated proxy for
-    hosts with real TCP, or a congestion control of the Linux kernel in a simulation."""
+    """Returns the reason if an instrument cannot run a scenario, otherwise None. Examples are a
+    simulated proxy between hosts with real TCP, and a congestion control of Linux in a
+    simulation."""
     try:
-        if instrument in REAL:
+        if instrument in REAL_TCP:
             scenario.native.check_emulated()
         else:
             scenario.native.check_simulated()
@@ -89,7 +93,7 @@ def of_scenario(scenario: Scenario, instrument: str) -> str | None:
 
 
 def _sentence(problem: Mapping[str, Any]) -> str:
-    """Returns a problem in terms of the page, without remedies for the command line."""
+    """Formats a problem for the page, where remedies refer to instruments, not to commands."""
     text = f"{problem['path']} {problem['message']}"
     allowed = [one for one in problem["allowed"] if "bentpipe" not in one]
     if len(allowed) < len(problem["allowed"]):

@@ -13,15 +13,15 @@ from bentpipe.scenario.scenarios import ScenarioText
 from .refused import Refused
 from .rules import NAME, read
 
-#: Mean radius of the Earth in metres (IUGG), from which altitudes are counted here.
-RADIUS_M: Final = 6_371_008.8
+#: Mean radius of the Earth in metres (IUGG), the zero of altitudes on the map.
+EARTH_RADIUS_M: Final = 6_371_008.8
 
 
 def at(text: str, level: str, time: float, network: str | None = None) -> dict[str, Any]:
     """Returns a constellation at ``time``, in seconds: sites, satellites with longitude, latitude
     (deg) and altitude (m), the links that are up as pairs of satellites, the satellites that serve
-    each site, and the path of each flow between two sites. ``network`` selects one if there are
-    several. Raises :class:`Refused`, and :class:`bentpipe.ScenarioError`."""
+    each site, and the path of each flow between two sites. ``network`` selects a constellation
+    (default: the first). Raises :class:`Refused`, and :class:`bentpipe.ScenarioError`."""
     loaded = read(text, level)
     names = [name for name, one in loaded.data.get("network", {}).items() if one["kind"] == "constellation"]
     if not names:
@@ -30,7 +30,7 @@ def at(text: str, level: str, time: float, network: str | None = None) -> dict[s
         raise Refused(404, f"there is no constellation {network}")
     duration = base_value(loaded.data["duration"])
     if not 0 <= time <= duration:
-        raise Refused(422, f"{time:g} s is not in the scenario, which takes {duration:g} s")
+        raise Refused(422, f"the time {time:g} s is outside the scenario, which ends at {duration:g} s")
     found = constellation(ScenarioText(text, NAME), [time], network=network or names[0])
     (frame,) = found.frames
     x, y, z = np.asarray(frame["positions"], dtype=float).T
@@ -50,7 +50,7 @@ def at(text: str, level: str, time: float, network: str | None = None) -> dict[s
                 "altitude": float(h),
             }
             for name, a, b, h in zip(
-                found.satellites, longitude, latitude, np.round(distance - RADIUS_M), strict=True
+                found.satellites, longitude, latitude, np.round(distance - EARTH_RADIUS_M), strict=True
             )
         ],
         "links": [list(found.links[number]) for number in frame["up"]],

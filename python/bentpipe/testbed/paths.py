@@ -1,4 +1,4 @@
-"""Removal of this machine's folders from messages of the engine and of files."""
+"""Removal of this machine's folders from messages about files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def without_paths(text: str, data: Path) -> str:
     >>> without_paths("/srv/lab/runs/1/a7/traces/tcp.parquet: 5 kbit/s", Path("/srv/lab"))
     'tcp.parquet: 5 kbit/s'
     """
-    # Folders with spaces in their names.
+    # The pattern stops at spaces, so folders that may contain spaces are replaced first.
     for folder in (data, data.resolve(), Path.home()):
         if folder != Path(folder.anchor):
             text = text.replace(f"{folder}/", "/-/")

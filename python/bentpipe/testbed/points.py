@@ -1,5 +1,5 @@
-"""Points of plotted lines: a quantity of a run within a part of its time, reduced to the resolution
-of a screen."""
+"""Points of plotted lines: a quantity of a run within a time range, reduced to the resolution of a
+screen."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bentpipe.plots.data import by_entity, thin
-from bentpipe.plots.samples import LARGE, entities_of
+from bentpipe.plots.samples import MAX_ROWS, entities_of
 
 if TYPE_CHECKING:
     import polars as pl
 
     from bentpipe.results.runs import Run
 
-#: Maximum number of points of a line between the ends of the part: more than a screen has columns.
-MOST_POINTS: Final = 2_000
+#: Maximum number of points of a line within the time range; more than a screen has columns.
+MAX_POINTS: Final = 2_000
 #: Maximum number of lines of a plot.
-MOST_LINES: Final = 12
+MAX_LINES: Final = 12
 
 
 @dataclass(frozen=True)
 class Line:
     """The points of one flow, terminal or link. ``thinned`` is true if the trace has more samples
-    in that time."""
+    within the time range."""
 
     name: str
     time_s: list[float]
@@ -33,17 +33,18 @@ class Line:
 
 
 def lines_of(run: Run, quantity: str, start_s: float = -math.inf, end_s: float = math.inf) -> list[Line]:
-    """Returns a quantity between two times, both included, as one line per entity.
+    """Returns a quantity from ``start_s`` to ``end_s``, both included, as one line per entity.
 
-    A line with more samples than :data:`MOST_POINTS` keeps the minimum and the maximum of each time
-    interval. The last sample before the part and the first one after it are included, so that lines
-    reach its edges. Raises :class:`bentpipe.InputError` for a quantity that was not recorded.
+    A line with more samples than :data:`MAX_POINTS` keeps the minimum and the maximum of each time
+    interval. The result also has the last sample before the range and the first sample after it, so
+    that lines reach the edges of the plot. Raises :class:`bentpipe.InputError` for a quantity that
+    was not recorded.
     """
     import polars as pl
 
     lazy = run.scan(quantity)
     _, who, column = lazy.collect_schema().names()
-    names = entities_of(run, quantity)[:MOST_LINES]
+    names = entities_of(run, quantity)[:MAX_LINES]
     value, time = pl.col("value"), pl.col("time")
     known = (
         lazy.select("time", who, pl.col(column).cast(pl.Float64).fill_nan(None).alias("value"))
@@ -52,8 +53,8 @@ def lines_of(run: Run, quantity: str, start_s: float = -math.inf, end_s: float =
     )
     inside = known.filter(time.is_between(start_s, end_s))
     counts = dict(inside.group_by(who).agg(pl.len()).collect(engine="streaming").iter_rows())
-    # A trace of a long run has more rows than memory holds.
-    large = sum(counts.values()) > LARGE
+    # The trace of a long run may not fit into memory.
+    large = sum(counts.values()) > MAX_ROWS
     within = by_entity((_extremes(inside, who) if large else inside).collect(engine="streaming"))
     before = _edge(known.filter(time < start_s), who, last=True)
     after = _edge(known.filter(time > end_s), who, last=False)
@@ -61,7 +62,7 @@ def lines_of(run: Run, quantity: str, start_s: float = -math.inf, end_s: float =
     for name in names:
         times, values = [], []
         if name in within:
-            kept = thin(within[name]["time"], within[name]["value"], MOST_POINTS)
+            kept = thin(within[name]["time"], within[name]["value"], MAX_POINTS)
             times, values = (one.tolist() for one in kept)
         thinned = len(times) < counts.get(name, 0)
         for edge, place in ((before, 0), (after, len(times) + 1)):
@@ -81,15 +82,15 @@ def _edge(rows: pl.LazyFrame, who: str, *, last: bool) -> dict[str, tuple[float,
 
 
 def _extremes(rows: pl.LazyFrame, who: str) -> pl.LazyFrame:
-    """Returns the minimum at the beginning and the maximum at the end of each of
-    :data:`MOST_POINTS` intervals."""
+    """Reduces rows to :data:`MAX_POINTS` intervals. The minimum of an interval is placed at the
+    time of its first row, the maximum at the time of its last row."""
     import polars as pl
 
     time, value = pl.col("time"), pl.col("value")
     first, last = (
         rows.select(time.min().alias("first"), time.max().alias("last")).collect(engine="streaming").row(0)
     )
-    cell = ((time - first) / ((last - first) / MOST_POINTS or 1.0)).floor().cast(pl.Int64)
+    cell = ((time - first) / ((last - first) / MAX_POINTS or 1.0)).floor().cast(pl.Int64)
     cells = rows.group_by(cell.alias("cell"), who).agg(
         time.min(), time.max().alias("end"), value.min(), value.max().alias("greatest")
     )

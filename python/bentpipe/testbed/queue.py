@@ -1,8 +1,9 @@
-"""The queue of runs, a table. A run is queued, leased by a worker, running, and then done, failed,
-cancelled or incomplete.
+"""The queue of runs, stored in the table ``run``. A run is first queued, then leased by a worker,
+then running, and finally done, failed, cancelled or incomplete.
 
-A worker renews its lease while it works. An expired lease is reclaimed: a run that had not started
-is queued again; a run that had started is marked incomplete, so that no run is executed twice.
+A worker renews the lease of a run until the end of the run. After a lease has expired, a run that
+had not started is queued again, and a run that had started is marked incomplete, so that no run is
+executed twice.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .tables import ACTIVE, FINAL, Change, Event, Run
 #: Seconds after its last renewal at which a lease expires.
 LEASE_S: Final = 30.0
 #: Seconds for which events are kept.
-KEEP_S: Final = 3600.0
+EVENT_LIFETIME_S: Final = 3600.0
 #: Instruments that need the machine exclusively.
 EXCLUSIVE: Final = ("emulate",)
 #: Maximum age of a cached plan of the queue, in seconds.
@@ -30,14 +31,13 @@ PLAN_S: Final = 0.5
 #: Initial estimate of the events per second of runs in virtual time.
 DEFAULT_RATE: Final = {"simulate": 1e6, "kernel": 1e5}
 #: Seconds that a run takes in addition to its events, for start and report.
-START_S: Final = 1.0
+OVERHEAD_S: Final = 1.0
 
 
 def claim(rows: Transaction, worker: str, instruments: Sequence[str], busy: bool = False) -> Run | None:
-    """Leases the next run to a worker and returns it; None without a run. Owners take turns: the
-    next run belongs to the owner who was served least recently. If that run needs the machine
-    exclusively and the worker is ``busy``, the machine is reserved for it: no other run starts
-    before it."""
+    """Leases the next run to a worker and returns the run; None if no run can start. Owners take
+    turns: the next run belongs to the owner who was served least recently. If this run needs the
+    machine exclusively and the worker is ``busy``, no other run starts before it."""
     served = (
         select(Run.owner_id.label("owner"), func.max(Run.started).label("at"))
         .group_by(Run.owner_id)
@@ -55,7 +55,7 @@ def claim(rows: Transaction, worker: str, instruments: Sequence[str], busy: bool
         if busy and instrument in EXCLUSIVE:
             return None
         now = time.time()
-        # The second condition lets a single worker win if several found the same run.
+        # If several workers have found the same run, the condition on the state lets one succeed.
         claimed = (
             update(Run)
             .where(Run.number == number, Run.state == "queued")
@@ -64,7 +64,7 @@ def claim(rows: Transaction, worker: str, instruments: Sequence[str], busy: bool
         )
         if rows.scalar(claimed) is not None:
             run = rows.get_one(Run, number, populate_existing=True)
-            tell(rows, run)
+            record_event(rows, run)
             return run
     return None
 
@@ -84,7 +84,7 @@ def renew(rows: Transaction, number: int, worker: str, progress: float | None = 
     if cancel is False and progress is not None:
         run = rows.get(Run, number, populate_existing=True)
         if run is not None:
-            tell(rows, run)
+            record_event(rows, run)
     return cancel is False
 
 
@@ -102,7 +102,7 @@ def finish(rows: Transaction, number: int, worker: str, state: str, reason: str 
     if run is not None:
         if state == "done":
             run.progress = 1.0
-        tell(rows, run)
+        record_event(rows, run)
     return True
 
 
@@ -119,11 +119,11 @@ def reclaim(rows: Transaction, dead: str | None = None) -> int:
             run.reason = (
                 "cancelled"
                 if run.cancel
-                else "the executor ended while this run was running; launch it again"
+                else "the executor ended while the run was in progress; launch it again"
             )
             run.ended, run.lease = time.time(), None
         rows.flush()
-        tell(rows, run)
+        record_event(rows, run)
     return len(found)
 
 
@@ -134,11 +134,11 @@ def cancel(rows: Transaction, run: Run) -> None:
     elif run.state not in FINAL:
         run.cancel = True
     rows.flush()
-    tell(rows, run)
+    record_event(rows, run)
 
 
-def wanted(rows: Transaction, number: int) -> list[tuple[int, str, str]]:
-    """Returns the manual changes that were not yet sent to a run (number, key and value), and marks
+def take_changes(rows: Transaction, number: int) -> list[tuple[int, str, str]]:
+    """Returns the manual changes of a run that were not sent yet (number, key and value), and marks
     them as sent."""
     found = rows.scalars(
         select(Change).where(Change.run_number == number, ~Change.passed).order_by(Change.id)
@@ -148,7 +148,7 @@ def wanted(rows: Transaction, number: int) -> list[tuple[int, str, str]]:
     return [(one.id, one.key, one.value) for one in found]
 
 
-def answer(rows: Transaction, number: int, answers: Sequence[Mapping[str, Any]]) -> None:
+def record_answers(rows: Transaction, number: int, answers: Sequence[Mapping[str, Any]]) -> None:
     """Records the results of manual changes."""
     for one in answers:
         rows.execute(
@@ -158,16 +158,16 @@ def answer(rows: Transaction, number: int, answers: Sequence[Mapping[str, Any]])
         )
 
 
-def tell(rows: Transaction, run: Run) -> None:
+def record_event(rows: Transaction, run: Run) -> None:
     """Records the state of a run as an event for its viewers."""
     _plans.pop(rows.get_bind(), None)
     data = {"state": run.state, "progress": run.progress, "reason": run.reason}
     rows.add(Event(run_id=run.id, owner_id=run.owner_id, data=data))
 
 
-def forget(rows: Transaction) -> None:
-    """Removes old events."""
-    rows.execute(delete(Event).where(Event.at < time.time() - KEEP_S))
+def remove_old_events(rows: Transaction) -> None:
+    """Removes events older than :data:`EVENT_LIFETIME_S`."""
+    rows.execute(delete(Event).where(Event.at < time.time() - EVENT_LIFETIME_S))
 
 
 def order(rows: Transaction) -> list[str]:
@@ -196,12 +196,12 @@ def order(rows: Transaction) -> list[str]:
 
 
 def plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
-    """Returns position and seconds until the expected start of every queued run. It assumes
-    ``slots`` concurrent runs in the order of :func:`order`; a run that needs the machine
+    """Returns the position of every queued run, and the seconds until its expected start. Assumes
+    ``slots`` concurrent runs in the order of :func:`order`. A run that needs the machine
     exclusively waits until all others have ended.
 
-    All pages with runs request the plan, so it is computed at most every half second, and after
-    changes by this process."""
+    Every page with runs requests the plan, so the plan is cached for half a second, or until this
+    process records a change."""
     engine, now = rows.get_bind(), time.monotonic()
     known = _plans.get(engine)
     if known is None or known[0] != slots or now - known[1] > PLAN_S:
@@ -222,8 +222,12 @@ def _plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
     free = []
     for run in rows.scalars(select(Run).options(defer(Run.scenario)).where(Run.state.in_(ACTIVE))):
         passed = max(0.0, now - (run.started or now))
-        # Extrapolated from the progress, as soon as that is meaningful.
-        whole = passed / run.progress if run.progress > 0.02 else max(passed, takes(_needs(run), rates))
+        # Extrapolated from the progress, after the first 2 %.
+        whole = (
+            passed / run.progress
+            if run.progress > 0.02
+            else max(passed, expected_seconds(_needs(run), rates))
+        )
         free.append(max(0.0, whole - passed))
     free = sorted([*free, *[0.0] * max(0, slots - len(free))])
     needs = {
@@ -238,7 +242,7 @@ def _plan(rows: Transaction, slots: int) -> dict[str, tuple[int, float]]:
             continue
         alone = needs[name][0] in EXCLUSIVE
         start = max(free[-1] if alone else free[0], earliest)
-        ended = start + takes(needs[name], rates)
+        ended = start + expected_seconds(needs[name], rates)
         free = [ended] * len(free) if alone else sorted([*free[1:], ended])
         places[name] = (place, start)
         earliest = start
@@ -249,18 +253,18 @@ def _needs(run: Run) -> tuple[str, float | None, float, float]:
     return run.instrument, run.pace, run.duration, run.events
 
 
-def takes(needs: tuple[str, float | None, float, float], rates: Mapping[str, float]) -> float:
-    """Returns the expected duration of a run in seconds, from its instrument, its pace, the
-    duration of its scenario, and its events."""
+def expected_seconds(needs: tuple[str, float | None, float, float], rates: Mapping[str, float]) -> float:
+    """Returns the expected real time of a run in seconds. ``needs`` are instrument, pace, duration
+    of the scenario, and number of events; ``rates`` are events per second by instrument."""
     instrument, pace, duration, events = needs
     seconds = events / rates[instrument] if instrument in rates else 0.0
     if pace is not None or instrument in EXCLUSIVE:
         seconds = max(seconds, duration / (pace or 1.0))
-    return START_S + seconds
+    return OVERHEAD_S + seconds
 
 
 def rate(rows: Transaction, instrument: str) -> float:
-    """Returns the events per second of the last runs of an instrument, for estimates of starts."""
+    """Returns the events per second of the latest runs of an instrument."""
     last = (
         select(Run.events, Run.ended - Run.started)
         .where(Run.state == "done", Run.instrument == instrument, Run.events > 0, Run.pace.is_(None))

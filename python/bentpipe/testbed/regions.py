@@ -1,6 +1,6 @@
-"""Regions: parts of a run in which a site has one serving satellite, a multilink uses one link, or
-a changed key has one value. They come from the scenario's changes, manual changes, and the traces
-`handover` and `selection`.
+"""Regions: time ranges of a run in which a site has one serving satellite, a multilink uses one
+link, or a changed key has one value. They are derived from the changes of the scenario, manual
+changes, and the traces `handover` and `selection`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from bentpipe.quantities import base_value
 from bentpipe.scenario.scenarios import ScenarioText
 
 #: Maximum number of regions returned; more than a plot can show.
-MOST: Final = 500
+MAX_REGIONS: Final = 500
 
 #: A manual change: seconds of the run, key, value.
-Made = tuple[float, str, str]
+ManualChange = tuple[float, str, str]
 #: The start of a region: seconds, kind, entity, label.
 Start = tuple[float, str, str, str]
 
 
 @dataclass(frozen=True)
 class Region:
-    """A part of a run from ``start`` to ``end`` (seconds of the run; None for an open end) in which
-    ``label`` applies to the entity ``of``. ``kind`` is "change", "handover" or "selection"."""
+    """The time from ``start`` to ``end`` (seconds of the run; None for an open end) in which
+    ``label`` describes the state of the entity ``of``. ``kind`` is "change", "handover" or
+    "selection"."""
 
     kind: str
     of: str
@@ -36,12 +37,12 @@ class Region:
     end: float | None
 
 
-def of_folder(scenario: str, made: Sequence[Made], folder: Path) -> list[Region]:
+def of_folder(scenario: str, made: Sequence[ManualChange], folder: Path) -> list[Region]:
     """Returns the regions of a run that has ended."""
-    from bentpipe.results import former
+    from bentpipe.results import old_names
     from bentpipe.results.runs import Run
 
-    data = former.renamed(tomllib.loads(scenario))
+    data = old_names.renamed(tomllib.loads(scenario))
     run = Run(folder)
     starts = _changes(data, made)
     for trace in ("handover", "selection"):
@@ -55,7 +56,7 @@ def of_folder(scenario: str, made: Sequence[Made], folder: Path) -> list[Region]
     return _joined(starts)
 
 
-def of_live(scenario: str, made: Sequence[Made], parts: Iterable[dict[str, Any]]) -> list[Region]:
+def of_live(scenario: str, made: Sequence[ManualChange], parts: Iterable[dict[str, Any]]) -> list[Region]:
     """Returns the regions of a run in progress, from its live data."""
     data = tomllib.loads(scenario)
     starts = _changes(data, made)
@@ -69,7 +70,7 @@ def of_live(scenario: str, made: Sequence[Made], parts: Iterable[dict[str, Any]]
     return _joined(starts)
 
 
-def _changes(data: dict[str, Any], made: Sequence[Made]) -> list[Start]:
+def _changes(data: dict[str, Any], made: Sequence[ManualChange]) -> list[Start]:
     starts = [(time, "change", key, f"{key} = {value}") for time, key, value in made]
     for change in data.get("change", []):
         time = base_value(change["at"])
@@ -110,10 +111,10 @@ def _satellites(scenario: str, network: str) -> list[str]:
 
 
 def _joined(starts: list[Start]) -> list[Region]:
-    """Returns the regions: each ends where the next one of its entity starts."""
+    """Returns the regions. Each region ends at the start of the next region of its entity."""
     found: list[Region] = []
     last: dict[tuple[str, str], int] = {}
-    for time, kind, of, label in sorted(starts)[:MOST]:
+    for time, kind, of, label in sorted(starts)[:MAX_REGIONS]:
         place = last.get((kind, of))
         if place is not None:
             before = found[place]

@@ -1,8 +1,8 @@
 """Studies in the test bed: reproductions of published experiments, with verdicts, figures and notes
 as the report of a run.
 
-Studies are part of the repository, so a test bed installed without it has none. A launch contains
-only the name of the study and of the test.
+Studies are part of the repository, so a test bed that was installed without the repository has
+none. A launch contains only the names of the study and of the test.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def available() -> dict[str, list[str]]:
     }
 
 
-def described(study: str) -> Description:
+def description(study: str) -> Description:
     """Returns the description of an :func:`available` study."""
     text = (studies.known()[study] / "README.md").read_text(encoding="utf-8")
     heading, paragraph, *_ = text.split("\n\n")
@@ -63,15 +63,16 @@ def check_kernel(study: str, test: str | None, machine: Mapping[str, str]) -> No
 def _plain(markdown: str) -> str:
     r"""Returns a paragraph without Markdown marks.
 
-    >>> _plain("Ada, *On\nengines*, with `--test a`")
-    'Ada, On engines, with --test a'
+    >>> _plain("Ada, *On\nengines*, with `--test a` and [terms](glossary.md)")
+    'Ada, On engines, with --test a and terms'
     """
-    return re.sub(r"[*`]", "", " ".join(markdown.split()))
+    linked = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(markdown.split()))
+    return re.sub(r"[*`]", "", linked)
 
 
-def order(study: str, test: str | None) -> str:
-    """Returns the order for a run of a study, which takes the place of a scenario. Raises
-    :class:`Refused`."""
+def job_text(study: str, test: str | None) -> str:
+    """Returns the TOML text that names a study and a test. The run stores it in place of a
+    scenario. Raises :class:`Refused`."""
     known = available()
     if study not in known:
         raise Refused(404, "there is no such study")
@@ -82,14 +83,14 @@ def order(study: str, test: str | None) -> str:
 
 
 def check(text: str) -> None:
-    """Checks an order from the database. Raises :class:`Refused`."""
+    """Checks the text of :func:`job_text` from the database. Raises :class:`Refused`."""
     given = tomllib.loads(text)
-    order(given["study"], given.get("test"))
+    job_text(given["study"], given.get("test"))
 
 
-def perform(text: str, folder: Path) -> None:
-    """Executes an order: writes runs, figures, ``verdicts.json`` and ``report.html`` into a
-    folder."""
+def run_job(text: str, folder: Path) -> None:
+    """Runs the study that the text of :func:`job_text` names. Writes runs, figures,
+    ``verdicts.json`` and ``report.html`` into a folder."""
     given: dict[str, Any] = tomllib.loads(text)
     found = studies.find(given["study"])
     done = studies.run(found, given.get("test"), folder, json=True)
@@ -100,7 +101,7 @@ def perform(text: str, folder: Path) -> None:
 
 
 def report(study: str, test: str | None, done: Reproduction) -> str:
-    """Returns the report as a page: verdicts, tables, figures, notes."""
+    """Returns the report as an HTML page with verdicts, tables, figures and notes."""
     title = escape(f"Study {study}" + ("" if test is None else f", {test}"))
     parts = [
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{title}</title>",
@@ -127,7 +128,7 @@ def report(study: str, test: str | None, done: Reproduction) -> str:
 
 
 def number(value: float | None) -> str:
-    """Returns a number in the format of the report."""
+    """Formats a number for the report; a dash for None."""
     return "–" if value is None else f"{value:.4g}"
 
 

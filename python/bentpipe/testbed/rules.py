@@ -1,7 +1,8 @@
 """Rules for scenarios from the web, by the level of their owner: allowed contents, and the allowed
 cost of a run. All such rules are in this module.
 
-The web process checks before it stores a run, and the run's process again before it begins.
+The web process checks a scenario before it stores the run. The run's process checks it again before
+the start.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ NAME: Final = "scenario"
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a level. ``events`` is compared with the prediction. The other limits also end
-    a run that exceeds them: ``seconds`` of real time, ``bytes`` of its folder, ``memory`` of its
-    process."""
+    """The limits of a level. ``events`` limits the predicted number of events of a run. A run is
+    ended if it exceeds ``seconds`` of real time, the size ``bytes`` of its folder, or the
+    ``memory`` of its process, in bytes."""
 
     instruments: tuple[str, ...]
     events: float
@@ -66,23 +67,24 @@ OF_LEVEL: Final = {
     ),
 }
 
-#: Keys that name a file, at any depth: a table with such a key is replaced by the file's contents.
+#: Key that names a file, at any depth. The loader replaces a table with this key by the contents of
+#: the file.
 FILE: Final = "file"
 #: The application that starts a program of the machine, and its keys.
 PROGRAM: Final = "command"
 PROGRAM_KEYS: Final = ("run", "serve")
 
 #: Maximum nesting depth, and maximum number of values, of a text.
-DEEPEST: Final = 24
-MOST_VALUES: Final = 50_000
+MAX_DEPTH: Final = 24
+MAX_VALUES: Final = 50_000
 #: Maximum duration, in seconds of the scenario.
-LONGEST_S: Final = 30 * 86_400.0
+MAX_DURATION_S: Final = 30 * 86_400.0
 
 
 def check_text(text: str, level: str) -> dict[str, Any]:
-    """Returns the tables of a scenario's text, before the engine reads it. Raises :class:`Refused`
-    for contents that are not allowed from the web. The engine reports TOML errors with their
-    position, so in that case the result is empty."""
+    """Checks a scenario's text before the engine reads it, and returns its tables. Raises
+    :class:`Refused` for contents that are not allowed from the web. The result is empty if the text
+    is not TOML, because the engine reports such errors with their position."""
     limits = OF_LEVEL[level]
     if len(text.encode("utf-8", "surrogatepass")) > limits.text:
         raise Refused(413, f"the scenario is longer than {limits.text} bytes")
@@ -91,16 +93,16 @@ def check_text(text: str, level: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError:
         return {}
     except RecursionError:
-        raise Refused(422, f"the scenario is nested deeper than {DEEPEST} tables") from None
+        raise Refused(422, f"the scenario is nested deeper than {MAX_DEPTH} tables") from None
     except ValueError:
         # Python's limit on the digits of a number, sys.get_int_max_str_digits.
         raise Refused(422, "the scenario has a number with thousands of digits") from None
     counted = 0
     for values, (depth, key, value) in enumerate(walk(tables)):
-        if values > MOST_VALUES:
-            raise Refused(422, f"the scenario has more than {MOST_VALUES} values")
-        if depth > DEEPEST:
-            raise Refused(422, f"the scenario is nested deeper than {DEEPEST} tables")
+        if values > MAX_VALUES:
+            raise Refused(422, f"the scenario has more than {MAX_VALUES} values")
+        if depth > MAX_DEPTH:
+            raise Refused(422, f"the scenario is nested deeper than {MAX_DEPTH} tables")
         parts = key.split(".")
         if FILE in parts:
             raise Refused(422, f'the key "{key}" reads a file of the server; the test bed does not allow it')
@@ -123,7 +125,7 @@ def walk(value: Any, depth: int = 0) -> Iterator[tuple[int, str, Any]]:
         depth, key, value = stack.pop()
         if key:
             yield depth, key, value
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             continue
         if isinstance(value, Mapping):
             stack += [(depth + 1, str(name), one) for name, one in value.items()]
@@ -148,7 +150,7 @@ def check_resolved(scenario: Mapping[str, Any], nodes: int, level: str) -> None:
     limits = OF_LEVEL[level]
     if nodes > limits.nodes:
         raise Refused(422, f"{nodes} nodes are more than the {limits.nodes} that your level allows")
-    if base_value(scenario["duration"]) > LONGEST_S:
+    if base_value(scenario["duration"]) > MAX_DURATION_S:
         raise Refused(
             422, f"a duration of {scenario['duration']} is longer than the 30 days that the test bed allows"
         )
@@ -187,7 +189,7 @@ def check_cost(wanted: Cost, instrument: str, level: str, pace: float | None = N
     """Checks the cost of a run against the limits of a level. Raises :class:`Refused`."""
     limits = OF_LEVEL[level]
     if instrument not in limits.instruments:
-        raise Refused(403, f"your level may not {instrument}")
+        raise Refused(403, f"your level does not allow the instrument {instrument}")
     if wanted.events > limits.events:
         raise Refused(
             422,
@@ -204,7 +206,7 @@ def check_cost(wanted: Cost, instrument: str, level: str, pace: float | None = N
         )
 
 
-#: Pattern of key paths that may change during a run. The engine decides on single keys.
+#: Pattern of key paths that may change during a run. The engine checks the individual keys.
 CHANGED: Final = re.compile(r"(link|network)(\.[\w -]{1,64}){2,12}")
 
 

@@ -30,8 +30,8 @@ from . import live
 if TYPE_CHECKING:
     from bentpipe.scenario.scenarios import Scenario
 
-#: Function that sends a line to the executor.
-Say = Callable[[str], None]
+#: A function that sends a line to the executor.
+Send = Callable[[str], None]
 
 #: prctl(2): the signal that a process receives when its parent ends.
 _PR_SET_PDEATHSIG: Final = 1
@@ -44,18 +44,18 @@ def main() -> None:
         sys.exit(1)
     given: dict[str, Any] = json.loads(sys.stdin.readline())
     limit(given)
-    # The executor reads this pipe, so nothing else may write to it.
-    told = os.fdopen(os.dup(1), "w", buffering=1)
+    # Standard output is redirected, because only messages to the executor may enter the pipe.
+    output = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     try:
-        perform(given, lambda text: print(text, file=told))
-        print("done", file=told)
+        perform(given, lambda text: print(text, file=output))
+        print("done", file=output)
     except MemoryError:
         bound = given["memory"]
-        more = "memory than there is" if bound is None else f"than {bound // 1_000_000} MB of memory"
-        print(f"failed it needed more {more}", file=told)
+        more = "memory than available" if bound is None else f"than {bound // 1_000_000} MB of memory"
+        print(f"failed the run needed more {more}", file=output)
     except (ValueError, OSError) as error:
-        print("failed " + " ".join(str(error).split()), file=told)
+        print("failed " + " ".join(str(error).split()), file=output)
 
 
 def limit(given: dict[str, Any]) -> None:
@@ -72,8 +72,8 @@ def limit(given: dict[str, Any]) -> None:
 class Changes:
     """The changes requested by the executor, read by a thread because reading blocks."""
 
-    def __init__(self, lines: IO[str], say: Say) -> None:
-        self._say = say
+    def __init__(self, lines: IO[str], send: Send) -> None:
+        self._say = send
         self._wanted: SimpleQueue[tuple[int, str, str]] = SimpleQueue()
         self._made: deque[int] = deque()
         threading.Thread(target=self._read, args=(lines,), daemon=True).start()
@@ -95,8 +95,8 @@ class Changes:
     def answer(self, answers: Sequence[dict[str, Any]]) -> None:
         """Reports the results of the changes returned last, in their order."""
         for one in answers:
-            told = {"number": self._made.popleft(), "time": one["time"], "refused": one["refused"]}
-            self._say("changed " + json.dumps(told))
+            output = {"number": self._made.popleft(), "time": one["time"], "refused": one["refused"]}
+            self._say("changed " + json.dumps(output))
 
 
 def permitted(given: dict[str, Any]) -> Scenario:
@@ -118,28 +118,28 @@ def permitted(given: dict[str, Any]) -> Scenario:
     return scenario
 
 
-def perform(given: dict[str, Any], say: Say) -> None:
+def perform(given: dict[str, Any], send: Send) -> None:
     """Runs the scenario and writes its report."""
     from bentpipe.report import write_report
 
-    said = 0.0
+    last_report = 0.0
 
     def progress(fraction: float) -> bool:
-        nonlocal said
-        if time.monotonic() - said > 0.25:
-            said = time.monotonic()
-            say(f"progress {fraction:.4f}")
+        nonlocal last_report
+        if time.monotonic() - last_report > 0.25:
+            last_report = time.monotonic()
+            send(f"progress {fraction:.4f}")
         return True
 
     folder = Path(given["folder"])
     if given["instrument"] == "study":
-        from .reproducing import perform as reproduce
+        from .reproducing import run_job as reproduce
 
         reproduce(given["scenario"], folder)
         return
     scenario = permitted(given)
-    rows = live.Writer(live.beside(folder))
-    changes = Changes(sys.stdin, say)
+    rows = live.Writer(live.live_file(folder))
+    changes = Changes(sys.stdin, send)
 
     def watch(seen: dict[str, Any]) -> list[tuple[str, str]]:
         changes.answer(seen["changes"])
@@ -162,7 +162,7 @@ def perform(given: dict[str, Any], say: Say) -> None:
         clock: Any = "kernel" if given["instrument"] == "kernel" else "real"
         run = emulate(scenario, **common, clock=clock)
     rows.close()
-    say("progress 1")
+    send("progress 1")
     # The test bed shows reports in a sandbox without scripts.
     write_report([run], folder / "report.html", script=False)
 

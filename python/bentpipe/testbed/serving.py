@@ -24,19 +24,20 @@ from bentpipe.errors import InputError, trouble
 
 from . import accounts
 from .api import application
-from .executor import alone, run_executor
+from .executor import lock_folder, run_executor
 from .settings import Settings
 from .store import Store, migrate
 
-#: Part of the test bed that a process runs: both, or one if they are separate units.
+#: The part of the test bed that a command serves: all, or one process if both are separate
+#: services.
 Part = Literal["all", "web", "executor"]
 
 
 #: Mode of a data folder that a group shares: new files in it belong to the group.
-SHARED: Final = 0o2770
+SHARED_MODE: Final = 0o2770
 
 #: Exit code for errors that the user can correct, as in every command.
-REFUSED: Final = 2
+EXIT_REFUSED: Final = 2
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The page's address; behind a proxy, the part after the proxy's address."""
+        """The URL of the page; the path of the socket behind a proxy."""
         if self.socket is not None:
             return f"unix:{self.socket}"
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -65,23 +66,23 @@ def prepare(settings: Settings, part: Part = "all") -> str | None:
     process has printed.
     """
     _create(settings)
-    # Other users get no access, whatever the folder's mode. The group may write files of the other
-    # process.
+    # Other users get no access, regardless of the folder's mode. With a group, each of the two
+    # processes may write the files of the other.
     os.umask(0o077 if settings.group is None else 0o007)
     if settings.group is not None:
         about = settings.data.stat()
         if (about.st_gid, about.st_mode & 0o7777) != (
             settings.group,
-            SHARED,
+            SHARED_MODE,
         ) and about.st_uid == os.geteuid():
             os.chown(settings.data, -1, settings.group)
-            settings.data.chmod(SHARED)
+            settings.data.chmod(SHARED_MODE)
         if not settings.database:
             # SQLite gives the group only read access.
             settings.file.touch(mode=0o660)
     store = Store(settings.url)
     migrate(store)
-    # After the database, so that no folder without a database remains.
+    # Created after the database, so that a failure leaves no folder without a database.
     settings.runs.mkdir(exist_ok=True)
     secret = None if part == "executor" else accounts.first_invitation(store)
     store.close()
@@ -97,12 +98,12 @@ def _create(settings: Settings) -> None:
             data.mkdir(mode=0o700, parents=True)
         elif any(data.iterdir()) and not settings.holds_test_bed:
             raise InputError(
-                f"--data {data} is not empty and holds no test bed's database; allowed: a folder that is new or "
-                "empty, or one of a test bed"
+                f"--data {data} is not empty and holds no test bed database; allowed: a new or empty folder, or the "
+                "folder of a test bed"
             )
     except FileExistsError as error:
         if not data.is_dir():
-            raise InputError(f"--data {data} is not a folder; choose another place") from error
+            raise InputError(f"--data {data} is not a folder; choose another path") from error
     except OSError as error:
         raise InputError(f"--data {trouble(error)}") from error
 
@@ -113,9 +114,8 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
         run_executor(settings, ready)
         return 0
     if part == "all":
-        # Checked before anything starts: later, the executor would end a test bed that has already
-        # answered.
-        alone(settings.data).close()
+        # Checked first. Otherwise the test bed would answer requests until its executor fails.
+        lock_folder(settings.data).close()
     # Bound before anything starts, so that a port in use is reported first.
     listening = bind(address)
     # From here on signals only set a flag: an exception may be lost in the interrupted code, such
@@ -154,10 +154,10 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
     if executor is None or not server.abandoned or executor.exitcode in (0, -signal.SIGTERM):
         return 0
     print(
-        "bentpipe: the executor has ended, and the test bed with it; start it again: runs that wait are still queued",
+        "bentpipe: the executor has ended, so the test bed was stopped; start it again. Waiting runs stay queued.",
         file=sys.stderr,
     )
-    return REFUSED if executor.exitcode == REFUSED else 1
+    return EXIT_REFUSED if executor.exitcode == EXIT_REFUSED else 1
 
 
 class Server(uvicorn.Server):
@@ -212,11 +212,11 @@ def _bind_local(path: Path) -> socket.socket:
         _remove_dead(path)
         local.bind(str(path))
         path.chmod(0o660)
-        # From now on the socket answers, so that another test bed does not remove it.
+        # Listens at once, so that another test bed does not remove the socket as dead.
         local.listen()
     except OSError as error:
         local.close()
-        raise InputError(f"--socket {path}: {error.strerror or error}; choose another place") from error
+        raise InputError(f"--socket {path}: {error.strerror or error}; choose another path") from error
     except InputError:
         local.close()
         raise
@@ -232,8 +232,8 @@ def _remove_dead(path: Path) -> None:
         return
     if not stat.S_ISSOCK(mode):
         raise InputError(
-            f"--socket {path}: something else than a socket is there; allowed: a path at which nothing is, or a "
-            "socket at which nobody listens"
+            f"--socket {path} exists and is not a socket; allowed: a new path, or a socket without a listening "
+            "program"
         )
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(1)
@@ -243,7 +243,8 @@ def _remove_dead(path: Path) -> None:
             path.unlink(missing_ok=True)
             return
         except OSError:
-            # A socket of another kind, of another user, or busy is in use.
+            # Other errors mean that the socket is in use: busy, of another kind, or of another
+            # user.
             pass
     raise InputError(f"--socket {path}: another program listens there; stop it, or choose another --socket")
 
@@ -279,7 +280,7 @@ def _executor(settings: Settings, parent: int) -> None:
         run_executor(settings)
     except InputError as error:
         print(f"bentpipe: {error}", file=sys.stderr)
-        sys.exit(REFUSED)
+        sys.exit(EXIT_REFUSED)
 
 
 def _end(process: Any) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 class Settings:
     """The data folder, and settings that differ from the defaults.
 
-    ``database`` is a URL of SQLAlchemy, an SQLite file in ``data`` by default. ``names`` are host
-    names, in addition to the loopback addresses, under which browsers may reach the page. ``slots``
-    is the number of concurrent runs. ``insecure`` allows log-ins over plain HTTP from other
-    machines, with a cookie that browsers accept there. ``proxied`` is set if an encrypting proxy
-    passes requests to a Unix socket. ``group`` is the number of the group that shares the data, if
-    web process and executor are different users.
+    ``database`` is a URL of SQLAlchemy (default: an SQLite file in ``data``). ``names`` are the
+    host names of the page, in addition to the loopback addresses. ``slots`` is the number of
+    concurrent runs. ``insecure`` allows log-ins over plain HTTP from other machines, with a cookie
+    that browsers accept there. ``proxied`` is set if an encrypting proxy passes requests to a Unix
+    socket. ``group`` is the number of the group that shares the data, if web process and executor
+    are different users.
     """
 
     data: Path
@@ -30,7 +30,7 @@ class Settings:
 
     @property
     def url(self) -> str:
-        """The URL of the database."""
+        """The URL of the database for SQLAlchemy."""
         return self.database or f"sqlite:///{self.file}"
 
     @property
@@ -45,8 +45,8 @@ class Settings:
 
     @property
     def holds_test_bed(self) -> bool:
-        """Returns true if the folder contains a test bed's data: its database, or its runs if the
-        database is elsewhere."""
+        """True if the folder contains the database of a test bed, or its runs if the database is
+        elsewhere."""
         return self.runs.is_dir() if self.database else self.file.is_file()
 
     @property

@@ -1,5 +1,4 @@
-"""Access to the database: connects, creates or updates its tables, and refuses a database from a
-newer version."""
+"""Access to the database: connections, transactions and migrations."""
 
 from __future__ import annotations
 
@@ -28,8 +27,8 @@ class Store:
     def __init__(self, url: str) -> None:
         self.engine = connect(url)
         self.session = sessionmaker(self.engine, expire_on_commit=False)
-        #: True if reading a row takes less time than passing the work to a thread: for a database
-        #: file, whose readers never wait for a writer.
+        #: True if a query takes less time than its delegation to a thread: for SQLite, whose
+        #: readers never wait for a writer.
         self.quick = self.engine.dialect.name == "sqlite"
 
     @contextmanager
@@ -46,16 +45,14 @@ class Store:
             yield session
 
     def close(self) -> None:
-        """Closes all connections."""
+        """Closes all connections to the database."""
         self.engine.dispose()
 
 
 def connect(url: str) -> Engine:
     """Returns an engine for a URL of SQLite or PostgreSQL."""
     if not url.startswith(("sqlite://", "postgresql")):
-        raise InputError(
-            f"{url.split('://')[0]} is not a database of the test bed; allowed: sqlite, postgresql"
-        )
+        raise InputError(f"{url.split('://')[0]} is not a supported database; allowed: sqlite, postgresql")
     if not url.startswith("sqlite"):
         try:
             import psycopg  # noqa: F401 - SQLAlchemy imports it late, with a less specific error
@@ -66,16 +63,16 @@ def connect(url: str) -> Engine:
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
-        # The driver would start transactions late, and as readers, which cannot become writers
-        # during another write.
+        # Disables the driver's own transactions, which begin late and as readers. A reader cannot
+        # become a writer during another write.
         connection.isolation_level = None
         for setting in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {setting}")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Any) -> None:
-        # Writers begin as writers: a transaction that begins as a reader fails if another has
-        # written in between.
+        # Writers begin as writers, because a reader cannot become a writer after another
+        # transaction has written.
         writes = connection.get_execution_options().get("writes")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -93,9 +90,8 @@ def migrate(store: Store) -> None:
             there = MigrationContext.configure(connection).get_current_revision()
             if there is not None and there not in {one.revision for one in script.walk_revisions()}:
                 raise InputError(
-                    f"the database is from a newer version of bentpipe (its tables are {there}, this version "
-                    f"knows up to "
-                    f"{script.get_current_head()}); it was not changed: update bentpipe, or choose another --data"
+                    f"the database is from a newer version of bentpipe (revision {there}; this version supports "
+                    f"{script.get_current_head()}). It was not changed: update bentpipe, or choose another --data"
                 )
             config.attributes["connection"] = connection
             command.upgrade(config, "head")

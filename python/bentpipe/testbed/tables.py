@@ -18,8 +18,8 @@ STATES: Final = ("queued", "leased", "running", "done", "failed", "cancelled", "
 FINAL: Final = STATES[3:]
 ACTIVE: Final = STATES[1:3]
 
-#: Without this option, SQLite reuses the highest number after its row was removed.
-NEVER_AGAIN: Final = {"sqlite_autoincrement": True}
+#: Keeps SQLite from reusing the highest number after its row was removed.
+AUTOINCREMENT: Final = {"sqlite_autoincrement": True}
 
 
 def identifier() -> str:
@@ -37,7 +37,7 @@ class User(Base):
     """An account of the test bed."""
 
     __tablename__ = "account"
-    __table_args__ = NEVER_AGAIN
+    __table_args__ = AUTOINCREMENT
     id: Mapped[int] = mapped_column(Integer, primary_key=True)
     name: Mapped[str] = mapped_column(String(64), unique=True)
     password: Mapped[str] = mapped_column(String(200))
@@ -46,8 +46,7 @@ class User(Base):
 
 
 class Session(Base):
-    """A log-in of a browser, or a token of the command line; only the hash of its secret is
-    stored."""
+    """A session of a browser, or a token of a program. Only the hash of the secret is stored."""
 
     __tablename__ = "session"
     hash: Mapped[str] = mapped_column(String(64), primary_key=True)
@@ -73,7 +72,7 @@ class Invitation(Base):
 
 
 class Attempt(Base):
-    """A failed log-in, of an account or from an address."""
+    """A failed log-in to an account or from an address."""
 
     __tablename__ = "attempt"
     id: Mapped[int] = mapped_column(Integer, primary_key=True)
@@ -117,7 +116,7 @@ class Change(Base):
 
 
 class Run(Base):
-    """A run, from its place in the queue to its results."""
+    """A run, queued, in progress or ended."""
 
     __tablename__ = "run"
     __table_args__ = (
@@ -126,7 +125,7 @@ class Run(Base):
         Index("run_of_owner", "owner_id", "number"),
         Index("run_turn", "owner_id", "started"),
         Index("run_rate", "instrument", "state", "number"),
-        NEVER_AGAIN,
+        AUTOINCREMENT,
     )
     number: Mapped[int] = mapped_column(Integer, primary_key=True)
     id: Mapped[str] = mapped_column(String(32), unique=True, default=identifier)
@@ -143,14 +142,13 @@ class Run(Base):
     #: The values that a campaign varies, as text by key path; unset for runs of versions that did
     #: not record them.
     variation: Mapped[dict[str, Any] | None]
-    #: The confidence of the intervals of its campaign's means.
+    #: Confidence level of the intervals of means, from the campaign.
     confidence: Mapped[float] = mapped_column(Float, default=0.95)
-    #: Seconds of the scenario per second of real time, for a simulation that is slowed down for
-    #: watching.
+    #: Seconds of the scenario per second of real time, for a slowed-down simulation.
     pace: Mapped[float | None] = mapped_column(Float)
     #: The resolved scenario of the run.
     scenario: Mapped[str] = mapped_column(Text)
-    #: Key chosen by the client, so that a launch that is sent twice is executed once.
+    #: Idempotency key: identifies a launch, so that a repeated request does not launch again.
     once: Mapped[str | None] = mapped_column(String(64))
     state: Mapped[str] = mapped_column(String(16), default="queued")
     reason: Mapped[str] = mapped_column(Text, default="")
@@ -178,7 +176,7 @@ class Run(Base):
 
 
 class Event(Base):
-    """A change of a run's state, for watching browsers. Old events are removed."""
+    """A change of a run's state, to be sent to browsers. Old events are removed."""
 
     __tablename__ = "event"
     id: Mapped[int] = mapped_column(Integer, primary_key=True)
@@ -189,7 +187,7 @@ class Event(Base):
 
 
 class Audit(Base):
-    """A line of the audit log: account and action. Rows are never changed or removed."""
+    """An entry of the audit log: account and action. Rows are never changed or removed."""
 
     __tablename__ = "audit"
     id: Mapped[int] = mapped_column(Integer, primary_key=True)

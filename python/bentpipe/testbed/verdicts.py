@@ -13,10 +13,10 @@ from bentpipe.errors import InputError
 from bentpipe.results.fidelity import fidelity_text
 from bentpipe.results.runs import Run
 
-from .instruments import REAL
+from .instruments import REAL_TCP
 from .tables import FINAL
 
-#: From the most to the least accurate.
+#: The verdicts, from the most to the least accurate.
 Grade = Literal["valid", "degraded", "void"]
 GRADES: Final[tuple[Grade, ...]] = get_args(Grade)
 
@@ -30,12 +30,12 @@ class Verdict:
 
 
 def verdict_of(folder: Path, instrument: str, state: str) -> Verdict | None:
-    """Returns the verdict on a run that has ended. None for a simulation, which is exact, for a run
-    in progress, and for a run that was ended before it wrote its fidelity."""
-    return _read(folder) if instrument in REAL and state in FINAL else None
+    """Returns the verdict on a run that has ended; None for a simulation, which is exact, for a run
+    in progress, and for a run without a recorded fidelity."""
+    return _read(folder) if instrument in REAL_TCP and state in FINAL else None
 
 
-# Cached: lists of runs request it often, and a run that has ended does not change.
+# Cached, because lists of runs request it often and the results of a run do not change.
 @functools.lru_cache(maxsize=20_000)
 def _read(folder: Path) -> Verdict | None:
     run = Run(folder) if (folder / "provenance.json").is_file() else None
@@ -49,8 +49,8 @@ def _read(folder: Path) -> Verdict | None:
 
 
 def worst(runs: Iterable[tuple[int, Verdict | None]]) -> Verdict | None:
-    """Returns the verdict on a mean over runs, given by number: the verdict on its least accurate
-    run. None without verdicts."""
+    """Returns the verdict on a mean over runs: that of the least accurate run. ``runs`` are the
+    numbers of the runs with their verdicts. None without verdicts."""
     known = [(number, one) for number, one in runs if one is not None]
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""{Title}: what was published, and what this study reproduces."""
+"""{Title}: the publication, and the experiments that this study reproduces."""
 
 from __future__ import annotations
 

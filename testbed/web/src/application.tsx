@@ -1,106 +1,109 @@
-// The frame of all views: who is logged in, and which view the address names.
+// The frame around all views: session, navigation, and the view at the page's address.
 
 import { useEffect, useState } from "react";
 import { api, Refusal } from "./data/api";
-import type { Who } from "./data/api.gen";
-import { useLost, useReturns } from "./data/connection";
-import { renewed, useEnded } from "./data/session";
+import type { SessionUser } from "./data/api.gen";
+import { useDisconnected, useReconnections } from "./data/connection";
+import { resumeRequests, useSessionExpired } from "./data/session";
 import { link, usePlace } from "./data/state";
 import { Notice, Title } from "./parts/basics";
 import { mayOpen, VIEWS, viewAt } from "./views";
-import { Join, LogIn, LogInAgain } from "./views/entrance";
+import { Join, LogIn, LogInAgain } from "./views/login";
 
 export function Application() {
-  const [who, setWho] = useState<Who | null | undefined>();
-  const [trouble, setTrouble] = useState("");
+  const [user, setUser] = useState<SessionUser | null | undefined>();
+  const [failure, setFailure] = useState("");
   const place = usePlace();
-  const expired = useEnded();
-  const returns = useReturns();
-  const unknown = who === undefined || who === null;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only at the beginning, and when the test bed is there again
+  const expired = useSessionExpired();
+  const reconnections = useReconnections();
+  const unknown = user === undefined || user === null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only at start and after reconnection
   useEffect(() => {
     if (!unknown) return;
-    api.get<Who>("/session").then(
+    api.get<SessionUser>("/session").then(
       (found) => {
-        setTrouble("");
-        setWho(found);
+        setFailure("");
+        setUser(found);
       },
       (error: unknown) => {
-        setWho(null);
-        // That it does not answer is said below.
-        setTrouble(error instanceof Refusal && ![0, 401].includes(error.status) ? error.message : "");
+        setUser(null);
+        // Connection reports a lost connection, and LogIn replaces a missing session.
+        setFailure(error instanceof Refusal && ![0, 401].includes(error.status) ? error.message : "");
       },
     );
-  }, [returns]);
-  const entered = (next: Who) => {
-    // What waits was asked for by someone else, and is not to be done in the name of this user.
-    if (who && who.name !== next.name) location.reload();
+  }, [reconnections]);
+  const entered = (next: SessionUser) => {
+    // Waiting requests belong to the previous user; another user must not send them.
+    if (user && user.name !== next.name) location.reload();
     else {
-      setWho(next);
-      renewed();
+      setUser(next);
+      resumeRequests();
     }
   };
   const [first = "", second] = place.path;
-  if (who === undefined) return <main className="narrow" aria-busy="true" />;
-  if (who === null || first === "join") {
+  if (user === undefined) return <main className="narrow" aria-busy="true" />;
+  if (user === null || first === "join") {
     return (
       <main className="narrow">
         <Connection />
-        <Notice text={trouble} />
-        {first === "join" ? <Join invitation={second ?? ""} done={setWho} /> : <LogIn done={entered} />}
+        <Notice text={failure} />
+        {first === "join" ? <Join invitation={second ?? ""} done={setUser} /> : <LogIn done={entered} />}
       </main>
     );
   }
   return (
     <>
-      {/* biome-ignore lint/a11y/useValidAnchor: the address is that of the view, so that the click moves the focus itself */}
+      {/* biome-ignore lint/a11y/useValidAnchor: the click handler moves the focus */}
       <a className="skip" href="#main" onClick={(event) => skip(event)}>
-        Skip to the content
+        Skip to content
       </a>
       <header className="top">
         <a className="brand" href="#/">
           bentpipe
         </a>
         <nav aria-label="Main">
-          {VIEWS.filter((one) => one.label && mayOpen(who, one)).map(({ path, label }) => (
+          {VIEWS.filter((one) => one.label && mayOpen(user, one)).map(({ path, label }) => (
             <a key={path} href={link(path ? [path] : [])} aria-current={first === path ? "page" : undefined}>
               {label}
             </a>
           ))}
         </nav>
-        <a className="who" href={link(["account"])} aria-current={first === "account" ? "page" : undefined}>
-          {who.name} <span className="soft">({who.level})</span>
+        <a href={link(["account"])} aria-current={first === "account" ? "page" : undefined}>
+          {user.name} <span className="soft">({user.level})</span>
         </a>
       </header>
       <Connection />
-      {expired && <LogInAgain who={who} done={entered} />}
+      {expired && <LogInAgain user={user} done={entered} />}
       <main id="main" tabIndex={-1}>
-        <Opened who={who} left={() => setWho(null)} />
+        <CurrentView user={user} onLogOut={() => setUser(null)} />
       </main>
     </>
   );
 }
 
-/** Says that the test bed does not answer, and that it answers again. Always there, so that a screen reader hears of a change. */
+/** A status line about the connection to the test bed. Always rendered, so that screen readers
+ * announce changes. */
 function Connection() {
-  const lost = useLost();
-  const returns = useReturns();
-  const [back, setBack] = useState(false);
+  const disconnected = useDisconnected();
+  const reconnections = useReconnections();
+  const [restored, setRestored] = useState(false);
   useEffect(() => {
-    if (returns === 0) return;
-    setBack(true);
-    const timer = setTimeout(() => setBack(false), 8000);
+    if (reconnections === 0) return;
+    setRestored(true);
+    const timer = setTimeout(() => setRestored(false), 8000);
     return () => clearTimeout(timer);
-  }, [returns]);
+  }, [reconnections]);
   return (
-    <div role="status" className="said">
-      {lost && (
+    <div role="status" className="connection">
+      {disconnected && (
         <p className="notice error banner">
-          The test bed does not answer. Check your network; what you typed stays here, and this page tries
-          again until it answers.
+          The test bed does not respond. Check your network connection. Your input is kept, and this page
+          reconnects automatically.
         </p>
       )}
-      {!lost && back && <p className="notice good banner">The test bed answers again.</p>}
+      {!disconnected && restored && (
+        <p className="notice good banner">The connection to the test bed is restored.</p>
+      )}
     </div>
   );
 }
@@ -110,23 +113,25 @@ function skip(event: { preventDefault: () => void }) {
   document.getElementById("main")?.focus();
 }
 
-function Opened({ who, left }: { who: Who; left: () => void }) {
+function CurrentView({ user, onLogOut }: { user: SessionUser; onLogOut: () => void }) {
   const found = viewAt(usePlace().path);
-  if (!found) return <Refused title="There is no such page" />;
+  if (!found) return <RefusedView title="Page not found" />;
   const { view, id } = found;
-  if (!mayOpen(who, view)) {
-    return <Refused title={view.label ?? view.path} reason={`Only for the level ${view.level}.`} />;
+  if (!mayOpen(user, view)) {
+    return (
+      <RefusedView title={view.label ?? view.path} reason={`This page requires the level "${view.level}".`} />
+    );
   }
-  return <view.component key={id} who={who} id={id} left={left} />;
+  return <view.component key={id} user={user} id={id} onLogOut={onLogOut} />;
 }
 
-function Refused({ title, reason = "" }: { title: string; reason?: string }) {
+function RefusedView({ title, reason = "" }: { title: string; reason?: string }) {
   return (
     <>
       <Title>{title}</Title>
       <Notice text={reason} />
       <p>
-        <a href="#/">To the configurations</a>
+        <a href="#/">Go to the configurations</a>
       </p>
     </>
   );

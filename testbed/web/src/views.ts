@@ -1,8 +1,9 @@
-// The list of views. A new page is a file in views/ and a line here: routing, navigation and access follow.
+// The list of views. A new view is a file in views/ and an entry in VIEWS, which defines its route,
+// its link in the navigation and its access level.
 
 import type { ComponentType } from "react";
-import type { Who } from "./data/api.gen";
-import { type Level, reaches } from "./data/levels";
+import type { SessionUser } from "./data/api.gen";
+import { isAtLeast, type Level } from "./data/levels";
 import { AccountView } from "./views/account";
 import { Comparison } from "./views/comparison";
 import { Configurations } from "./views/configurations";
@@ -13,19 +14,20 @@ import { RunView } from "./views/run";
 import { Runs } from "./views/runs";
 import { Studies } from "./views/studies";
 
-/** The properties of every view: the user, the part of the address that ":id" stands for, and the way out. */
+/** The properties of every view. `id` is the part of the address at ":id", and `onLogOut` ends the
+ * session in the page. */
 export interface ViewProperties {
-  who: Who;
+  user: SessionUser;
   id: string;
-  left: () => void;
+  onLogOut: () => void;
 }
 
 export interface View {
-  /** The beginning of the address. A view with ":id" is separate for each id. */
+  /** Prefix of the address. A view with ":id" has separate state for each id. */
   path: string;
-  /** The text of its link in the navigation; no link without it. */
+  /** Text of the link in the navigation. Views without a label have no link. */
   label?: string;
-  /** The lowest level that may open it; everyone without it. */
+  /** The lowest level that may open the view (default: every level). */
   level?: Level;
   component: ComponentType<ViewProperties>;
 }
@@ -43,7 +45,8 @@ export const VIEWS: View[] = [
   { path: "account", component: AccountView },
 ];
 
-/** The view of an address, and its id. The address may continue, for example with a tab. */
+/** The view at an address, and the id in the address. Further parts of the address, such as a tab,
+ * are ignored. */
 export function viewAt(address: string[]): { view: View; id: string } | null {
   const [first = "", id = ""] = address;
   const named = (path: string) => VIEWS.find((one) => one.path === path);
@@ -51,7 +54,7 @@ export function viewAt(address: string[]): { view: View; id: string } | null {
   return view ? { view, id: view.path.endsWith("/:id") ? id : "" } : null;
 }
 
-/** True if the user's level is high enough for a view. */
-export function mayOpen(who: Who, { level }: View): boolean {
-  return !level || reaches(who.level, level);
+/** Returns true if the user's level is high enough for a view. */
+export function mayOpen(user: SessionUser, { level }: View): boolean {
+  return !level || isAtLeast(user.level, level);
 }

@@ -104,7 +104,7 @@ def _compare_once(
     ]
     differences = []
     flows = list(rows[0][0])
-    for group in [flows] if case.together else [[flow] for flow in flows]:
+    for group in [flows] if case.mean_of_flows else [[flow] for flow in flows]:
         for quantity in case.quantities:
             samples = [[run[flow][quantity] for run in clock for flow in group] for clock in rows]
             values = [_mean(one) for one in samples]
@@ -120,7 +120,7 @@ def _compare_once(
                     values[1],
                     tolerance,
                     reason,
-                    _chance(samples) if case.draws else 0.0,
+                    _chance(samples) if case.varies else 0.0,
                 )
             )
     return differences, lateness

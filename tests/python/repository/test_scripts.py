@@ -222,11 +222,11 @@ def test_programs_of_rust_on_the_real_clock_that_fail_are_repeated_once(
     [
         (0, 0, 0, 0, ()),
         (2, 1, 0, 0, ("tests/test_0.py tests/test_1.py", "passed alone: tests/test_1.py::test_1")),
-        (2, 1, 1, 1, ("tests/test_0.py tests/test_1.py", "this failed: .venv/bin/pytest -m not slow")),
+        (2, 1, 1, 1, ("tests/test_0.py tests/test_1.py", "bentpipe: failed: .venv/bin/pytest -m not slow")),
         # Too many for chance, and a run that failed for another reason than its tests.
-        (6, 1, 0, 1, ("this failed: .venv/bin/pytest -m not slow",)),
-        (0, 1, 0, 1, ("this failed: .venv/bin/pytest -m not slow",)),
-        (2, 3, 0, 1, ("this failed: .venv/bin/pytest -m not slow",)),
+        (6, 1, 0, 1, ("bentpipe: failed: .venv/bin/pytest -m not slow",)),
+        (0, 1, 0, 1, ("bentpipe: failed: .venv/bin/pytest -m not slow",)),
+        (2, 3, 0, 1, ("bentpipe: failed: .venv/bin/pytest -m not slow",)),
     ],
 )
 def test_files_of_tests_that_fail_beside_others_are_repeated_alone(
@@ -278,5 +278,5 @@ def test_no_process_is_left_of_what_is_contained(tmp_path: Path, how: str, waits
     assert process.returncode == (143 if waits == "waits" else 7), said
     with pytest.raises(ProcessLookupError):
         os.kill(left, 0)
-    assert f"SIGTERM to {left}, which was left: " in said and "a process that is left" in said
-    assert (f"SIGKILL to {left}" in said) == (how == "stubborn"), said
+    assert f"SIGTERM to remaining process {left}: " in said and "a process that is left" in said
+    assert (f"SIGKILL to remaining process {left}" in said) == (how == "stubborn"), said

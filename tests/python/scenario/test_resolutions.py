@@ -79,13 +79,13 @@ def test_a_launch_resolves_once_to_check_and_once_to_run(
     (run,) = launched(ada)
     assert len(resolved) == 1
     told: list[dict[str, Any]] = []
-    tell = executor.tell
+    send = executor.send
 
     def noted(pipe: IO[str] | None, what: Any) -> None:
         told.append(what)
-        tell(pipe, what)
+        send(pipe, what)
 
-    monkeypatch.setattr(executor, "tell", noted)
+    monkeypatch.setattr(executor, "send", noted)
     bed.execute()
     shown = until(lambda: (now := ada.get(f"/api/runs/{run['id']}").json())["ended"] and now, 120)
     assert shown["state"] == "done", shown
@@ -105,7 +105,10 @@ def test_the_process_of_a_run_refuses_what_its_owner_may_not(tmp_path: Path) -> 
     for changed, why in (
         ({"scenario": SMALL.replace("20 s", "31 d")}, "refused: .*30 days"),
         ({"scenario": SMALL.replace("geo", "nowhere")}, "refused: .*nowhere"),
-        ({"level": "guest", "instrument": "emulate"}, "refused: your level may not emulate"),
+        (
+            {"level": "guest", "instrument": "emulate"},
+            "refused: your level does not allow the instrument emulate",
+        ),
         ({"pace": 0.001}, "refused: the run takes 20000 s"),
     ):
         with pytest.raises(ValueError, match=f"(?s)^{why}"):

@@ -23,7 +23,7 @@ from rigs.guests import guests
 #: processors.
 AT_A_TIME = 2
 
-OURS = parity.home_cases(one["name"] for one in json.loads(_native.variants())) + parity.UNDONE
+OURS = parity.home_cases(one["name"] for one in json.loads(_native.variants())) + parity.UNDO_CASES
 KERNELS = parity.kernel_cases() + parity.shared_cases()
 
 Outcome = Callable[[parity.Case], list[agreement.Difference]]
@@ -77,11 +77,11 @@ def judge(case: parity.Case, outcome: Outcome, known: Mapping[str, str]) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("case", OURS, ids=lambda case: case.name)
 def test_congestion_controls_do_the_same_in_both_homes(case: parity.Case, in_real_time: Outcome) -> None:
-    judge(case, in_real_time, parity.KNOWN_TO_DIFFER_AT_HOME)
+    judge(case, in_real_time, parity.KNOWN_HOME_DIFFERENCES)
 
 
 @guests
 @pytest.mark.slow
 @pytest.mark.parametrize("case", KERNELS, ids=lambda case: case.name)
 def test_congestion_controls_do_what_the_kernels_do(case: parity.Case, in_virtual_time: Outcome) -> None:
-    judge(case, in_virtual_time, parity.KNOWN_TO_DIFFER)
+    judge(case, in_virtual_time, parity.KNOWN_DIFFERENCES)

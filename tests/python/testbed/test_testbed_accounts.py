@@ -1,5 +1,5 @@
-"""The test bed's accounts: log-ins, passwords, levels, tokens, ownership, and the audit log.
-Numbers in names are those of the abuse cases in docs/notes/abuse-cases.md."""
+"""The test bed's accounts: sessions, passwords, levels, tokens, ownership, and the audit log.
+Numbers in the names of tests refer to the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from starlette.testclient import TestClient
 __all__ = ["_cheap_passwords", "bed"]
 
 
-def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
-    """Every route of the document with the id of another account's object, as a user and as a
-    guest: the answer is "not found"."""
+def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
+    """Requests every route with the id of another account's object, as a user and as a guest: the
+    response is always "not found"."""
     ada = bed.join("ada")
-    # Two runs, because a single one is no batch.
+    # Two runs, because a single run has no batch.
     launches = launched(ada, instruments=["simulate", "kernel"])
     run = launches[0]["id"]
     values = {
@@ -77,10 +77,12 @@ def test_01_nobody_reaches_what_is_someone_elses(bed: Bed) -> None:
         assert client.get("/api/configurations").json() == []
         assert client.get("/api/runs").json() == []
         entries = client.get("/api/queue").json()["entries"]
-        assert [(one["id"], one["owner"], one["name"]) for one in entries] == [("", "", "someone's run")] * 2
+        assert [(one["id"], one["owner"], one["name"]) for one in entries] == [
+            ("", "", "run of another user")
+        ] * 2
     assert tried >= 30
     assert _state(bed) == before
-    # Without a log-in, only the log-in routes answer.
+    # Without a session, only the routes to log in respond.
     visitor = bed.visitor()
     for path, methods in openapi()["paths"].items():
         for method in methods:
@@ -115,7 +117,7 @@ def test_03_the_last_administrator_stays(bed: Bed) -> None:
     assert root.patch("/api/accounts/1", json={"level": "user"}).status_code == 200
 
 
-def test_nothing_of_a_removed_account_comes_to_the_next_one(bed: Bed) -> None:
+def test_data_and_numbers_of_a_removed_account_are_not_reused(bed: Bed) -> None:
     """The account's results are removed unless a run is in progress, and its number and those of
     its runs are never reused."""
     root = bed.join("root", "administrator")
@@ -140,9 +142,9 @@ def test_nothing_of_a_removed_account_comes_to_the_next_one(bed: Bed) -> None:
     assert other["number"] > run["number"]
 
 
-def test_04_log_ins_end(bed: Bed) -> None:
-    """A log-in ends after logging out, a changed password, a changed level, and a time limit; a
-    log-in that was given is never kept."""
+def test_04_sessions_end(bed: Bed) -> None:
+    """A session ends after logging out, a changed password, a changed level, and a time limit. A
+    secret chosen by the client is never accepted."""
     ada = bed.join("ada")
     fixed = "chosen-by-someone-else"
     ada.cookies.set("__Host-bentpipe", fixed, domain="127.0.0.1")
@@ -179,7 +181,7 @@ def test_04_log_ins_end(bed: Bed) -> None:
     root = bed.join("root", "administrator")
     root.patch("/api/accounts/1", json={"level": "guest"})
     assert not works(mine)
-    # 26: by either clock. A clock that is set back ends and extends no log-in.
+    # 26: a clock that is set back neither ends nor extends a session.
     with bed.store.writing() as rows:
         session = rows.scalars(select(Session)).first()
         assert session is not None
@@ -188,7 +190,7 @@ def test_04_log_ins_end(bed: Bed) -> None:
     assert root.get("/api/session").status_code == 401
 
 
-def test_05_guessing_is_limited_and_tells_nothing(bed: Bed) -> None:
+def test_05_guessing_is_limited_and_reveals_nothing(bed: Bed) -> None:
     bed.join("ada")
     client = bed.visitor()
 
@@ -197,9 +199,9 @@ def test_05_guessing_is_limited_and_tells_nothing(bed: Bed) -> None:
 
     unknown, wrong = guess("nobody", "wrong password"), guess("ada", "wrong password")
     assert (unknown.status_code, unknown.text) == (wrong.status_code, wrong.text) == (401, wrong.text)
-    for _ in range(accounts.MOST_OF_ACCOUNT - 1):
+    for _ in range(accounts.MAX_FAILURES_OF_ACCOUNT - 1):
         assert guess("ada", "wrong password").status_code == 401
-    # The correct password is refused too; otherwise the answer would reveal it.
+    # The correct password is refused too; otherwise the response would reveal it.
     assert guess("ada", PASSWORD).status_code == 429
     with bed.store.writing() as rows:
         for row in rows.scalars(select(Attempt)):
@@ -216,7 +218,9 @@ def test_06_long_passwords_are_refused_before_they_are_hashed(
     assert client.post("/api/session", content=b"x" * 3_000_000).status_code == 413
 
 
-def test_06_many_log_ins_at_once_do_not_stop_the_others(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_06_many_simultaneous_log_ins_do_not_delay_other_requests(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Hashes are computed one at a time, few requests wait, and logged-in users are not
     affected."""
     ada = bed.join("ada")
@@ -303,8 +307,8 @@ def test_29_every_change_is_in_the_audit_log_without_secrets(bed: Bed) -> None:
 
 
 def test_passwords_travel_encrypted_or_not_at_all(bed: Bed) -> None:
-    """Plain HTTP is limited to this machine, for any header; behind a proxy's socket, encryption is
-    the proxy's task."""
+    """Plain HTTP is limited to this machine, regardless of headers. Behind the socket of a proxy,
+    the proxy is responsible for encryption."""
     from bentpipe.testbed.api.callers import cookie_of
     from bentpipe.testbed.api.security import is_encrypted
 
@@ -319,16 +323,15 @@ def test_passwords_travel_encrypted_or_not_at_all(bed: Bed) -> None:
     assert is_encrypted(scope("https", "lab.example.org"), bed.settings)
     assert not is_encrypted(scope("http", "lab.example.org"), bed.settings)
     assert is_encrypted(scope("http", "lab.example.org"), Settings(bed.settings.data, insecure=True))
-    # A proxy that encrypts passes the log-in on, and its cookie stays one for encrypted
-    # connections.
+    # A proxy that encrypts forwards the log-in, and the cookie is for encrypted connections.
     behind_proxy = Settings(bed.settings.data, proxied=True)
     assert is_encrypted(scope("http", "lab.example.org"), behind_proxy)
     assert cookie_of(behind_proxy) == cookie_of(bed.settings) == "__Host-bentpipe"
 
 
 def test_05_guessing_many_names_from_one_address_is_limited(bed: Bed) -> None:
-    """Users at other addresses are not shut out by the limit."""
-    for number in range(accounts.MOST_OF_ADDRESS):
+    """The limit does not lock out users at other addresses."""
+    for number in range(accounts.MAX_FAILURES_OF_ADDRESS):
         with pytest.raises(Refused, match="is wrong"):
             accounts.log_in(bed.store, f"nobody{number}", "wrong password", "192.0.2.1")
     bed.join("ada")

@@ -1,5 +1,5 @@
-"""The OpenAPI document of the test bed, the source of programs and of the page's types:
-self-contained, with a text for every operation and all refusals of each operation."""
+"""The OpenAPI document of the test bed, from which programs and the page's types are generated. It
+is self-contained, and describes every operation with all its refusals."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The test bed's executor and web process, killed at any moment: no run is lost or repeated, and
-the queue continues."""
+"""The test bed's executor and web process, killed at random moments. No run is lost or repeated,
+and the queue continues."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ import pytest
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 
 from bentpipe.testbed import queue
-from bentpipe.testbed.accounts import hashed, open_session
-from bentpipe.testbed.executor import alone, run_executor
+from bentpipe.testbed.accounts import open_session, password_hash
+from bentpipe.testbed.executor import lock_folder, run_executor
 from bentpipe.testbed.serving import Address, bind, serve
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store, migrate
@@ -80,7 +80,7 @@ def filled(data: Path, runs: int) -> Store:
     store = Store(settings.url)
     migrate(store)
     with store.writing() as rows:
-        user = User(name="ada", password=hashed("correct horse battery"), level="user")
+        user = User(name="ada", password=password_hash("correct horse battery"), level="user")
         rows.add(user)
         rows.flush()
         for number in range(runs):
@@ -123,7 +123,7 @@ def kill_and_check(data: Path, kills: int, seed: int) -> None:
                 event.data["state"]
                 for event in rows.scalars(select(Event).where(Event.run_id == run.id).order_by(Event.id))
             ]
-            # A run never starts again after it has run, and ends once.
+            # A run that has started never starts again, and ends once.
             if "running" in told:
                 assert not {"leased", "queued"} & set(told[told.index("running") :]), told
             assert len([state for state in told if state in FINAL]) == 1, told
@@ -144,8 +144,8 @@ def test_23_an_executor_that_is_killed_at_many_moments(tmp_path: Path) -> None:
 def test_26_a_clock_that_is_set_ends_no_run_of_a_living_executor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the clock jumps forward, leases look old, and the next renewal wins; if it jumps back,
-    they look fresh, and a restart still finds dead runs."""
+    """If the clock jumps forward, leases look expired, but the next renewal keeps them. If it jumps
+    back, they look valid, but a restart still finds abandoned runs."""
     store = filled(tmp_path / "data", 2)
     now = time.time()
     with store.writing() as rows:
@@ -185,7 +185,7 @@ def test_27_a_full_disk_ends_runs_with_the_reason(tmp_path: Path, monkeypatch: p
 
 
 def test_27_a_locked_database_is_waited_out(tmp_path: Path) -> None:
-    """While another process holds the lock, nothing is lost; afterwards the queue continues."""
+    """While another process holds the lock, nothing is lost. Afterwards, the queue continues."""
     import sqlite3
 
     from bentpipe.testbed.executor import Executor
@@ -224,8 +224,8 @@ def test_only_one_executor_works_in_a_folder(tmp_path: Path) -> None:
 def test_a_test_bed_does_not_serve_without_its_executor(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A second executor of the same data is refused, and a test bed whose executor is killed ends
-    with the reason."""
+    """A second executor in the same data folder is refused. A test bed whose executor is killed
+    ends with the reason."""
     with serving(tmp_path / "data") as served:
         until(lambda: (tmp_path / "data" / "executor.socket").exists())
         more = ("--data", str(tmp_path / "data"), "--port", str(free_port()))
@@ -248,7 +248,7 @@ def executors(web: int) -> list[int]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_test_bed_that_is_ended_while_it_starts_says_nothing_and_leaves_nothing(
+def test_a_test_bed_that_is_stopped_at_its_start_prints_nothing_and_leaves_nothing(
     tmp_path: Path, number: int
 ) -> None:
     """A terminal sends Ctrl-C to both processes while the executor is still importing its
@@ -266,7 +266,7 @@ def test_a_test_bed_that_is_ended_while_it_starts_says_nothing_and_leaves_nothin
         assert (process.returncode, said) == (0, ""), delay
         assert not (data / "executor.socket").exists()
         # No process works in the folder any more.
-        alone(data).close()
+        lock_folder(data).close()
 
 
 def test_a_socket_of_another_user_is_refused() -> None:

@@ -1,5 +1,5 @@
-"""Runs in progress in the test bed: rows of their traces, manual changes, regions. Numbers in names
-are those of the abuse cases in docs/notes/abuse-cases.md."""
+"""Runs in progress in the test bed: rows of their traces, manual changes, regions. Numbers in
+the names of tests refer to the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from bentpipe.scenario.scenarios import ScenarioText
 from bentpipe.testbed import live, regions
 from bentpipe.testbed.accounts import Caller
-from bentpipe.testbed.api.events import MOST_PARTS, Watched
+from bentpipe.testbed.api.events import MAX_PARTS, WatchedRun
 from bentpipe.testbed.drafts import with_changes
 from bentpipe.testbed.tables import Run, Session
 from helpers import ROOT
@@ -32,9 +32,9 @@ def test_a_run_is_watched_changed_and_repeated(bed: Bed) -> None:
     change = {"key": "link.sat.rate", "value": "1 Mbit/s"}
     assert "not started" in said(ada.post(f"{at}/changes", json=change))
     bed.execute()
-    file = live.beside(bed.settings.folder(1, run["id"]))
-    until(lambda: any("tcp" in part["rows"] for part in live.everything(file)))
-    # 1: for other accounts neither the run's rows nor its changes exist.
+    file = live.live_file(bed.settings.folder(1, run["id"]))
+    until(lambda: any("tcp" in part["rows"] for part in live.read_all(file)))
+    # 1: other accounts get neither the rows nor the changes of the run.
     assert bob.get("/api/events", params={"run": run["id"]}).status_code == 404
     assert bob.get(f"{at}/regions").status_code == bob.post(f"{at}/changes", json=change).status_code == 404
     assert ada.post(f"{at}/changes", json=change).status_code == 201
@@ -57,7 +57,7 @@ def test_a_run_is_watched_changed_and_repeated(bed: Bed) -> None:
     assert "ended" in said(ada.post(f"{at}/changes", json=change))
     assert ada.get(f"{at}/regions").json() == shown
     assert not file.exists()
-    # The same again, from a configuration that contains the change.
+    # The run is repeated from a configuration that contains the change.
     saved = ada.post(f"{at}/configuration", json={"name": "again"}).json()
     (again,) = launched(ada, text=None, configuration=saved["id"])
     until(lambda: ada.get(f"/api/runs/{again['id']}").json()["state"] == "done")
@@ -89,7 +89,7 @@ def test_a_run_is_watched_changed_and_repeated(bed: Bed) -> None:
         ("", "1"),
     ],
 )
-def test_21_only_what_may_change_is_passed_on(bed: Bed, key: str, value: str) -> None:
+def test_21_only_changeable_keys_reach_a_run(bed: Bed, key: str, value: str) -> None:
     ada = bed.join("ada")
     (run,) = launched(ada)
     with bed.store.writing() as rows:
@@ -98,7 +98,7 @@ def test_21_only_what_may_change_is_passed_on(bed: Bed, key: str, value: str) ->
     assert answer.status_code == 422 and "root:" not in answer.text
 
 
-def test_21_what_gets_past_the_page_is_refused_by_the_engine(tmp_path: Path) -> None:
+def test_21_keys_that_bypass_the_page_are_refused_by_the_engine(tmp_path: Path) -> None:
     """Keys of a link that name a file, sent directly to a run."""
     parts: list[dict[str, Any]] = []
 
@@ -110,8 +110,8 @@ def test_21_what_gets_past_the_page_is_refused_by_the_engine(tmp_path: Path) -> 
     assert "cannot change while" in parts[1]["changes"][0]["refused"]
 
 
-def test_rows_reach_who_watches_from_the_beginning_and_nobody_else(bed: Bed, tmp_path: Path) -> None:
-    """A slow reader gets the rows late and complete, and no memory is used for them."""
+def test_rows_reach_all_viewers_of_a_run_and_nobody_else(bed: Bed, tmp_path: Path) -> None:
+    """A slow reader receives all rows late, and the server does not keep them in memory."""
     ada = bed.join("ada")
     launched(ada)
     with bed.store.reading() as rows:
@@ -128,7 +128,7 @@ def test_rows_reach_who_watches_from_the_beginning_and_nobody_else(bed: Bed, tmp
     async def read() -> tuple[list[float], int, str]:
         async with broadcast.running():
             watching, other = (
-                broadcast.follow(caller, None, Watched("one", file)),
+                broadcast.follow(caller, None, WatchedRun("one", file)),
                 broadcast.follow(caller, None),
             )
             await anext(watching)
@@ -159,12 +159,12 @@ def test_rows_reach_who_watches_from_the_beginning_and_nobody_else(bed: Bed, tmp
         )
 
     seen, most, nothing = asyncio.run(read())
-    assert seen == list(range(40)) and most <= MOST_PARTS
+    assert seen == list(range(40)) and most <= MAX_PARTS
     assert "rows" not in nothing
 
 
 def test_the_file_of_rows_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "MOST", 1000)
+    monkeypatch.setattr(live, "MAX_BYTES", 1000)
     writer = live.Writer(tmp_path / "x.live")
     change = {"key": "link.sat.rate", "value": "1 Mbit/s", "time": 1.0, "refused": None}
     for number in range(100):
@@ -172,7 +172,7 @@ def test_the_file_of_rows_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
     writer.add({"rows": {}, "dropped": 0, "changes": [change]})
     assert (tmp_path / "x.live").stat().st_size < 1400
     writer.close()
-    *rows, last = live.everything(tmp_path / "x.live")
+    *rows, last = live.read_all(tmp_path / "x.live")
     assert len(rows) + last["dropped"] == 100 and last["changes"] == [change]
 
 
@@ -211,7 +211,7 @@ def test_regions_are_those_of_the_traces(tmp_path: Path) -> None:
     assert "link.sat.rate = 3 Mbit/s" in {one.label for one in found}
 
 
-def test_changes_by_hand_become_changes_of_the_scenario() -> None:
+def test_manual_changes_become_changes_of_the_scenario() -> None:
     text = with_changes(
         SMALL,
         [

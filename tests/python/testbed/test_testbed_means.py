@@ -1,5 +1,4 @@
-"""Means over the runs of one launch: equal to those of the command line, with the names of omitted
-runs."""
+"""Means over the runs of one launch equal those of the command line. Omitted runs are listed."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from typer.testing import CliRunner
 
 __all__ = ["_cheap_passwords", "bed"]
 
-#: Two congestion controls at two delays, three times each.
+#: Two congestion controls at two delays, with three replications each.
 CAMPAIGN = SCENARIO.replace("replications = 6", "replications = 3").replace('"50 ms", ', "")
 #: The same at one delay.
 ONE_DELAY = CAMPAIGN.replace('["100 ms", "200 ms"]', '["100 ms"]')
@@ -146,7 +145,7 @@ def test_the_confidence_is_the_campaigns(bed: Bed, tmp_path: Path) -> None:
     assert (row["means"][0]["count"], row["runs"], row["of"]) == (3, 3, "down")
 
 
-def test_what_does_not_count_is_named(bed: Bed) -> None:
+def test_omitted_runs_are_listed(bed: Bed) -> None:
     """Runs that failed, were cancelled, wait, or were changed manually; a point with a single run
     has no interval."""
     ada = bed.join("ada")
@@ -175,7 +174,7 @@ def test_what_does_not_count_is_named(bed: Bed) -> None:
     assert [(one["id"], one["state"], one["reason"]) for one in found["missing"]] == [
         (reno[0]["id"], "cancelled", "cancelled before it started"),
         (reno[1]["id"], "failed", "it needed more memory"),
-        (cubic[0]["id"], "done", "it was changed by hand while it ran"),
+        (cubic[0]["id"], "done", "changed manually during the run"),
     ]
     assert found["missing"][0]["label"] == "reno 100 ms, replication 0"
     by_point = {tuple(row["labels"]): row for row in found["points"]}
@@ -185,9 +184,8 @@ def test_what_does_not_count_is_named(bed: Bed) -> None:
     assert by_point["cubic", "100 ms"]["means"][0]["count"] == 2
 
 
-def test_who_may_not_see_the_runs_gets_no_means(bed: Bed) -> None:
-    """The answer is the same as for a run. For runs that are shared one by one, the means cover
-    only those."""
+def test_runs_that_a_user_may_not_see_give_no_means(bed: Bed) -> None:
+    """Means are as private as runs. If single runs are shared, the means cover only these runs."""
     ada, eve, guest, root = (
         bed.join("ada"),
         bed.join("eve"),
@@ -226,8 +224,8 @@ def test_instruments_are_points_of_their_own(bed: Bed) -> None:
     assert [one["label"] for one in found["missing"]] == ["simulate", "kernel"]
 
 
-def test_runs_of_an_older_version_say_so(bed: Bed) -> None:
-    """An older version did not record the varied keys."""
+def test_runs_of_an_older_version_are_reported(bed: Bed) -> None:
+    """Launches of an older version have no recorded varied keys."""
     ada = bed.join("ada")
     runs = launched(ada, text=CAMPAIGN, campaign=True)
     with bed.store.writing() as rows:
@@ -236,9 +234,9 @@ def test_runs_of_an_older_version_say_so(bed: Bed) -> None:
     assert answer.status_code == 409 and "older version" in said(answer)
 
 
-def test_fidelity_is_beside_every_number_of_a_run(bed: Bed) -> None:
-    """Fidelity is in lists, in the run and in comparisons; a mean over runs has that of the least
-    accurate one."""
+def test_fidelity_is_next_to_every_number_of_a_run(bed: Bed) -> None:
+    """Lists, runs and comparisons show the fidelity. A mean over runs has the fidelity of the least
+    accurate run."""
     ada = bed.join("ada")
     bed.execute()
     text = SMALL.replace("20 s", "1 s") + "\n[campaign]\nreplications = 3\n"
@@ -246,7 +244,7 @@ def test_fidelity_is_beside_every_number_of_a_run(bed: Bed) -> None:
     ended(ada, runs)
     assert all(one["fidelity"] is None for one in ada.get("/api/runs").json())
     assert means(ada, runs[0]["batch"])["points"][0]["fidelity"] is None
-    # As if a real kernel had run them.
+    # Pretends that a real kernel executed the runs.
     lateness = {"count": 9, "p50_s": 0.01, "p99_s": 0.02, "max_s": 0.03}
     expected = dict(zip((one["id"] for one in runs), ("valid", "void", "void"), strict=True))
     with bed.store.writing() as rows:

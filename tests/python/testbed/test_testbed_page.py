@@ -22,7 +22,8 @@ __all__ = ["bed", "browser"]
 
 
 class Watched:
-    """A page on which an error of a script or of the content security policy fails the test."""
+    """A page whose test fails after a script error or a violation of the content security
+    policy."""
 
     def __init__(self, browser: Browser, width: int = 1280) -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
@@ -33,7 +34,7 @@ class Watched:
         self.page.on("console", self._said)
 
     def _said(self, message: Any) -> None:
-        # A missing object is shown to the user; the browser also writes a line.
+        # The browser also logs missing objects, which the page reports to the user.
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.wrong.append(message.text)
 
@@ -63,7 +64,7 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
         page.get_by_role(role, name=name, **more).click()
 
     page.goto(f"{bed.url}/#/")
-    page.get_by_label("From").select_option("laboratory")
+    page.get_by_label("Template").select_option("laboratory")
     click("button", "Create")
     # 1. The system: the panel of the router's queue, as the study prints it.
     click("button", "link bottleneck: router1 → router2")
@@ -78,16 +79,16 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
         "bandwidth": "10 Mbit/s",
     }
     assert {key: page.get_by_label(key, exact=True).input_value() for key in printed} == printed
-    expect(page.get_by_text("not applied")).to_have_count(0)
+    expect(page.get_by_text("unapplied changes")).to_have_count(0)
     page.get_by_label("probability", exact=True).fill("0.2")
-    expect(page.get_by_text("not applied")).to_be_visible()
+    expect(page.get_by_text("unapplied changes")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("not applied")).to_be_visible()
+    expect(page.get_by_text("unapplied changes")).to_be_visible()
     click("button", "Show TOML")
     text = page.get_by_label("Scenario", exact=True)
     expect(text).to_have_value(re.compile("probability = 0.2"))
     expect(text).to_have_value(re.compile('typical = "1500 B"'))
-    # Comments keep their places.
+    # Comments keep their positions.
     expect(text).to_have_value(re.compile("# Over wires only, competing at the bottleneck."))
     # An error is shown with line, key and allowed values; the picture stays.
     kept = text.input_value()
@@ -102,9 +103,9 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     # 3. The test.
     click("link", "3 Test")
     expect(page.get_by_label("simulate")).to_be_checked()
-    # An instrument that cannot run here is marked before the launch.
+    # An unavailable instrument is marked before the launch.
     expect(page.get_by_role("checkbox", name="emulate")).to_be_disabled()
-    expect(page.get_by_text("this test bed does not emulate in real time")).to_be_visible()
+    expect(page.get_by_text("emulation in real time is disabled on this test bed")).to_be_visible()
     # 4. Launch, after the preview.
     click("link", "4 Launch")
     expect(page.get_by_label("Summary of the scenario")).to_contain_text("20 s")
@@ -145,7 +146,7 @@ def test_a_link_opens_the_whole_view(bed: Served, ada: Page, browser: Browser) -
     expect(other.get_by_label("State")).to_have_value("done")
     expect(other.get_by_role("checkbox", name=re.compile("Choose run")).first).to_be_checked()
     page.get_by_label("Search").fill("nothing like that")
-    expect(page.get_by_text("There are none like that")).to_be_visible()
+    expect(page.get_by_text("No matching runs")).to_be_visible()
     run = page.request.get(f"{bed.url}/api/runs").json()[0]["id"]
     page.goto(f"{bed.url}/#/runs/{run}/plots?show=tcp.cwnd")
     plot = page.get_by_role("img", name="tcp.cwnd over time")
@@ -161,8 +162,8 @@ def test_a_link_opens_the_whole_view(bed: Served, ada: Page, browser: Browser) -
         page.mouse.up()
     expect(page).to_have_url(re.compile("time=[0-9.]+-[0-9.]+"))
     other.goto(page.url)
-    expect(other.get_by_role("button", name="All of tcp.cwnd")).to_be_visible()
-    other.get_by_role("button", name="All of tcp.cwnd").click()
+    expect(other.get_by_role("button", name="All times of tcp.cwnd")).to_be_visible()
+    other.get_by_role("button", name="All times of tcp.cwnd").click()
     expect(other).not_to_have_url(re.compile("time="))
     context.close()
 
@@ -186,7 +187,7 @@ def test_a_group_of_flows_is_one_row_of_forms_and_results(bed: Served, ada: Page
     expect(group.get_by_role("row").filter(has_text="goodput, kbit/s")).to_be_visible()
 
 
-def test_a_launch_says_what_is_probably_not_meant_and_how_many_runs_it_is(bed: Served, ada: Page) -> None:
+def test_a_launch_shows_warnings_and_the_number_of_runs(bed: Served, ada: Page) -> None:
     """The warnings are those of `bentpipe check`, before a campaign fills the queue."""
     page = ada
     campaign = '[campaign]\nreplications = 3\nvary."flow.up.transport.congestion" = ["reno", "vegas"]\n'
@@ -212,7 +213,7 @@ def test_a_key_is_found_in_a_long_form_by_a_word_of_its_name_or_description(bed:
     given = {"name": "long", "text": SMALL}
     made = page.request.post(f"{bed.url}/api/configurations", data=given, headers={"Origin": bed.url}).json()
     page.goto(f"{bed.url}/#/configuration/{made['id']}/connections")
-    sought = page.get_by_label(re.compile(r"Find among \d\d keys"))
+    sought = page.get_by_label(re.compile(r"Search \d\d keys"))
     sought.fill("selective ack")
     expect(page.get_by_label("sack", exact=True)).to_be_visible()
     expect(page.get_by_label("congestion", exact=True)).to_have_count(0)
@@ -220,14 +221,13 @@ def test_a_key_is_found_in_a_long_form_by_a_word_of_its_name_or_description(bed:
     page.get_by_label("initial window", exact=True).fill("4")
     expect(page.get_by_role("button", name="Apply")).to_be_enabled()
     sought.fill("no such key")
-    expect(page.get_by_text("No key mentions it.")).to_be_visible()
+    expect(page.get_by_text("No matching key.")).to_be_visible()
     sought.fill("")
     expect(page.get_by_label("congestion", exact=True)).to_be_visible()
 
 
 def test_runs_without_tcp_are_plotted_and_compared(bed: Served, ada: Page) -> None:
-    """Plots use the recorded quantities. Earlier, every run was plotted by quantities of TCP, so
-    these had none."""
+    """Runs without TCP are plotted by the quantities that were recorded."""
     page, origin = ada, {"Origin": bed.url}
     text = SMALL.replace('"bulk" ', '{ kind = "cbr", rate = "1 Mbit/s" } ').replace(
         '{ kind = "tcp", congestion = "reno" }', '"udp"'
@@ -246,8 +246,8 @@ def test_runs_without_tcp_are_plotted_and_compared(bed: Served, ada: Page) -> No
 
 
 def test_a_run_states_its_outages_before_its_numbers(bed: Served, ada: Page) -> None:
-    """Flows without results because their path carried nothing; a run without outages does not
-    mention them."""
+    """Flows have no results if their path had no capacity, and the report lists the outages. A run
+    without outages has no such list."""
     page, origin = ada, {"Origin": bed.url}
     windows = 'when = { kind = "windows", windows = [["0 s", "1 h"]] }'
     hidden = f'contacts = {{ {windows}, outages = [{{ start = "2 s", end = "4 s" }}] }}'
@@ -294,7 +294,7 @@ def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
     """From a blank page: nodes and links, all in view, and a call."""
     page = ada
     page.goto(f"{bed.url}/#/")
-    page.get_by_label("From").select_option("blank")
+    page.get_by_label("Template").select_option("blank")
     page.get_by_role("button", name="Create").click()
     page.get_by_text("Draw nodes and links", exact=True).click()
     for node in ("alice", "router", "bob"):
@@ -326,7 +326,7 @@ def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
         page.get_by_label("Application").select_option(app)
         page.get_by_role("button", name="Add a connection").click()
         expect(page.get_by_role("row").filter(has_text=f"flow{number}").filter(has_text=app)).to_be_visible()
-    expect(page.get_by_text("Not valid yet")).to_have_count(0)
+    expect(page.get_by_text("The scenario is not valid")).to_have_count(0)
     page.get_by_role("link", name="4 Launch").click()
     expect(page.get_by_label("Summary of the scenario")).to_contain_text("calls over sip, alice -> bob")
 
@@ -337,7 +337,7 @@ def test_wifi_and_bundles_have_panels(bed: Served, ada: Page) -> None:
 
     def start(template: str, part: str) -> None:
         page.goto(f"{bed.url}/#/")
-        page.get_by_label("From").select_option(template)
+        page.get_by_label("Template").select_option(template)
         page.get_by_role("button", name="Create").click()
         page.get_by_role("button", name=part).click()
 
@@ -376,10 +376,10 @@ def test_runs_are_compared_and_downloaded(bed: Served, ada: Page) -> None:
     # The server has accepted it.
     page.get_by_role("button", name="Unpin baseline").wait_for()
     page.goto(f"{bed.url}/#/compare?run={runs[1]}")
-    scenario = page.get_by_role("table", name="What differs in the scenario")
+    scenario = page.get_by_role("table", name="Differences in the scenario")
     expect(scenario.get_by_role("row").filter(has_text="congestion")).to_contain_text("cubic")
     expect(scenario.get_by_role("row")).to_have_count(2)
-    results = page.get_by_role("table", name="What differs in the results")
+    results = page.get_by_role("table", name="Differences in the results")
     expect(results.get_by_role("row").nth(1)).to_be_visible()
 
     def download(button: Any) -> bytes:
@@ -480,7 +480,8 @@ def test_every_view_is_accessible_and_fits(bed: Served, ada: Page, browser: Brow
 
 
 def test_the_picture_fits_a_page_that_becomes_narrower(bed: Served, ada: Page, browser: Browser) -> None:
-    """As when a phone is turned: all nodes stay within the picture."""
+    """All nodes stay within the picture after a change of its size, such as the rotation of a
+    phone."""
     configuration = next(
         one["id"]
         for one in ada.request.get(f"{bed.url}/api/configurations").json()
@@ -529,10 +530,10 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
-    to("combobox", "From")
-    chosen = page.get_by_role("combobox", name="From", exact=True)
-    # After the templates have been loaded. On a busy machine, letters may arrive too far apart for
-    # Chromium to be one word.
+    to("combobox", "Template")
+    chosen = page.get_by_role("combobox", name="Template", exact=True)
+    # Letters are typed after the templates have loaded. On a busy machine, they may arrive so far
+    # apart that Chromium does not treat them as one word.
     chosen.locator("option", has_text="hybla").first.wait_for(state="attached")
     for _ in range(20):
         page.keyboard.type("hybla")
@@ -547,7 +548,7 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
     to("textbox", "rate (required)")
     page.keyboard.press("Control+A")
     page.keyboard.type("5 Mbit/s")
-    expect(page.get_by_text("not applied")).to_be_visible()
+    expect(page.get_by_text("unapplied changes")).to_be_visible()
     to("link", "4 Launch")
     page.keyboard.press("Enter")
     to("button", "Apply and launch")
@@ -578,8 +579,8 @@ def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
     expect(bob.get_by_role("navigation").get_by_role("link", name="Queue")).to_be_visible()
     expect(bob.get_by_role("link", name="People")).to_have_count(0)
     bob.goto(f"{bed.url}/#/people")
-    expect(bob.get_by_role("alert")).to_have_text("Only for the level administrator.")
-    expect(bob.get_by_role("button", name="Create a link")).to_have_count(0)
+    expect(bob.get_by_role("alert")).to_have_text('This page requires the level "administrator".')
+    expect(bob.get_by_role("button", name="Create an invitation")).to_have_count(0)
     body = {"name": "ours", "text": SMALL}
     made = ada.request.post(f"{bed.url}/api/configurations", data=body, headers=origin).json()
     bob.goto(f"{bed.url}/#/configuration/{made['id']}/system")
@@ -635,7 +636,7 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     page.goto(f"{bed.url}/#/configuration/{made['id']}/launch")
     page.reload()
     page.get_by_label("slow down").check()
-    page.get_by_label("Seconds of the scenario per second").fill("0.5")
+    page.get_by_label("Pace").fill("0.5")
     page.get_by_role("button", name="Launch").click()
     for quantity in ("goodput", "RTT", "congestion window", "queue"):
         canvas = page.get_by_role("img", name=f"{quantity} over time").locator("canvas")
@@ -648,7 +649,7 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     row = page.get_by_role("row").filter(has_text="link.sat.rate")
     expect(row).to_contain_text(re.compile(r"\d+\.\d\d s"))
     serious(page, "live view")
-    # Keys that are pressed fast: one change at a time, in their order, and the last value counts.
+    # Fast key strokes: changes are sent one at a time, in order, and the last value is kept.
     for _ in range(8):
         slider.press("ArrowRight")
     wanted = slider.get_attribute("aria-valuetext")
@@ -673,7 +674,7 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     until(lambda: page.evaluate("document.documentElement.scrollWidth <= 390"))
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("cancelled while it was running")).to_be_visible()
+    expect(page.get_by_text("cancelled while the run was in progress")).to_be_visible()
     page.get_by_role("link", name="scenario", exact=True).click()
     page.get_by_role("button", name="Open as a configuration").click()
     expect(page.get_by_label("Scenario", exact=True)).to_have_value(

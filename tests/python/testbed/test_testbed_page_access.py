@@ -52,7 +52,7 @@ delay = "10 ms"
 """
 
 
-def test_a_log_in_that_ends_loses_nothing_that_was_typed(bed: Served, ada: Page) -> None:
+def test_an_expired_session_loses_no_input(bed: Served, ada: Page) -> None:
     """2.2.5: after logging in again, the user continues without loss. A modal dialog takes the
     focus, keeps it, closes with Escape and gives the focus back (ARIA practices, dialog)."""
     page = ada
@@ -63,12 +63,12 @@ def test_a_log_in_that_ends_loses_nothing_that_was_typed(bed: Served, ada: Page)
     field.fill("7 Mbit/s")
     dialog = page.get_by_role("dialog", name="Log in again")
     expect(dialog).to_be_visible()
-    expect(dialog).to_contain_text("Your log-in has ended")
+    expect(dialog).to_contain_text("Your session has expired")
     expect(dialog.get_by_label("Name")).to_have_value("ada")
     expect(dialog.get_by_label("Password")).to_be_focused()
     for _ in range(6):
         page.keyboard.press("Tab")
-        # Chromium moves the focus to its own bar, never to the page below.
+        # Chromium moves the focus to its own toolbar, never to the page behind the dialog.
         assert page.evaluate(
             "document.activeElement === document.body || !!document.activeElement.closest('dialog')"
         )
@@ -91,29 +91,30 @@ def test_a_log_in_that_ends_loses_nothing_that_was_typed(bed: Served, ada: Page)
     expect(page.get_by_label("Scenario", exact=True)).to_have_value(re.compile('rate = "7 Mbit/s"'))
 
 
-def test_a_lost_connection_loses_nothing_that_was_typed(bed: Served, ada: Page) -> None:
+def test_a_lost_connection_loses_no_input(bed: Served, ada: Page) -> None:
     """The page reports the lost connection (4.1.3) with a remedy, and sends the typed text when the
-    test bed answers again."""
+    test bed responds again."""
     page = ada
     page.goto(configuration(page, bed, "unplugged", SMALL + LINK) + "/system?of=link.wire")
     field = page.get_by_label("rate (required)")
     expect(field).to_have_value("5 Mbit/s")
     page.context.set_offline(True)
     field.fill("6 Mbit/s")
-    said = page.get_by_role("status").filter(has_text="does not answer")
-    expect(said).to_contain_text("what you typed stays")
+    said = page.get_by_role("status").filter(has_text="does not respond")
+    expect(said).to_contain_text("Your input is kept")
     page.get_by_label("delay (required)").fill("20 ms")
     page.context.set_offline(False)
-    expect(page.get_by_role("status").filter(has_text="answers again")).to_be_visible()
-    expect(page.get_by_text("not applied")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="is restored")).to_be_visible()
+    expect(page.get_by_text("unapplied changes")).to_be_visible()
     page.get_by_role("button", name="Show TOML").click()
     text = page.get_by_label("Scenario", exact=True)
     expect(text).to_have_value(re.compile('rate = "6 Mbit/s"'))
     expect(text).to_have_value(re.compile('delay = "20 ms"'))
 
 
-def test_a_slow_test_bed_loses_nothing_that_was_typed(bed: Served, ada: Page) -> None:
-    """Changes of a form that arrive before the answer to the previous one are made too."""
+def test_a_slow_test_bed_loses_no_input(bed: Served, ada: Page) -> None:
+    """Changes of a form are not lost if they are made before the response to the previous
+    change."""
     page = ada
     page.goto(configuration(page, bed, "slow", SMALL + LINK) + "/system?of=link.wire")
     field = page.get_by_label("rate (required)")
@@ -123,20 +124,20 @@ def test_a_slow_test_bed_loses_nothing_that_was_typed(bed: Served, ada: Page) ->
     page.route("**/api/drafts/edit", lambda route: held.append(route) if holding else route.continue_())
     with page.expect_request("**/api/drafts/edit"):
         field.fill("6 Mbit/s")
-    # Typed while the first change is in flight, with a pause long enough for it to be sent.
+    # Typed before the response to the first change, and after a pause in which it was sent.
     field.fill("8 Mbit/s")
     page.wait_for_timeout(1000)
     holding = False
     held[0].continue_()
-    # The first answer is in the text.
-    expect(page.get_by_text("not applied")).to_be_visible()
+    # The text contains the first change.
+    expect(page.get_by_text("unapplied changes")).to_be_visible()
     for one in held[1:]:
         one.continue_()
     page.get_by_role("button", name="Show TOML").click()
     expect(page.get_by_label("Scenario", exact=True)).to_have_value(re.compile('rate = "8 Mbit/s"'))
 
 
-def test_an_error_is_said_at_its_field_and_can_be_undone(bed: Served, ada: Page) -> None:
+def test_an_error_is_shown_at_its_field_and_can_be_undone(bed: Served, ada: Page) -> None:
     """3.3.1 and 3.3.3: the field is marked, and described by the error and the allowed values; the
     list of all errors leads to it. The previous value makes the scenario valid again."""
     page = ada
@@ -172,7 +173,7 @@ def test_an_error_is_said_at_its_field_and_can_be_undone(bed: Served, ada: Page)
     expect(page.get_by_role("heading", name="link wire")).to_be_visible()
 
 
-def test_a_launch_whose_answer_is_lost_is_not_done_twice(bed: Served, ada: Page) -> None:
+def test_a_launch_whose_response_is_lost_is_not_repeated(bed: Served, ada: Page) -> None:
     page = ada
     page.goto(configuration(page, bed, "once") + "/launch")
     launch = page.get_by_role("button", name="Launch")
@@ -193,7 +194,7 @@ def test_a_launch_whose_answer_is_lost_is_not_done_twice(bed: Served, ada: Page)
 
 
 def test_a_run_survives_a_restart_of_the_server_on_the_page(tmp_path: Path, browser: Browser) -> None:
-    """The view stays while the server is away, and then reports the fate of the run and a
+    """The view stays while the server is down. Afterwards, it reports the end of the run and the
     remedy."""
     port = free_port()
     with serving(tmp_path / "data", port=port) as bed:
@@ -205,7 +206,7 @@ def test_a_run_survives_a_restart_of_the_server_on_the_page(tmp_path: Path, brow
         page.get_by_text("Any key").click()
         page.get_by_label("New value").fill("typed before")
         bed.stop()
-        expect(page.get_by_role("status").filter(has_text="does not answer")).to_be_visible()
+        expect(page.get_by_role("status").filter(has_text="does not respond")).to_be_visible()
         expect(page.get_by_role("heading", level=1, name=re.compile("Run .*: long"))).to_be_visible()
         expect(page.get_by_label("New value")).to_have_value("typed before")
     with serving(tmp_path / "data", port=port):
@@ -223,7 +224,7 @@ def test_every_page_has_its_own_title(bed: Served, ada: Page) -> None:
         (f"{at}/launch", "Launch – titled"),
         (f"{bed.url}/#/people", "People"),
         (f"{bed.url}/#/runs/none", "Run"),
-        (f"{bed.url}/#/elsewhere", "There is no such page"),
+        (f"{bed.url}/#/elsewhere", "Page not found"),
     ):
         page.goto(address)
         expect(page).to_have_title(f"{title} – bentpipe test bed")
@@ -267,7 +268,7 @@ def test_a_choice_in_a_list_does_nothing_by_itself(bed: Served, ada: Page) -> No
     by itself. 2.1.1: a secret can be selected by the keyboard."""
     page = ada
     page.goto(f"{bed.url}/#/people")
-    page.get_by_role("button", name="Create a link").press("Enter")
+    page.get_by_role("button", name="Create an invitation").press("Enter")
     given = page.get_by_label("Link", exact=True)
     given.focus()
     assert page.evaluate("getSelection().toString()") == given.input_value()
@@ -280,12 +281,12 @@ def test_a_choice_in_a_list_does_nothing_by_itself(bed: Served, ada: Page) -> No
     page.reload()
     levels = page.get_by_label("Level of eve", exact=True)
     levels.select_option("administrator")
-    page.get_by_role("button", name="Create a link").press("Enter")
+    page.get_by_role("button", name="Create an invitation").press("Enter")
     given.wait_for()
     accounts = {one["name"]: one["level"] for one in page.request.get(f"{bed.url}/api/accounts").json()}
     assert accounts["eve"] == "user"
     page.get_by_role("button", name="Set the level of eve").press("Enter")
-    expect(page.get_by_role("status").filter(has_text="eve has the level administrator now")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="eve now has the level administrator")).to_be_visible()
     other.context.close()
     (run,) = page.request.post(
         f"{bed.url}/api/runs", data={"name": "added", "text": SMALL}, headers={"Origin": bed.url}
@@ -299,7 +300,7 @@ def test_a_choice_in_a_list_does_nothing_by_itself(bed: Served, ada: Page) -> No
     expect(page).to_have_url(re.compile(run["id"]))
 
 
-def test_a_part_of_the_time_is_chosen_by_the_keyboard(bed: Served, ada: Page) -> None:
+def test_a_time_range_is_chosen_by_the_keyboard(bed: Served, ada: Page) -> None:
     """2.1.1 and 2.5.7: two fields offer the same as dragging over a plot."""
     page = ada
     (run,) = page.request.post(
@@ -311,15 +312,15 @@ def test_a_part_of_the_time_is_chosen_by_the_keyboard(bed: Served, ada: Page) ->
     page.get_by_label("Show from (s)").fill("5")
     end.fill("2")
     end.press("Enter")
-    expect(end).to_have_accessible_description(re.compile("after the beginning"))
+    expect(end).to_have_accessible_description(re.compile("greater than the start"))
     end.fill("8")
     end.press("Enter")
     expect(page).to_have_url(re.compile(r"time=5\.0+-8\.0+"))
-    page.get_by_role("button", name="Whole time").first.press("Enter")
+    page.get_by_role("button", name="All times").first.press("Enter")
     expect(page).not_to_have_url(re.compile("time="))
 
 
-def test_another_window_that_applied_first_is_said_with_what_to_do(bed: Served, ada: Page) -> None:
+def test_a_conflict_between_windows_is_reported_with_the_remedy(bed: Served, ada: Page) -> None:
     """Nothing is overwritten silently, and both texts remain available."""
     page = ada
     at = configuration(page, bed, "contended")
@@ -330,7 +331,7 @@ def test_another_window_that_applied_first_is_said_with_what_to_do(bed: Served, 
     page.get_by_role("button", name="Apply").click()
     expect(page.get_by_text("Applied.")).to_be_visible()
     other.get_by_role("button", name="Apply").click()
-    expect(other.get_by_role("alert")).to_contain_text("Discard changes shows the others")
+    expect(other.get_by_role("alert")).to_contain_text("Discard changes loads the other version")
     expect(other.get_by_label("Scenario", exact=True)).to_have_value(SMALL + "# second\n")
     other.once("dialog", lambda dialog: dialog.accept())
     other.get_by_role("button", name="Discard changes").click()
@@ -338,7 +339,7 @@ def test_another_window_that_applied_first_is_said_with_what_to_do(bed: Served, 
     other.close()
 
 
-def test_a_log_in_over_plain_http_stays(browser: Browser, tmp_path: Path) -> None:
+def test_a_session_over_plain_http_survives_a_reload(browser: Browser, tmp_path: Path) -> None:
     """With --insecure, at a name that is not loopback, where browsers refuse Secure cookies. The
     log-in survives a reload, may make changes, and ends when the user logs out."""
     with serving(tmp_path / "data", "--insecure", "--name", "lab.test") as plain:

@@ -51,7 +51,7 @@ def cells(page: Page) -> list[list[str]]:
 
 
 def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> None:
-    """From the runs of a launch to their means, which appear as the runs end; by keyboard, as
+    """From the runs of a launch to their means, which are updated as runs end: by keyboard, as
     files, on a phone."""
     page = ada
     runs = started(bed, page, CAMPAIGN)
@@ -65,7 +65,7 @@ def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> No
     expect(page.get_by_role("status").filter(has_text="Means of Loss over 7 of 8 runs")).to_be_visible()
     left = page.get_by_role("listitem").filter(has_text="cubic 200 ms, replication 1")
     expect(left).to_contain_text("cancelled before it started")
-    # The page shows the answer of the interface, in the units of all tables.
+    # The page shows the numbers of the REST interface, in the units of other tables.
     path = f"{bed.url}/api/batches/{runs[0]['batch']}/means"
     answer = page.request.get(path).json()
     assert cells(page) == [
@@ -91,15 +91,15 @@ def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> No
     page.get_by_role("checkbox", name="goodput").focus()
     page.keyboard.press("Space")
     expect(page.get_by_role("columnheader", name="goodput")).to_have_count(0)
-    page.get_by_label("Axis of the figures").select_option("congestion")
+    page.get_by_label("Horizontal axis").select_option("congestion")
     expect(page.get_by_role("img", name="link.packets by congestion").locator("canvas")).to_be_visible()
-    page.get_by_label("Only of").focus()
+    page.get_by_label("Flow, terminal or link").focus()
     page.keyboard.type("sta")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text('did you mean "sat"')
-    page.get_by_label("Only of").fill("sat")
+    page.get_by_label("Flow, terminal or link").fill("sat")
     page.keyboard.press("Enter")
-    # The former rows stay until the answer arrives.
+    # The previous rows stay until the response arrives.
     expect(page.get_by_role("row").filter(has_text="sat.return")).to_have_count(0)
     expect(page.get_by_role("alert")).to_have_count(0)
     assert len(cells(page)) == 4
@@ -132,7 +132,7 @@ def test_the_means_of_a_campaign(bed: Served, ada: Page, browser: Browser) -> No
         context.close()
 
 
-def test_a_launch_without_means_says_why(bed: Served, ada: Page) -> None:
+def test_a_launch_without_means_shows_the_reason(bed: Served, ada: Page) -> None:
     """The reasons: no run has ended; each point has a single run; the launch belongs to another
     account."""
     page = ada
@@ -158,8 +158,8 @@ def test_a_launch_without_means_says_why(bed: Served, ada: Page) -> None:
     long = started(bed, page, CAMPAIGN.replace('"4 s"', '"4000 s"'))
     rest_cancelled(long, 0)
     means_of(long[0]["batch"])
-    expect(said.filter(has_text="None of the 8 runs has ended with results, so there are no")).to_be_visible()
-    expect(page.get_by_text("8 runs are not in the means")).to_be_visible()
+    expect(said.filter(has_text="None of the 8 runs has results, so there are no means")).to_be_visible()
+    expect(page.get_by_text("8 runs are not included in the means")).to_be_visible()
     expect(page.get_by_role("table")).to_have_count(0)
     means_of("nothing")
     expect(page.get_by_role("alert")).to_contain_text("there is no such run")

@@ -81,8 +81,8 @@ def bed(server: str, tmp_path: Path) -> Iterator[Bed]:
     [
         runs.test_a_run_from_its_launch_to_its_results,
         accounts.test_03_the_last_administrator_stays,
-        accounts.test_nothing_of_a_removed_account_comes_to_the_next_one,
-        accounts.test_05_guessing_is_limited_and_tells_nothing,
+        accounts.test_data_and_numbers_of_a_removed_account_are_not_reused,
+        accounts.test_05_guessing_is_limited_and_reveals_nothing,
         accounts.test_07_the_first_administrator_comes_by_a_link_that_works_once,
         queue.test_campaigns_and_several_instruments_are_batches,
         scenarios.test_configurations_are_forked_reset_and_shared,
@@ -91,7 +91,7 @@ def bed(server: str, tmp_path: Path) -> Iterator[Bed]:
         queue.test_23_leases_that_run_out_are_reclaimed,
         queue.test_25_users_take_turns,
         requests.test_every_route_survives_nonsense,
-        requests.test_28_streams_tell_only_what_one_may_see,
+        requests.test_28_streams_contain_only_events_that_the_user_may_see,
         accounts.test_29_every_change_is_in_the_audit_log_without_secrets,
     ],
 )

@@ -1,5 +1,5 @@
-"""The test bed's queue: campaigns, claims, leases, turns, and cancelling. Numbers in names are
-those of the abuse cases in docs/notes/abuse-cases.md."""
+"""The test bed's queue: campaigns, claims, leases, turns, and cancellation. Numbers in the names of
+tests refer to the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_campaigns_and_several_instruments_are_batches(bed: Bed) -> None:
     assert len(listed) == 4
     big = SMALL + "\n[campaign]\nreplications = 1000\n"
     assert "200 runs" in said(ada.post("/api/runs", json={"text": big, "campaign": True}))
-    # 18: a product that would fill the memory before its size is known.
+    # 18: the list of all combinations would not fit into memory.
     keys = "\n".join(f'vary."flow.up.k{key}" = [{", ".join(map(str, range(1000)))}]' for key in range(4))
     huge = f"{SMALL}\n[campaign]\n{keys}\n"
     assert ada.post("/api/runs", json={"text": huge, "campaign": True}).status_code == 422
@@ -77,8 +77,8 @@ def test_22_many_workers_claim_every_run_once(bed: Bed) -> None:
 
 
 def test_23_leases_that_run_out_are_reclaimed(bed: Bed) -> None:
-    """A run that had not started is queued again, a started run is incomplete; its worker can no
-    longer finish it."""
+    """A run that had not started is queued again. A started run is incomplete, and its worker can
+    no longer finish it."""
     ada = bed.join("ada")
     launched(ada)
     launched(ada)
@@ -109,7 +109,7 @@ def test_24_cancelling_before_and_while_it_runs(bed: Bed) -> None:
     assert ada.delete(f"/api/runs/{running['id']}").status_code == 409
     ada.post(f"/api/runs/{running['id']}/cancel")
     ended = until(lambda: (one := ada.get(f"/api/runs/{running['id']}").json())["ended"] and one)
-    assert (ended["state"], ended["reason"]) == ("cancelled", "cancelled while it was running")
+    assert (ended["state"], ended["reason"]) == ("cancelled", "cancelled while the run was in progress")
 
 
 def test_25_users_take_turns(bed: Bed) -> None:
@@ -158,7 +158,7 @@ def test_22_the_real_time_engine_is_reserved(bed: Bed) -> None:
         assert queue.plan(rows, 1) == {}
 
 
-def test_22_what_is_left_of_running_runs_counts(bed: Bed) -> None:
+def test_22_the_remaining_time_of_running_runs_counts(bed: Bed) -> None:
     ada = bed.join("ada")
     launched(ada)
     launched(ada)
@@ -169,4 +169,4 @@ def test_22_what_is_left_of_running_runs_counts(bed: Bed) -> None:
         rows.flush()
         ((place, start),) = queue.plan(rows, 1).values()
     assert place == 1 and 85.0 < start < 95.0
-    assert queue.takes(("simulate", 2.0, 60.0, 1e6), {"simulate": 1e6}) == 31.0
+    assert queue.expected_seconds(("simulate", 2.0, 60.0, 1e6), {"simulate": 1e6}) == 31.0

@@ -48,8 +48,8 @@ def test_20_a_run_in_real_time_stays_in_its_namespaces(tmp_path: Path) -> None:
     assert run["position"] is None
     bed.execute()
     at = f"/api/runs/{run['id']}"
-    file = live.beside(bed.settings.folder(1, run["id"]))
-    until(lambda: any("tcp" in part["rows"] for part in live.everything(file)) or ada.get(at).json()["ended"])
+    file = live.live_file(bed.settings.folder(1, run["id"]))
+    until(lambda: any("tcp" in part["rows"] for part in live.read_all(file)) or ada.get(at).json()["ended"])
     during = own_network()
     answer = ada.post(f"{at}/changes", json={"key": "link.sat.rate", "value": "2 Mbit/s"})
     assert answer.status_code == 201, ada.get(at).text

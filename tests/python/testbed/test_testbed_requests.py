@@ -1,5 +1,5 @@
-"""The test bed's answers to requests of other sites, nonsense, and streams of events. Numbers in
-names are those of the abuse cases in docs/notes/abuse-cases.md."""
+"""The test bed's responses to requests of other sites and to nonsense, and its streams of events.
+Numbers in the names of tests refer to the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_09_10_13_requests_of_other_sites_are_refused(bed: Bed, headers: dict[st
         assert ada.post("/api/configurations", content=body).status_code == 403
 
 
-def test_12_headers_of_every_answer(bed: Bed) -> None:
+def test_12_headers_of_every_response(bed: Bed) -> None:
     client = bed.visitor()
     for path in ("/", "/api/session", "/api/openapi.json", "/nothing"):
         headers = client.get(path).headers
@@ -80,7 +80,7 @@ def test_19_nothing_is_uploaded_but_texts(bed: Bed) -> None:
             assert set(operation.get("requestBody", {}).get("content", {})) <= {"application/json"}
 
 
-def test_28_streams_tell_only_what_one_may_see(bed: Bed) -> None:
+def test_28_streams_contain_only_events_that_the_user_may_see(bed: Bed) -> None:
     """Last-Event-ID of another account's run repeats none of its events."""
     import asyncio
 
@@ -108,8 +108,8 @@ def test_28_streams_tell_only_what_one_may_see(bed: Bed) -> None:
 
 
 def test_28_hundreds_of_streams_and_one_that_does_not_read(bed: Bed) -> None:
-    """Each stream gets every event of its user. The backlog of a slow stream is limited, and the
-    stream is asked to load again."""
+    """Each stream receives every event of its user. The backlog of a slow stream is limited; beyond
+    the limit, its browser must reload."""
     import asyncio
 
     from bentpipe.testbed.accounts import Caller
@@ -134,11 +134,11 @@ def test_28_hundreds_of_streams_and_one_that_does_not_read(bed: Bed) -> None:
             await asyncio.sleep(0)
             with bed.store.writing() as rows:
                 run = rows.scalars(select(Run)).one()
-                for _ in range(events.MOST_WAITING + 10):
-                    queue.tell(rows, run)
+                for _ in range(events.MAX_WAITING + 10):
+                    queue.record_event(rows, run)
             first = await asyncio.gather(*waiting)
             kept = max(one.qsize() for one in broadcast.followers)
-            assert kept <= events.MOST_WAITING + 1
+            assert kept <= events.MAX_WAITING + 1
             told = ""
             while "reload" not in told:
                 told = await anext(slow)
@@ -252,9 +252,9 @@ def test_every_route_survives_nonsense(bed: Bed) -> None:
                 assert answer.status_code < 500, (method, path, names, query, content, answer.text)
 
 
-def test_an_answer_is_not_held_back() -> None:
-    """Without TCP_NODELAY the kernel keeps the body of an answer until the head is acknowledged, 40
-    ms later."""
+def test_a_response_is_not_delayed() -> None:
+    """Without TCP_NODELAY, the kernel would delay the body of a response until the header is
+    acknowledged, 40 ms later."""
     here = bind(Address("127.0.0.1", 0))
     options: list[int] = []
 

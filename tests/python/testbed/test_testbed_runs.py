@@ -1,4 +1,4 @@
-"""A run in the test bed from its launch to its results, by the interface and by the command
+"""A run in the test bed from its launch to its results, through the REST interface and the command
 line."""
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def test_a_run_from_its_launch_to_its_results(bed: Bed) -> None:
 
 
 def zoomed_and_labelled(ada: Client, at: str, run: Run) -> None:
-    """Checks units, which tables do not share for columns of the same name, and the detail of a
-    part of the time."""
+    """Checks units, which differ between tables for columns of the same name, and the detail of a
+    time range."""
     units = {name: ada.get(f"{at}/series/{name}").json()["unit"] for name in ("tcp.sent", "tcp.acknowledged")}
     assert units == {"tcp.sent": "bytes", "tcp.acknowledged": "bytes"}
     whole = ada.get(f"{at}/series/link.queue_packets").json()
@@ -76,7 +76,7 @@ def zoomed_and_labelled(ada: Client, at: str, run: Run) -> None:
         assert len(coarse["time"]) <= 2002
         inside = [time for time in fine["time"] if 5 <= time <= 5.5]
         assert len(inside) > 2 * sum(5 <= time <= 5.5 for time in coarse["time"])
-        # One sample on either side, so that the line reaches the edges.
+        # One further sample on either side, so that the line reaches the edges.
         assert len(fine["time"]) == len(inside) + 2 and fine["time"][0] < 5 and fine["time"][-1] > 5.5
         # Thinning keeps the extremes.
         complete = run.trace("link.queue_packets", coarse["name"])["queue_packets"]
@@ -130,6 +130,14 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
             one.name for one in Path("got").iterdir()
         }
         assert json.loads(lab("api", "GET", "/audit"))[0]["action"] == "launch"
+        # With --json, each command prints one document.
+        assert json.loads(lab("save", str(file), "--json"))["name"] == "small"
+        assert json.loads(lab("configurations", "--json"))[0]["name"] == "small"
+        assert json.loads(lab("runs", "--json"))[0]["number"] == 1
+        fetched = json.loads(lab("fetch", "1", "--out", "again", "--json"))["files"]
+        assert {"flows.parquet", "scenario.toml"} <= {Path(file).name for file in fetched}
+        assert json.loads(lab("cancel", "1", "--json"))["state"] == "done"
+        assert lab("api", "GET", "/audit", "--json") == lab("api", "GET", "/audit")
         assert "allowed: DELETE, GET" in lab("api", "LOOK", "/audit", code=2)
         assert "did you mean" in lab("launch", "smal", code=2)
         assert "no file nofile.toml" in lab("launch", "nofile.toml", code=2)
@@ -137,6 +145,7 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
         with monkeypatch.context() as interrupted:
             interrupted.setattr(Laboratory, "wait", interrupt)
             assert "run 2  small  queued" in lab("launch", "small", "--wait", code=130)
+        assert json.loads(lab("launch", "small", "--json"))[0]["number"] == 3
         for words in (("cancel", "7"), ("fetch", "7"), ("cancel", "small one")):
             assert "there is no" in lab(*words, code=2)
         monkeypatch.setenv("BENTPIPE_TOKEN", "wrong")

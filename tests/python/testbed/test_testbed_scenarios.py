@@ -1,5 +1,5 @@
 """Scenarios in the test bed: as attacks, as edited drafts, and as named configurations. Numbers in
-names are those of the abuse cases in docs/notes/abuse-cases.md."""
+the names of tests refer to the abuse cases in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ ATTACKS: dict[str, str] = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_15_16_18_scenarios_as_attacks(bed: Bed, attack: str) -> None:
-    """Attacks are refused when they are written, viewed and launched, with a reason and without a
-    trace of this machine."""
+    """Attacks are refused when saved, viewed and launched, with a reason that reveals nothing of
+    this machine."""
     ada = bed.join("ada")
     scenario = f"{SMALL}\n{ATTACKS[attack]}\n"
     # Processor time, because a request may wait on a busy machine.
@@ -101,7 +101,7 @@ def test_16_the_executor_checks_again(bed: Bed) -> None:
 
 
 def test_a_key_that_a_campaign_varies_has_to_exist(bed: Bed) -> None:
-    """Refused while the draft is typed, at the key of the campaign, and at the launch in words of
+    """Values are refused in the draft, at the key of the campaign, and at the launch, in terms of
     the page."""
     ada = bed.join("ada")
     for line, path, word in (
@@ -131,14 +131,14 @@ def test_instruments_that_cannot_run_are_refused_before_the_launch(bed: Bed) -> 
                 assert said(answer).removeprefix(f"{instrument}: ") == found[instrument]
         return found
 
-    assert impossible(SMALL) == {"emulate": instruments.OFF}
-    instruments.write(bed.settings, {"kernel": instruments.UNBUILT})
-    assert impossible(SMALL) == {"emulate": instruments.OFF, "kernel": instruments.UNBUILT}
+    assert impossible(SMALL) == {"emulate": instruments.REAL_TIME_DISABLED}
+    instruments.write(bed.settings, {"kernel": instruments.NO_KERNEL})
+    assert impossible(SMALL) == {"emulate": instruments.REAL_TIME_DISABLED, "kernel": instruments.NO_KERNEL}
     instruments.write(bed.settings, {})
     router = SMALL.replace(
         'preset = "geo"', "".join(LINK.format(*ends) for ends in (("user", "router"), ("router", "server")))
     )
-    assert impossible(router) == {"emulate": instruments.OFF}
+    assert impossible(router) == {"emulate": instruments.REAL_TIME_DISABLED}
     split = f'{router}\n[[proxy]]\nname = "pep"\nnode = "router"\nmechanism = "split"\n'
     assert impossible(split)["kernel"].startswith('proxy.pep.mechanism is simulated, and flow "up"')
     linux = impossible(router.replace('"reno"', '"linux-illinois"'))
@@ -154,8 +154,8 @@ def test_the_executor_reports_a_missing_kernel(bed: Bed, monkeypatch: pytest.Mon
     bed.execute()
     until(bed.settings.instruments.exists)
     assert instruments.of_machine(bed.settings) == {
-        "emulate": instruments.OFF,
-        "kernel": instruments.UNBUILT,
+        "emulate": instruments.REAL_TIME_DISABLED,
+        "kernel": instruments.NO_KERNEL,
     }
 
 
@@ -181,7 +181,7 @@ def test_17_names_are_only_names(bed: Bed) -> None:
         assert ada.post("/api/configurations", json={"name": name, "text": SMALL}).status_code == 422
     for name in ("../x", "a b", "", "a" * 40, "a\u202eb"):
         with pytest.raises(Refused):
-            accounts.named(name)
+            accounts.valid_name(name)
     launched(ada, name="../../escape")
     with bed.store.reading() as rows:
         run = rows.scalars(select(Run)).one()
@@ -214,7 +214,7 @@ def test_18_runs_that_would_cost_too_much_are_refused_with_the_reason(
 
 
 @pytest.mark.parametrize(
-    "limit, word", [({"seconds": 0.01}, "longer than"), ({"bytes": 2_000}, "File too large|MB that")]
+    "limit, word", [({"seconds": 0.01}, "longer than"), ({"bytes": 2_000}, "File too large|MB, the limit")]
 )
 def test_18_a_run_that_exceeds_a_limit_ends_with_the_reason(
     bed: Bed, monkeypatch: pytest.MonkeyPatch, limit: dict[str, Any], word: str
@@ -286,7 +286,9 @@ def test_every_preset_and_template_has_a_picture(bed: Bed) -> None:
 def test_configurations_are_forked_reset_and_shared(bed: Bed) -> None:
     ada, bob = bed.join("ada"), bed.join("bob")
     mine = saved(ada)
-    assert said(ada.post("/api/configurations", json={"name": "mine", "text": SMALL})).startswith("there is")
+    assert said(ada.post("/api/configurations", json={"name": "mine", "text": SMALL})).startswith(
+        'a configuration "mine" already exists'
+    )
     changed = ada.put(
         f"/api/configurations/{mine['id']}", json={"version": 1, "text": SMALL + "# more\n"}
     ).json()

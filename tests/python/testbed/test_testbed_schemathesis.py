@@ -1,5 +1,5 @@
-"""Every operation of the OpenAPI document with data that Schemathesis generates from it: answers
-are never a fault of the server, and have the status, type and form that the document states."""
+"""Every operation of the OpenAPI document with data that Schemathesis generates. Responses are
+never a server error, and have the status, type and form that the document describes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def hold(bed: Bed, client: Any, each: int, seed: int) -> int:
 
     host = {"Host": "localhost"}
     schema = schemathesis.openapi.from_asgi("/api/openapi.json", bed.app, headers=host)
-    # The log-in is sent as a header, because Schemathesis has its own client.
+    # The session is sent as a header, because Schemathesis has its own client.
     headers = {**host, "Origin": "http://localhost", "Cookie": f"{COOKIE}={client.cookies[COOKIE]}"}
     tried = 0
     for found in schema.get_all_operations():

@@ -1,5 +1,5 @@
-"""The test bed's database and its package. Numbers in names are those of the abuse cases in
-docs/notes/abuse-cases.md."""
+"""The test bed's database and its package. Numbers in the names of tests refer to the abuse cases
+in docs/notes/abuse-cases.md."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ from sqlalchemy import text
 __all__ = ["_cheap_passwords", "bed"]
 
 
-def test_27_a_database_that_cannot_be_written_is_an_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """While another process holds the lock, pages that only read work, and the others report the
-    problem."""
+def test_27_a_locked_database_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While another process holds the lock, requests that only read succeed, and others report the
+    lock."""
     import sqlite3
 
     from bentpipe.testbed import store
@@ -97,7 +95,7 @@ def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path
     """After the update accounts can log in, waiting runs start, and configurations are present."""
     from alembic import command
     from alembic.config import Config
-    from bentpipe.testbed.accounts import hashed
+    from bentpipe.testbed.accounts import password_hash
 
     data = tmp_path / "data"
     data.mkdir()
@@ -115,7 +113,7 @@ def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path
         now = 1_790_000_000.0
         connection.execute(
             text("insert into account values (1, 'ada', :password, 'user', :now)"),
-            {"password": hashed(PASSWORD), "now": now},
+            {"password": password_hash(PASSWORD), "now": now},
         )
         connection.execute(
             text(

@@ -41,11 +41,11 @@ def test_a_study_is_reproduced(bed: Bed) -> None:
     assert "launch it again" in said(ada.post(f"{of}/configuration", json={"name": "x"}))
 
 
-def test_studies_that_need_a_kernel_say_so_where_there_is_none(bed: Bed) -> None:
-    """In the list and at the launch, for the tests that need a kernel and for all tests of the
-    study together."""
+def test_a_missing_kernel_is_reported_for_studies_that_need_one(bed: Bed) -> None:
+    """A missing kernel is reported in the list and at the launch, for tests that need a kernel and
+    for the whole study."""
     ada = bed.join("ada")
-    instruments.write(bed.settings, {"kernel": instruments.UNBUILT})
+    instruments.write(bed.settings, {"kernel": instruments.NO_KERNEL})
     (satnex,) = (one for one in ada.get("/api/studies").json() if one["name"] == "satnex")
     reasons = {one["name"]: one["impossible"] for one in satnex["tests"]} | {None: satnex["impossible"]}
     needing = {name for name, reason in reasons.items() if reason}

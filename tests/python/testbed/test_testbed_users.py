@@ -18,8 +18,8 @@ from helpers import ROOT
 
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 
-from bentpipe.testbed import bounds, rules
-from bentpipe.testbed.accounts import hashed, open_session
+from bentpipe.testbed import control_groups, rules
+from bentpipe.testbed.accounts import open_session, password_hash
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import User
@@ -98,7 +98,7 @@ def test_web_process_and_executor_are_different_users(folder: Path) -> None:
         settings = Settings(data)
         store = Store(settings.url)
         with store.writing() as rows:
-            user = User(name="ada", password=hashed("correct horse battery"), level="user")
+            user = User(name="ada", password=password_hash("correct horse battery"), level="user")
             rows.add(user)
             rows.flush()
             secret = open_session(rows, user, "token", 3600.0)
@@ -120,7 +120,7 @@ def test_web_process_and_executor_are_different_users(folder: Path) -> None:
             assert client.get(f"{at}/results").json()["flows"]
             assert client.delete(at).status_code == 204
             assert not written.exists()
-        # No other user reaches the database or wakes the executor.
+        # Other users can neither open the database nor wake the executor.
         look = f"import socket; open({str(data / 'testbed.sqlite')!r})"
         stranger = [
             *reachable(folder),
@@ -143,22 +143,22 @@ def test_web_process_and_executor_are_different_users(folder: Path) -> None:
 
 
 @pytest.fixture
-def groups() -> Iterator[bounds.Parent]:
+def groups() -> Iterator[control_groups.Parent]:
     """The parent of the groups that this process creates."""
     try:
-        parent = bounds.parent()
+        parent = control_groups.parent()
     except OSError:
         parent = None
     if parent is None:
         pytest.skip("this process may not make control groups")
     yield parent
-    bounds.leave(parent)
+    control_groups.leave(parent)
     assert parent.unified or not any(path.exists() for path in parent.paths.values())
 
 
-def test_a_group_bounds_memory_and_ends_everything_in_it(groups: bounds.Parent) -> None:
+def test_a_group_bounds_memory_and_ends_everything_in_it(groups: control_groups.Parent) -> None:
     """The kernel kills a program that exceeds the limit, and no process of the run remains."""
-    group = bounds.Group(groups, "run-test", 50_000_000, 1)
+    group = control_groups.Group(groups, "run-test", 50_000_000, 1)
     greedy = "input(); held = bytearray(200_000_000); print(sum(held[::4096]))"
     idle = subprocess.Popen(["sleep", "1000"])
     process = subprocess.Popen(
@@ -172,14 +172,14 @@ def test_a_group_bounds_memory_and_ends_everything_in_it(groups: bounds.Parent) 
     began = time.monotonic()
     group.end()
     assert idle.wait(10) == -9 and not any(path.exists() for path in group.paths.values())
-    assert time.monotonic() - began < bounds.EMPTY_S
+    assert time.monotonic() - began < control_groups.EMPTY_S
 
 
-def test_a_group_bounds_the_processors(groups: bounds.Parent) -> None:
+def test_a_group_bounds_the_processors(groups: control_groups.Parent) -> None:
     """Two busy processes together get a fifth of a processor."""
     if "cpu" not in groups.paths:
         pytest.skip("the controller of processors is not there")
-    group = bounds.Group(groups, "run-test", 50_000_000, 0.2)
+    group = control_groups.Group(groups, "run-test", 50_000_000, 0.2)
     work = "input()\nwhile True: pass"
     busy = [subprocess.Popen([sys.executable, "-c", work], stdin=subprocess.PIPE) for _ in range(2)]
     try:
@@ -193,7 +193,7 @@ def test_a_group_bounds_the_processors(groups: bounds.Parent) -> None:
         time.sleep(2)
         passed = time.monotonic() - began
         # At most two periods more than the quota: one at the beginning and one at the end.
-        most = 0.2 * (passed + 2 * bounds.PERIOD_US / 1e6)
+        most = 0.2 * (passed + 2 * control_groups.PERIOD_US / 1e6)
         assert sum(used_s(one.pid) for one in busy) - before <= most + 2 / os.sysconf("SC_CLK_TCK")
     finally:
         group.end()
@@ -234,12 +234,12 @@ transport = "udp"
 def test_18_a_run_that_needs_more_memory_ends_with_the_reason(
     bed: Bed, monkeypatch: pytest.MonkeyPatch, grouped: bool, memory: int, request: pytest.FixtureRequest
 ) -> None:
-    """With a group the kernel kills the run. Without one the address space is limited, of which
-    libraries reserve much. The next run succeeds."""
+    """With a control group, the kernel kills the run. Without one, the limit applies to the address
+    space, of which libraries reserve much. The next run succeeds."""
     if grouped:
         request.getfixturevalue("groups")
     else:
-        monkeypatch.setattr(bounds, "parent", lambda: None)
+        monkeypatch.setattr(control_groups, "parent", lambda: None)
     least = replace(rules.OF_LEVEL["user"], memory=memory)
     monkeypatch.setitem(rules.OF_LEVEL, "user", least)
     ada = bed.join("ada")
@@ -249,11 +249,11 @@ def test_18_a_run_that_needs_more_memory_ends_with_the_reason(
     until(lambda: {one["state"] for one in ada.get("/api/runs").json()} <= {"failed", "done"})
     after, greedy = ada.get("/api/runs").json()
     assert (after["state"], greedy["state"]) == ("done", "failed"), (after, greedy)
-    told = "it needed more than 400 MB of memory" if grouped else "probably out of memory"
+    told = "the run needed more than 400 MB of memory" if grouped else "probably out of memory"
     assert told in greedy["reason"]
 
 
-#: The files of version 2 for a group that was delegated to the executor.
+#: The files of a version-2 group that was delegated to the executor.
 DELEGATED = {
     "cgroup.controllers": "cpuset cpu io memory pids\n",
     "cgroup.procs": "4711\n",
@@ -262,18 +262,18 @@ DELEGATED = {
 
 
 def test_files_of_version_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The written files and their contents, by the kernel's documentation of cgroup v2, in folders
-    that stand for it: the machines of the tests have version 1."""
+    """Compares the written files with the kernel's documentation of cgroup v2, in ordinary folders,
+    because the machines of the tests have version 1."""
     own = tmp_path / "system.slice/bentpipe.service"
     (own / "executor").mkdir(parents=True)
     for name, text in DELEGATED.items():
         (own / name).write_text(text)
     (own / "executor/cgroup.procs").touch()
     (tmp_path / "self").write_text("0::/system.slice/bentpipe.service\n")
-    monkeypatch.setattr(bounds, "MOUNT", tmp_path)
-    monkeypatch.setattr(bounds, "OWN", tmp_path / "self")
-    parent = bounds.parent()
-    assert parent == bounds.Parent(dict.fromkeys(("memory", "cpu", "pids"), own), unified=True)
+    monkeypatch.setattr(control_groups, "MOUNT", tmp_path)
+    monkeypatch.setattr(control_groups, "OWN", tmp_path / "self")
+    parent = control_groups.parent()
+    assert parent == control_groups.Parent(dict.fromkeys(("memory", "cpu", "pids"), own), unified=True)
     # A group with processes must not pass controllers on.
     assert (own / "executor/cgroup.procs").read_text() == "4711"
     assert (own / "cgroup.subtree_control").read_text() == "+memory +cpu +pids"
@@ -283,7 +283,7 @@ def test_files_of_version_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for name in files:
         (run / name).touch()
     (run / "memory.events").write_text("low 0\nhigh 0\nmax 3\noom 1\noom_kill 0\noom_group_kill 0\n")
-    group = bounds.Group(parent, "run-1", 400_000_000, 1.5)
+    group = control_groups.Group(parent, "run-1", 400_000_000, 1.5)
     group.add(815)
     assert [(run / name).read_text() for name in files] == ["400000000", "0", "150000 100000", "2000", "815"]
     assert not group.exceeded()

@@ -57,7 +57,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// Informs the observer of the packet with deferred answers, and returns it.
+    /// Passes the packet with deferred answers to the observer, and returns the packet's state.
     fn told_put_off(&mut self) -> Option<PutOff> {
         let put_off = self.put_off.take()?;
         if let Some(observer) = self.observer.as_mut().filter(|_| put_off.asked) {

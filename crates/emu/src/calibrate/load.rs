@@ -29,7 +29,7 @@ pub struct Offer {
     pub size: usize,
     /// Packets per second; as many as possible if `None`.
     pub rate: Option<f64>,
-    /// Duration of the load.
+    /// Time for which packets are sent.
     pub duration: Duration,
     /// Maximum delay of a packet, in nanoseconds.
     pub delay: u64,
@@ -38,7 +38,7 @@ pub struct Offer {
 /// The counts of a load's receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
-    /// Number of packets sent.
+    /// Number of packets that were sent.
     pub sent: u64,
     /// Number of packets that arrived at the receiving program.
     pub received: u64,
@@ -71,8 +71,8 @@ pub fn offer(rig: &Rig, from: usize, offer: Offer) -> io::Result<Received> {
     })
 }
 
-/// Sends from host `from` of `rig` to the other, where nobody receives. Returns the number of
-/// packets sent.
+/// Sends from host `from` of `rig` to the other host, where no program receives. Returns the number
+/// of sent packets.
 ///
 /// # Errors
 /// Returns an error if a socket cannot be created.
@@ -89,7 +89,7 @@ fn sockets(rig: &Rig, from: usize) -> io::Result<(UdpSocket, UdpSocket)> {
     let (sender, receiver) = (bound(from)?, bound(to)?);
     sender.connect(receiver.local_addr()?)?;
     receiver.connect(sender.local_addr()?)?;
-    // Without the right to force it, the size is limited to rmem_max.
+    // A process without CAP_NET_ADMIN cannot exceed rmem_max.
     if setsockopt(&receiver, sockopt::RcvBufForce, &ROOM).is_err() {
         setsockopt(&receiver, sockopt::RcvBuf, &ROOM)?;
     }
@@ -129,7 +129,7 @@ fn send(socket: &UdpSocket, offer: Offer) -> io::Result<u64> {
     }
 }
 
-/// Counts packets without sleeping on the socket, so that their delivery wakes nobody.
+/// Counts packets by polling, so that their delivery does not wake this thread.
 fn count(socket: &UdpSocket, enough: &AtomicBool, delay: u64) -> io::Result<(u64, f64)> {
     socket.set_nonblocking(true)?;
     let mut buffer = [0; 64];
@@ -160,7 +160,7 @@ fn count(socket: &UdpSocket, enough: &AtomicBool, delay: u64) -> io::Result<(u64
     }
 }
 
-/// Measures consecutive round trips between the hosts, in nanoseconds; `pause` apart.
+/// Measures consecutive round trips between the hosts, in nanoseconds, with `pause` between them.
 ///
 /// # Errors
 /// Returns an error if a socket cannot be created, or if an answer takes more than two seconds.

@@ -58,7 +58,7 @@ pub struct Calibration {
 /// A rate at which a run was not valid.
 #[derive(Clone, Debug, Serialize)]
 pub struct Refused {
-    /// Offered rate in bit/s.
+    /// Offered rate of the load in bit/s.
     pub rate: u64,
     /// Reasons for the verdict, one sentence each.
     pub reasons: Vec<String>,

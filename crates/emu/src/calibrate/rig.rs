@@ -21,7 +21,7 @@ pub struct Ran {
     pub bridge: Bridge,
     /// Time of the run at which the engine stopped.
     pub end: Time,
-    /// CPU time of its thread in seconds.
+    /// CPU time of the engine's thread, in seconds.
     pub cpu_s: f64,
 }
 

@@ -12,7 +12,7 @@ pub struct Lateness {
 
 impl Default for Lateness {
     fn default() -> Lateness {
-        // Up to 1000 s; larger values are clipped. Adding a sample allocates nothing.
+        // Values up to 1000 s; larger ones are clipped. Adding a sample does not allocate memory.
         let histogram =
             Histogram::new_with_bounds(1, 1_000_000_000_000, 2).expect("the bounds are constants");
         Lateness { histogram }

@@ -76,9 +76,9 @@ impl Clock {
         Clock { zero: now.zero + lead.as_nanos(), unix: now.unix + lead.as_nanos(), ..now }
     }
 
-    /// Returns the clock for a machine with this timing. In virtual time its time zero is moved to
-    /// the next whole ten seconds of the machine's, so that it is the same moment in every run,
-    /// also relative to the kernel's periodic work.
+    /// Returns the clock for a machine with this timing. In virtual time, time zero moves to the
+    /// machine's next multiple of ten seconds. It is then the same moment in every run, also
+    /// relative to the kernel's periodic work.
     pub fn with(self, timing: Timing) -> Clock {
         let wait = match timing {
             Timing::Real => 0,
@@ -111,7 +111,7 @@ impl Clock {
     }
 
     /// Records that this thread has slept until another thread gave it work, and returns the time.
-    /// In virtual time it is still the moment at which the other thread was woken, so no query is
+    /// In virtual time the moment is still that of the other thread's wake-up, so no query is
     /// needed.
     #[inline]
     pub fn woken_by_another(&self) -> Time {
@@ -134,8 +134,8 @@ impl Clock {
     }
 
     /// Returns the time of the run. In virtual time, for a thread that records its
-    /// [wake-ups](Self::woken), it is the time of the last one, because no time passes until the
-    /// thread sleeps again.
+    /// [wake-ups](Self::woken), this is the time of the last wake-up, because no time passes until
+    /// the thread sleeps again.
     #[inline]
     pub fn now(&self) -> Time {
         match self.timing {
@@ -184,9 +184,9 @@ pub enum Scheduling {
 
 impl Scheduling {
     /// Gives this thread real-time priority if the machine allows it, and exact timers in any case.
-    /// Returns the resulting class. In virtual time it makes nothing faster, but threads of one
-    /// priority run in the order in which they were woken; the order of ordinary ones depends on
-    /// their past use of the processor.
+    /// Returns the resulting class. In virtual time the priority makes nothing faster, but fixes
+    /// the order of threads: threads of one priority run in the order of their wake-ups, whereas
+    /// the order of ordinary threads depends on their past use of the processor.
     pub fn best() -> Scheduling {
         sys::exact_timers();
         match sys::real_time_priority(1) {

@@ -91,7 +91,7 @@ impl Wait {
         Ok(self.epoll.add(file, EpollEvent::new(EpollFlags::EPOLLIN, number))?)
     }
 
-    /// Called when the run begins, by the thread that will wait.
+    /// Prepares the waiting. The waiting thread calls this when the run begins.
     pub fn begin(&mut self, now: Time) {
         if let Some(rest) = &mut self.rest {
             *rest = Rest { checked: now, used: cpu_time(), owed: 0 };
@@ -123,8 +123,11 @@ impl Wait {
         self.ring.as_mut()
     }
 
-    /// Called by the same thread when the run has ended: writes the remaining packets, and closes
-    /// the ring.
+    /// Writes the remaining packets and closes the ring. The waiting thread calls this when the run
+    /// has ended.
+    ///
+    /// # Errors
+    /// Returns an error if a packet cannot be written.
     pub fn end(&mut self) -> io::Result<()> {
         self.ring.take().map_or(Ok(()), |mut ring| ring.flush())
     }
@@ -286,7 +289,7 @@ mod tests {
     #[test]
     fn the_margin_follows_the_lateness_that_one_wakeup_in_a_hundred_exceeds() {
         let mut margin = Margin::default();
-        // Evenly from 0 to 50 us, but in no order: 49.5 us is exceeded by 1 %.
+        // Evenly distributed from 0 to 50 us, in scrambled order: 1 % of the values exceed 49.5 us.
         for round in 0..100_000_u64 {
             margin.learn(Span::from_nanos(round * 7919 % 50_000));
         }
@@ -312,14 +315,14 @@ mod tests {
             }
         }
         assert!((935_000_000..940_000_000).contains(&used), "{used}");
-        // A long piece of work is paid for in parts.
+        // The rest for a long piece of work is paid in parts.
         now += Span::from_millis(30);
         used += 30_000_000;
         assert_eq!(rest.pause(now, used), Some(2 * PAUSE));
         now += Span::from_micros(680);
         used += 600_000;
         assert_eq!(rest.pause(now, used), Some(2 * PAUSE));
-        // A thread that sleeps often anyway never has to rest.
+        // A thread that sleeps often never owes a rest.
         let mut rest = Rest { checked: now, used, owed: 0 };
         for _ in 0..1000 {
             now += Span::from_micros(700);

@@ -25,18 +25,18 @@ pub enum Unknown {
     /// The kernel refused the object to load.
     #[error("congestion control \"{name}\": {reason}")]
     Refused {
-        /// Name of the congestion control, as a scenario gives it.
+        /// Name of the congestion control in the scenario.
         name: String,
         /// Reason for which the kernel does not run it, as a sentence.
         reason: String,
     },
-    /// There is no congestion control of this name.
+    /// No congestion control has this name.
     #[error(
         "congestion control \"{name}\" cannot be loaded ({why}) and this kernel has none of that name; it has: {has}; \
          others are modules of the kernel (modprobe tcp_{name})"
     )]
     Missing {
-        /// Name of the congestion control, as a scenario gives it.
+        /// Name of the congestion control in the scenario.
         name: String,
         /// Reason for which it cannot be loaded.
         why: String,
@@ -62,7 +62,7 @@ fn built_in() -> String {
 
 impl Variants {
     /// Loads the congestion controls that `flows` need into the kernel of a machine with this
-    /// timing. A guest's kernel only takes parameters, which it got at its start.
+    /// timing. A guest's kernel cannot load any; it got its parameters at its start.
     ///
     /// # Errors
     /// Returns an error if a congestion control can neither be loaded nor found.

@@ -1,10 +1,10 @@
-//! Keeps a guest on one processor at a time. Its kernel and its programs are processes of this
-//! machine that run in turns, one for each system call of a program. On two processors, every turn
-//! wakes the other one, which takes several times as long as a switch between processes. A
-//! scheduler that finds an idle processor would nevertheless spread them.
+//! Keeps a guest on one processor at a time. The kernel and the programs of a guest are processes
+//! of this machine that run in turns, one turn per system call of a program. On two processors
+//! every turn wakes the other processor, which takes several times as long as a switch between
+//! processes. Nevertheless, a scheduler that finds an idle processor would distribute them.
 //!
-//! The guests of this process are spread over the processors. A guest that must wait for its
-//! processor, because of other work there, moves to another one.
+//! The guests of this process are distributed over the processors. A guest that waits too long for
+//! its processor moves to another one.
 
 use super::outside::below;
 use nix::sched::{sched_getaffinity, sched_setaffinity, CpuSet};
@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 /// Interval of the checks of a guest's waiting time.
 const LOOK: Duration = Duration::from_secs(2);
-/// Fraction of its time that a guest waits for its processor before it moves: more than an
-/// occasional thread takes, and less than another guest would.
+/// Fraction of its time that a guest waits for its processor before it moves. The threshold is more
+/// than an occasional thread causes, and less than another guest would cause.
 const WAITS: f64 = 0.25;
 
 /// Number of guests of this process on each processor.
@@ -76,12 +76,12 @@ impl Hold {
         let used = used(self.guest);
         let before = std::mem::replace(&mut self.used, used);
         if !waits(before, used) || chance().is_multiple_of(2) {
-            // Random, so that two guests of different processes do not move together.
+            // The choice is random, so that two guests of different processes do not move together.
             return;
         }
         let moved = with_guests(|guests| {
             let processor = least(guests, &self.allowed, chance());
-            // Otherwise it would wait for another guest there.
+            // Moves only to a processor with fewer guests.
             let pays = number(guests, processor) < number(guests, self.processor);
             if pays {
                 *guests.entry(self.processor).or_default() -= 1;
@@ -92,7 +92,8 @@ impl Hold {
         if let Some(processor) = moved {
             self.processor = processor;
             let set = self.processor();
-            // Programs that start in between are on the old processor: the second pass finds them.
+            // Programs that start in the meantime are on the old processor; the second pass finds
+            // them.
             for _ in 0..2 {
                 for process in below(self.guest) {
                     let _ = sched_setaffinity(Pid::from_raw(process.id as i32), &set);
@@ -124,7 +125,7 @@ fn least(guests: &BTreeMap<usize, u32>, allowed: &[usize], chance: u64) -> usize
     best[chance as usize % best.len()]
 }
 
-/// Returns a random number, on which nothing in a guest depends.
+/// Returns a random number. The results of guests do not depend on it.
 fn chance() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guest_goes_where_the_fewest_are() {
+    fn a_guest_chooses_the_processor_with_the_fewest_guests() {
         let guests = BTreeMap::from([(0, 2), (1, 1), (3, 1)]);
         for chance in 0..8 {
             assert_eq!(least(&guests, &[0, 1, 2, 3], chance), 2);
@@ -161,10 +162,10 @@ mod tests {
     }
 
     #[test]
-    fn it_moves_when_another_one_has_half_of_the_processor() {
+    fn a_guest_moves_when_another_one_has_half_of_the_processor() {
         assert!(waits((1.0, 1.0), (2.0, 2.0)));
         assert!(!waits((1.0, 1.0), (2.8, 1.2)));
-        // Nothing has happened, or a program has ended, and its times are gone.
+        // No time has passed, or a program has ended and its times are missing.
         assert!(!waits((1.0, 1.0), (1.0, 1.0)));
         assert!(!waits((1.0, 1.0), (0.5, 0.5)));
     }

@@ -1,8 +1,8 @@
 //! The guest's first process: creates the few file systems that a run needs, runs its job, and
 //! powers the guest off.
 //!
-//! The guest sees the machine's files read-only, except the folder of the run. When the console
-//! ends, the guest ends.
+//! The guest sees the machine's files read-only, except for the folder of the run. When the console
+//! closes, the guest ends.
 
 use super::protocol::{Job, Said, Told, JOB};
 use crate::clock::{monotonic, Timing};
@@ -29,7 +29,7 @@ use std::thread;
 
 /// Number of progress reports in a run.
 const STEPS: f64 = 200.0;
-/// Folder in which programs may write besides the folder of the run; it is gone with the guest.
+/// Folder for temporary files of programs. It ends with the guest.
 const SCRATCH: &str = "/dev/shm";
 
 /// Runs as the guest's first process: reads its job from the console, runs it, and powers the guest
@@ -43,7 +43,7 @@ pub fn live(load: &dyn Fn(&str) -> Result<Scenario, String>) -> ! {
     end()
 }
 
-/// Powers the guest off.
+/// Powers the guest off immediately.
 fn end() -> ! {
     sync();
     let _ = reboot(RebootMode::RB_POWER_OFF);
@@ -59,7 +59,7 @@ fn say(said: &Said) {
     let _ = console.write_all(said.line().as_bytes()).and_then(|()| console.flush());
 }
 
-/// Reads the job. This happens before the guest's own memory covers its place.
+/// Reads the job, before the guest's own mounts cover its folder.
 fn job() -> Result<Job, Trouble> {
     let doing = "reading the guest's job";
     let console = stdin();
@@ -91,7 +91,7 @@ fn work(job: &Job, load: &dyn Fn(&str) -> Result<Scenario, String>) -> Said {
         command: job.command.clone(),
         allow_commands: job.allow_commands,
         started: job.started.clone(),
-        // A query of rows would take time of the guest's clock.
+        // A query of rows would take time on the guest's clock.
         watched: false,
         pace: None,
     };
@@ -118,8 +118,8 @@ fn work(job: &Job, load: &dyn Fn(&str) -> Result<Scenario, String>) -> Said {
     }
 }
 
-/// Seeds the kernel's random numbers from those of the run: it has no other source (see
-/// `sys::confine`).
+/// Seeds the kernel's random numbers from the random streams of the run, since the kernel has no
+/// other source (see `sys::confine`).
 fn randomness(streams: Streams) -> Result<(), Trouble> {
     let mut stream = streams.stream("guest");
     let seed = std::array::from_fn(|_| (stream.uniform() * 256.0) as u8);
@@ -127,7 +127,7 @@ fn randomness(streams: Streams) -> Result<(), Trouble> {
     sys::seed_random(random.as_fd(), &seed).doing("seeding the kernel's random numbers")
 }
 
-/// Creates the file systems that a run needs, and makes the one folder of the machine writable.
+/// Creates the file systems that a run needs, and makes the folder of the run writable.
 fn file_systems(out: &Path) -> Result<(), Trouble> {
     let none = None::<&str>;
     for (kind, place) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", SCRATCH)] {
@@ -135,16 +135,16 @@ fn file_systems(out: &Path) -> Result<(), Trouble> {
             std::fs::create_dir_all(place).doing(format!("making {place}"))?;
         }
         match mount(Some(kind), place, Some(kind), MsFlags::empty(), none) {
-            // The kernel has mounted some of them itself.
+            // The kernel has already mounted some of them.
             Ok(()) | Err(Errno::EBUSY) => {}
             Err(error) => return Err(error).doing(format!("mounting {place}")),
         }
     }
-    // The folder may be at a place that is covered now.
+    // A mount may now cover the folder's place.
     std::fs::create_dir_all(out).doing(format!("making {}", out.display()))?;
     mount(Some("none"), out, Some("hostfs"), MsFlags::empty(), Some(out))
         .doing(format!("mounting {}", out.display()))?;
-    // The limits follow from the size of memory, which belongs to this guest alone.
+    // The kernel derives lower limits from the size of its memory, which it does not share.
     let limit = "2000000 2000000 2000000";
     std::fs::write("/proc/sys/net/ipv4/tcp_mem", limit).doing("raising the limits of TCP's memory")?;
     sethostname("guest").doing("naming the guest")?;
@@ -155,7 +155,7 @@ fn file_systems(out: &Path) -> Result<(), Trouble> {
 /// Starts to handle messages to the guest.
 fn listen(stop: Arc<AtomicBool>) -> Result<(), Trouble> {
     let hear = move || {
-        // Prevails over programs that never wait.
+        // The priority prevails over programs that never wait.
         let _ = sys::real_time_priority(1);
         for line in stdin().lock().lines().map_while(Result::ok) {
             match serde_json::from_str(&line) {
@@ -171,8 +171,7 @@ fn listen(stop: Arc<AtomicBool>) -> Result<(), Trouble> {
     thread.map(drop).doing("starting the thread that hears the console")
 }
 
-/// Returns the programs that want a processor at this moment, except this one and the kernel's own
-/// threads.
+/// Returns the programs that are ready to run, except for this one and the kernel's threads.
 fn what_runs() -> Vec<String> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -1,4 +1,4 @@
-//! A guest as a process of this machine: it can write only to its run's folder, has no network,
+//! A guest as a process of this machine. It can write only to its run's folder, has no network,
 //! receives its job, and ends with the process that started it.
 
 use super::hold::Hold;
@@ -267,7 +267,7 @@ fn spawn(start: &Start, job: &Job, hold: Option<&Hold>) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Returns the first process and its arguments, with the paths at which the guest finds its files.
+/// Returns the first process and its arguments, with the paths of the files in the guest.
 fn first_process(start: &Start) -> Vec<String> {
     let place = |word: &String| match start.files.contains_key(word) {
         true => format!("{SCRATCH}/{word}"),
@@ -276,22 +276,23 @@ fn first_process(start: &Start) -> Vec<String> {
     start.init.iter().map(place).collect()
 }
 
-/// Returns the words of the kernel's command line. The kernel draws its first random numbers from
-/// them and a guest's course depends even on their length, so they contain no path of this machine.
+/// Returns the words of the kernel's command line. They contain no path of this machine: the kernel
+/// derives its first random numbers from the words, and even their length affects the guest's
+/// behaviour.
 fn command_line(start: &Start) -> io::Result<Vec<String>> {
     let words = first_process(start);
     let (init, arguments) = words.split_first().ok_or_else(|| io::Error::other("no first process"))?;
     let kernel = [
         format!("mem={}M", start.memory_mb),
         "root=/dev/root rootfstype=hostfs rootflags=/ ro".to_owned(),
-        // The first process mounts its own /dev.
+        // The first process mounts /dev itself.
         "con=null con0=fd:0,fd:1 quiet panic=-1 devtmpfs.mount=0".to_owned(),
         format!("uml_dir={SCRATCH}/ umid=guest"),
         format!("time-travel=inf-cpu time-travel-start={}", start.epoch),
-        // A network creates its radios itself.
+        // Networks create their radios themselves.
         "mac80211_hwsim.radios=0 mac80211_hwsim.support_p2p_device=0".to_owned(),
         start.parameters.join(" "),
-        // Words that a kernel does not know go into the environment of the first process.
+        // The kernel passes unknown words to the environment of the first process.
         format!("{JOB}={SCRATCH}/{NOTE}"),
         format!("init={init}"),
         "--".to_owned(),

@@ -1,13 +1,13 @@
-//! A guest's processes as this machine's /proc shows them. Each program of a guest is a process
-//! here, with the program's memory at the program's addresses but another name.
+//! A guest's processes as shown by this machine's /proc. Each program of a guest is a process of
+//! this machine, with the program's memory at the program's addresses, but with another name.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-/// Bytes below the end of a stack in which the words of a program's command line are searched.
+/// Number of bytes below the end of a stack that are searched for the words of a command line.
 const STACK: u64 = 1 << 18;
-/// Maximum number of words of a command line to show.
+/// Maximum number of displayed words of a command line.
 const WORDS: usize = 64;
 
 /// A process of this machine.
@@ -40,8 +40,8 @@ pub fn below(ancestor: u32) -> Vec<Process> {
     found
 }
 
-/// Returns a process and its parent: state, parent, ... from field 3 of proc_pid_stat(5) on,
-/// processor time in fields 14 and 15.
+/// Returns a process and its parent. In proc_pid_stat(5), state and parent start at field 3, and
+/// the processor time is in fields 14 and 15.
 fn process(id: u32) -> Option<(u32, Process)> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
@@ -55,15 +55,15 @@ fn process(id: u32) -> Option<(u32, Process)> {
     Some((number(4)?, Process { id, program, used }))
 }
 
-/// Returns the command line of the guest's program with process number `id` here, or a description
-/// of it.
+/// Returns the command line of the guest's program whose process has the number `id` on this
+/// machine, or a description if it cannot be read.
 ///
-/// The process is a copy of the guest's kernel, and so is its name. But at the end of its stack,
-/// the program's own kernel has stored the data that every program finds there: the number of its
-/// arguments, their addresses, and the arguments themselves.
+/// The process is a copy of the guest's kernel, including its name. But at the end of the program's
+/// stack, the guest's kernel has stored the data that every program gets: the number of its
+/// arguments, their addresses, and the arguments.
 pub fn command_line(id: u32) -> String {
-    // Memory of the guest is shared with its kernel; the rest is memory from which the copy was
-    // made.
+    // Memory of the guest is shared with its kernel. The remaining memory is that of the copied
+    // process.
     words(id, 's')
         .unwrap_or_else(|| format!("a program whose name cannot be read (process {id} of this machine)"))
 }
@@ -93,10 +93,10 @@ fn areas(id: u32, kind: char) -> Option<Vec<(u64, u64)>> {
     Some(areas)
 }
 
-/// Returns the arguments of a program, if the area between two addresses is its stack: by the ABI,
-/// the number of arguments at a multiple of 16 bytes, their addresses, zero, the addresses of the
-/// environment, zero, and above that the texts, without gaps. The search starts at the end, because
-/// leftovers of the program's functions below can look the same.
+/// Returns the arguments of a program, if the area between two addresses is its stack. By the ABI,
+/// the stack contains the number of arguments at a multiple of 16 bytes, their addresses, zero, the
+/// addresses of the environment, zero, and above that the texts without gaps. The search starts at
+/// the end, because data that functions have left below can look the same.
 fn arguments(memory: &File, from: u64, to: u64) -> Option<String> {
     let from = from.max(to.saturating_sub(STACK));
     let mut bytes = vec![0; (to - from) as usize];
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_is_read_from_the_stack_alone() {
+    fn a_command_line_is_read_from_the_stack() {
         let script = "echo ready; sleep 60; true 'with spaces'";
         let mut shell = std::process::Command::new("sh");
         let mut child = shell.args(["-c", script]).stdout(std::process::Stdio::piped()).spawn().unwrap();
@@ -153,9 +153,9 @@ mod tests {
     }
 
     #[test]
-    fn what_functions_left_below_the_arguments_is_not_taken_for_them() {
+    fn data_left_by_functions_is_not_mistaken_for_arguments() {
         const FROM: u64 = 0x7fff_0000;
-        // Leftovers of a function, then the stack by the ABI for a program with two arguments and
+        // Data left by a function, then the stack by the ABI for a program with two arguments and
         // one variable.
         let left = [1, FROM + 16, 0, 0];
         let texts = FROM + 8 * 10;
@@ -163,7 +163,8 @@ mod tests {
         let words = left.iter().chain(&begun).flat_map(|word| word.to_ne_bytes());
         let bytes: Vec<u8> = words.chain(*b"ls\0-l\0A=\0\0\0\0\0\0\0\0").collect();
         let path = std::env::temp_dir().join(format!("bentpipe-stack-{}", std::process::id()));
-        // The file has the stack at the position of the process's: the file's beginning is a hole.
+        // The stack is at the same position in the file as in the process; the file begins with a
+        // hole.
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
         fs::remove_file(&path).unwrap();
         file.write_all_at(&bytes, FROM).unwrap();

@@ -1,6 +1,6 @@
-//! Parameters of a guest's congestion controls, which are its kernel's own, and the limits of its
-//! kernel. Parameters are on its command line, because the kernel derives other values from them
-//! only once, at its start.
+//! Parameters of a guest's congestion controls, which belong to the guest's kernel, and limits of
+//! that kernel. The parameters are on the kernel's command line, because the kernel derives other
+//! values from them once, at its start.
 
 use crate::flows::traffic::flows;
 use crate::flows::variants::parameters::of_flow;
@@ -17,9 +17,9 @@ pub enum Refused {
          one set for all; allowed: the same parameters, or endpoints = \"model\" for one of them"
     )]
     Different {
-        /// Name of a flow.
+        /// Name of the first of the two flows.
         first: String,
-        /// Name of the other flow.
+        /// Name of the second of the two flows.
         second: String,
         /// Name of their congestion control.
         name: String,

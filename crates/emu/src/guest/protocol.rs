@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The mark at the beginning of messages of the guest's first process.
+/// The mark at the start of each message of the guest's first process.
 pub const MARK: char = '\x01';
 
 /// Name of the variable with the path of the guest's [`Job`].
@@ -41,7 +41,7 @@ pub enum Told {
     WhatRuns,
 }
 
-/// A message of the guest.
+/// A message from the guest to this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Said {

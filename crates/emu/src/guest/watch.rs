@@ -1,12 +1,12 @@
-//! Detects that time stands still in a guest, and the reason. Its clock advances when everything in
-//! it waits, so a program that never waits stops it for good.
+//! Detects a guest whose time stands still, and the reason. A guest's clock advances only when all
+//! its programs wait, so a program that never waits stops the clock forever.
 //!
-//! The guest's kernel interrupts a program only for a timer, and timers stand still too. So the
-//! program that uses the processor is interrupted from here: each program of the guest is a process
-//! of this machine that the guest's kernel traces, and a SIGALRM makes it return to that kernel,
-//! which then lets the guest's first process report the running programs. If no report arrives (a
-//! kernel may not switch to another process then: Linux 6.12 with a program that makes no system
-//! call), the machine's /proc shows which of the processes is busy.
+//! The guest's kernel interrupts a program only for a timer, and timers stand still, too. So this
+//! module interrupts the program that uses the processor: each program of the guest is a process of
+//! this machine, traced by the guest's kernel, and SIGALRM returns control to that kernel. The
+//! kernel then lets the guest's first process report the running programs. If no report arrives,
+//! the machine's /proc shows the busy process. A kernel may be unable to switch to another process
+//! (Linux 6.12, with a program that makes no system call).
 
 use super::outside::{below, command_line};
 use super::protocol::Told;
@@ -15,13 +15,13 @@ use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Real time without progress after which the guest is queried for its running programs, and
-/// between two queries.
+/// Real time without progress before the guest is queried for its running programs, and interval of
+/// further queries.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Minimum progress of a guest's clock, as a fraction of its processor time; with less it stands
-/// still.
+/// Minimum progress of a guest's clock as a fraction of its processor time. With less, the clock
+/// stands still.
 const STILL: f64 = 0.02;
-/// Minimum processor seconds between two queries; with less, neither an answer nor its absence
+/// Minimum processor seconds between two queries. With less, neither an answer nor its absence
 /// proves anything, because the guest had no processor.
 const ENOUGH: f64 = 0.5;
 /// Number of consecutive answers that must name a program before it is considered the reason.
@@ -29,13 +29,13 @@ const ANSWERS: u32 = 2;
 /// Number of consecutive unanswered queries, with [`ENOUGH`] processor time for each, after which
 /// the busiest process is considered the reason.
 const SILENT: u32 = 5;
-/// Number of such queries during the guest's start, which takes half a second of processor time: it
-/// cannot answer yet.
+/// Number of such queries during the guest's start, which takes half a second of processor time and
+/// in which the guest cannot answer.
 const STARTING: u32 = 20;
-/// Number of consecutive queries, answered or not, after which an idle guest is ended, or one whose
-/// first process, the engine, has computed for as long without a message.
+/// Number of consecutive queries, answered or not, after which an idle guest is ended. The same
+/// holds for a guest whose first process, the engine, has computed for that long without a message.
 const IDLE: u32 = 40;
-/// Maximum processor seconds between two queries that an idle guest needs to answer.
+/// Maximum processor seconds of an idle guest between two queries, for its answers.
 const NOTHING: f64 = 0.05;
 
 /// The reason for which a guest's time no longer advances.
@@ -62,7 +62,7 @@ pub struct Watch {
     idle: Idle,
 }
 
-/// An answer of the guest.
+/// The guest's last answer to a query.
 struct Answer {
     at: u64,
     /// Processor seconds that the guest had used.
@@ -101,8 +101,8 @@ impl Watch {
         *self = Watch { ready: true, ..Watch::new(self.process, first) };
     }
 
-    /// Queries the guest for its running programs if it is time: sends a query with `tell`, and
-    /// returns a verdict if earlier ones have led to one.
+    /// Queries the guest for its running programs if a query is due: sends the query with `tell`.
+    /// Returns a verdict if previous answers have led to one.
     pub fn ask(&mut self, tell: impl FnOnce(Told)) -> Option<Verdict> {
         if self.since.elapsed() < PATIENCE {
             return None;
@@ -130,8 +130,8 @@ impl Watch {
         None
     }
 
-    /// Handles the guest's report that `programs` run at `at` of its clock, in nanoseconds. Returns
-    /// a verdict once it is certain.
+    /// Handles the guest's report that `programs` run at time `at` of its clock, in nanoseconds.
+    /// Returns a verdict if it is certain.
     pub fn answer(&mut self, programs: &[String], at: u64) -> Option<Verdict> {
         let used = below(self.process).iter().map(|process| process.used).sum();
         self.silence = Silence::default();
@@ -151,8 +151,8 @@ impl Watch {
         for name in programs {
             *named.entry(name.clone()).or_default() += 1;
         }
-        // The first answer does not prove standing still, so one more is needed than consecutive
-        // answers.
+        // The first answer does not prove that time stands still, so one answer more is needed than
+        // consecutive answers.
         let why: Vec<_> =
             named.iter().filter(|(_, count)| **count > ANSWERS).map(|(name, _)| name.clone()).collect();
         self.last = Some(Answer { at, used, named });
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_named_only_when_time_stood_still_in_three_answers_in_a_row() {
+    fn a_program_is_named_after_three_consecutive_answers_without_progress() {
         let spin = ["spin".to_owned()];
         let mut watch = Watch::new(0, String::new());
         assert_eq!(watch.judge(&spin, 1_000, 1.0), None);
@@ -202,10 +202,10 @@ mod tests {
         assert_eq!(watch.judge(&[], 1_000, 3.0), None);
         assert_eq!(watch.judge(&spin, 1_000, 4.0), None);
         assert_eq!(watch.judge(&spin, 1_000, 5.0), None);
-        // A program without a processor is not busy.
+        // A program that gets no processor time is not busy.
         assert_eq!(watch.judge(&spin, 1_000, 5.1), None);
         assert_eq!(watch.judge(&spin, 1_000, 6.0), Some(vec!["spin".to_owned()]));
-        // A clock that advances, even at a tenth of the cost, does not stand still, whatever runs.
+        // A clock that advances, even at a tenth of the processor time, does not stand still.
         let mut watch = Watch::new(0, String::new());
         for second in 0..10 {
             assert_eq!(watch.judge(&spin, second * 100_000_000, second as f64), None);
@@ -213,14 +213,14 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_process_is_named_after_questions_without_an_answer() {
+    fn the_busiest_process_is_named_after_unanswered_questions() {
         let used = |kernel: f64, program: f64| BTreeMap::from([(1, kernel), (2, program)]);
         let mut silence = Silence::default();
         for question in 0..SILENT {
             let seconds = f64::from(question);
             assert_eq!(silence.question(&used(50.0 + 0.1 * seconds, seconds), SILENT), None);
         }
-        // Without processor time nobody can answer.
+        // Without processor time, a missing answer proves nothing.
         for _ in 0..100 {
             assert_eq!(silence.question(&used(50.5, 4.1), SILENT), None);
         }

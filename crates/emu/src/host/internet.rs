@@ -2,9 +2,9 @@
 //! this process, and a rule that gives packets of the emulated network the machine's address (NAT,
 //! RFC 3022). IPv4 only.
 //!
-//! The rules are in a separate nftables table and are removed with this value; a killed process
-//! leaves the table behind, for [`remove_rules`]. Forwarding remains on, because other networks may
-//! use it by then: only a caller who knows that this was the last one may switch it off.
+//! The rules are in a separate nftables table and are removed with this value. A killed process
+//! leaves the table to [`remove_rules`]. Forwarding remains on, because other networks may use it
+//! by then. A caller may switch it off only if this was the last network.
 
 use crate::error::{Doing, Error};
 use crate::host::port::tun::{self, Tun};
@@ -98,7 +98,7 @@ impl Drop for Internet {
 /// Returns an error if `nft` is missing, or if the machine does not allow it. A missing table is
 /// not an error.
 pub fn remove_rules(table: &str, switched_forwarding: bool) -> Result<(), Error> {
-    // Adding it first makes the deletion succeed in any case.
+    // The table is added first, so that its deletion succeeds in any case.
     nft(&format!("add table ip {table}\ndelete table ip {table}\n"))?;
     if switched_forwarding {
         fs::write(FORWARDING, "0").doing("switching forwarding off again")?;
@@ -121,7 +121,7 @@ fn routes() -> io::Result<Vec<(u32, u32)>> {
     Ok(parsed.collect())
 }
 
-/// Runs a script of nft(8).
+/// Runs a script of nft(8) in this namespace.
 fn nft(script: &str) -> Result<(), Error> {
     let mut command = Command::new("nft");
     command.args(["-f", "-"]);

@@ -1,5 +1,5 @@
-//! Network namespaces without names. They exist as long as one of their file descriptors or
-//! processes, so nothing remains after their owner ends, however it ends.
+//! Network namespaces without names. They exist as long as a file descriptor or a process refers to
+//! them, so they end with their owner in any case.
 
 use crate::sys;
 use nix::errno::Errno;
@@ -17,7 +17,7 @@ pub struct Namespace {
     file: File,
 }
 
-/// Returns an IPv4 socket of this thread's namespace, for requests to its interfaces.
+/// Returns an IPv4 socket in this thread's namespace, for requests to interfaces.
 pub(crate) fn control_socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?)
 }
@@ -35,12 +35,12 @@ impl Namespace {
     /// Creates a new namespace, with its loopback interface up.
     ///
     /// # Errors
-    /// Those of unshare(2): EPERM without CAP_SYS_ADMIN; `QuotaExceeded` when there may be no more
-    /// of them.
+    /// Returns the errors of unshare(2): EPERM without CAP_SYS_ADMIN; `QuotaExceeded` if no more
+    /// namespaces are allowed.
     pub fn new() -> io::Result<Namespace> {
         aside(|| {
             unshare(CloneFlags::CLONE_NEWNET).map_err(|error| match error {
-                // Disks report the same error when they are full.
+                // Full disks report the same error.
                 Errno::ENOSPC => {
                     io::Error::new(io::ErrorKind::QuotaExceeded, "no more network namespaces are allowed")
                 }
@@ -54,7 +54,7 @@ impl Namespace {
     /// Returns this thread's namespace.
     ///
     /// # Errors
-    /// /proc is missing.
+    /// Returns an error if /proc is missing.
     pub fn current() -> io::Result<Namespace> {
         Ok(Namespace { file: File::open("/proc/thread-self/ns/net")? })
     }
@@ -62,16 +62,16 @@ impl Namespace {
     /// Returns another handle to the same namespace.
     ///
     /// # Errors
-    /// There is no file descriptor left.
+    /// Returns an error if there are no more file descriptors.
     pub fn again(&self) -> io::Result<Namespace> {
         Ok(Namespace { file: self.file.try_clone()? })
     }
 
-    /// Runs `task` inside, in a thread of its own. Sockets and interfaces that it creates belong to
-    /// the namespace.
+    /// Runs `task` in the namespace, in a separate thread. Sockets and interfaces that the task
+    /// creates belong to the namespace.
     ///
     /// # Errors
-    /// Those of setns(2).
+    /// Returns the errors of setns(2).
     pub fn within<R: Send>(&self, task: impl FnOnce() -> R + Send) -> io::Result<R> {
         aside(|| {
             setns(&self.file, CloneFlags::CLONE_NEWNET)?;
@@ -79,21 +79,21 @@ impl Namespace {
         })
     }
 
-    /// Returns the inode number, by which the kernel knows the namespace.
+    /// Returns the inode number that identifies the namespace in the kernel.
     pub fn inode(&self) -> u64 {
         fstat(self.file.as_fd()).expect("an open file has an inode").st_ino
     }
 
-    /// Returns a path by which processes of the same user can enter the namespace while this
+    /// Returns a path by which processes of the same user can enter the namespace as long as this
     /// process lives.
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
 
-    /// Writes a value to a file of `/proc/sys` inside the namespace.
+    /// Writes a value to a file of `/proc/sys` in the namespace.
     ///
     /// # Errors
-    /// There is no such setting, or the kernel refuses the value.
+    /// Returns an error if there is no such setting, or if the kernel refuses the value.
     pub fn set_sysctl(&self, name: &str, value: &str) -> io::Result<()> {
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
         self.within(|| std::fs::write(path, value))?

@@ -1,8 +1,9 @@
-//! Messages of netlink(7), and the requests that only rtnetlink(7) can make: in a user namespace of
-//! our own the corresponding ioctl asks for root, or it lacks an option.
+//! Messages of netlink(7), and the requests for which rtnetlink(7) is needed: in a user namespace
+//! the corresponding ioctl requires root, or it lacks an option.
 //!
-//! A message is a header (length, type, flags, sequence number, port), a header of its family, and
-//! attributes, each with its length and type before it and padded to four bytes.
+//! A message consists of a header (length, type, flags, sequence number, port), a header of its
+//! family, and attributes. Each attribute has its length and type before its value, and is padded
+//! to four bytes.
 
 use nix::sys::socket::{recv, send, socket, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType};
 use std::io;
@@ -11,13 +12,13 @@ use std::os::fd::AsRawFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes of the header that every message has.
+/// Bytes of the header of every message.
 pub const HEADER: usize = 16;
 
 /// The attributes of a message that is being written.
 #[derive(Clone, Debug, Default)]
 pub struct Attributes {
-    /// All attributes added so far, one after the other, as a message contains them.
+    /// All attributes added so far, concatenated as in a message.
     pub bytes: Vec<u8>,
 }
 
@@ -63,15 +64,15 @@ impl Attributes {
         self.bytes(kind, &[])
     }
 
-    /// Adds attributes nested in one attribute.
+    /// Adds an attribute that contains nested attributes.
     #[must_use]
     pub fn nested(self, kind: u16, inner: &Attributes) -> Attributes {
         self.bytes(kind | libc::NLA_F_NESTED as u16, &inner.bytes)
     }
 }
 
-/// Returns the value of the first attribute of this kind in `rest`, which is a sequence of
-/// attributes; `None` if there is none.
+/// Returns the value of the first attribute of this kind in `rest`, a sequence of attributes;
+/// `None` if there is none.
 pub fn attribute(mut rest: &[u8], kind: u16) -> Option<&[u8]> {
     while rest.len() >= 4 {
         let length = usize::from(u16::from_ne_bytes([rest[0], rest[1]]));
@@ -99,7 +100,7 @@ pub fn message(kind: u16, flags: u16, sequence: u32, header: &[u8], attributes: 
     message
 }
 
-/// Sets how many packets may wait in interface number `index` of this thread's namespace.
+/// Sets the number of packets that can wait in interface number `index` of this thread's namespace.
 pub fn set_queue(index: u32, packets: u32) -> io::Result<()> {
     // ifinfomsg: family, padding, device type, index, flags, changed flags.
     let mut header = [0; 16];
@@ -108,14 +109,14 @@ pub fn set_queue(index: u32, packets: u32) -> io::Result<()> {
 }
 
 /// Gives interface number `index` of this thread's namespace, which must be up, an IPv6 address
-/// that programs can use at once. It skips the search for duplicates, which would mark the address
-/// as tentative until a kernel thread has run, and which nobody would answer.
+/// that programs can use immediately. Duplicate address detection is skipped: it would mark the
+/// address as tentative until a kernel thread has run, and no host would answer.
 ///
-/// The kernel drops packets to the address until one of its threads has added the local route, so
-/// this function returns when that route exists.
+/// The kernel drops packets to the address until a kernel thread has added the local route, so this
+/// function returns when that route exists.
 ///
 /// # Errors
-/// The kernel refuses the address, or has not added the route after ten seconds.
+/// Returns an error if the kernel refuses the address, or has not added the route within 10 s.
 #[allow(clippy::disallowed_methods, reason = "a thread of the kernel is waited for")]
 pub fn set_ipv6(index: u32, address: Ipv6Addr, prefix: u8) -> io::Result<()> {
     // ifaddrmsg: family, length of the prefix, flags, scope, index.
@@ -135,7 +136,7 @@ pub fn set_ipv6(index: u32, address: Ipv6Addr, prefix: u8) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns true if this thread's namespace receives packets to this address.
+/// Returns true if this thread's namespace accepts packets to this address.
 fn is_local(address: Ipv6Addr) -> io::Result<bool> {
     // rtmsg: family, lengths of the prefixes, class, table, protocol, scope, type, flags.
     let mut header = [0; 12];
@@ -143,14 +144,14 @@ fn is_local(address: Ipv6Addr) -> io::Result<bool> {
     let attributes = Attributes::new().bytes(libc::RTA_DST, &address.octets());
     let answer = exchange(libc::RTM_GETROUTE, 0, &header, &attributes)?;
     let kind = answer.get(4..6).map(|bytes| u16::from_ne_bytes([bytes[0], bytes[1]]));
-    // Anything else is an error: there is no route yet.
+    // Other answers are errors: the route does not exist yet.
     Ok(kind == Some(libc::RTM_NEWROUTE) && answer.get(HEADER + 7) == Some(&libc::RTN_LOCAL))
 }
 
-/// Asks for a change and waits until the kernel has made it.
+/// Requests a change, and waits until the kernel has applied it.
 fn ask(kind: u16, flags: i32, header: &[u8], attributes: &Attributes) -> io::Result<()> {
     let answer = exchange(kind, libc::NLM_F_ACK | flags, header, attributes)?;
-    // nlmsghdr, then nlmsgerr, which begins with the error's number below zero.
+    // The answer is a nlmsghdr followed by a nlmsgerr, which begins with the negative error number.
     let error = answer.get(HEADER..HEADER + 4).and_then(|bytes| bytes.try_into().ok());
     match error.map(i32::from_ne_bytes) {
         Some(0) => Ok(()),
@@ -159,7 +160,7 @@ fn ask(kind: u16, flags: i32, header: &[u8], attributes: &Attributes) -> io::Res
     }
 }
 
-/// Sends a request and waits for the kernel's first answer.
+/// Sends a request, and waits for the first answer of the kernel.
 fn exchange(kind: u16, flags: i32, header: &[u8], attributes: &Attributes) -> io::Result<Vec<u8>> {
     let request = message(kind, libc::NLM_F_REQUEST as u16 | flags as u16, 0, header, attributes);
     let closes = SockFlag::SOCK_CLOEXEC;

@@ -1,5 +1,5 @@
-//! Programs in hosts. They see the host's network and the names of its hosts, and otherwise what
-//! the user sees.
+//! Programs in hosts. They see the host's network and the names of the network's hosts; everything
+//! else is as the user sees it.
 
 use crate::host::namespace::Namespace;
 use crate::host::user;
@@ -14,15 +14,15 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// Longest time that a tool that configures the machine (ip, nft) may take. The kernel answers it
-/// in milliseconds.
+/// Time limit of a tool that configures the machine (ip, nft), to which the kernel answers in
+/// milliseconds.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Runs a tool that configures the machine, with `input` on its standard input.
 ///
 /// # Errors
-/// It cannot be started, failed (the error is its output on standard error), or did not end in time
-/// and was killed.
+/// Returns an error if the tool cannot be started, if it failed (with its output on standard
+/// error), or if it exceeded the time limit and was killed.
 pub(crate) fn configure(command: Command, input: &str) -> io::Result<()> {
     configure_within(LIMIT, command, input)
 }
@@ -42,7 +42,7 @@ fn configure_within(limit: Duration, mut command: Command, input: &str) -> io::R
         drop(stdin);
         let output = child.wait_with_output();
         drop(ended);
-        // If the tool has read only a part, its own message is the better reason.
+        // If the tool has read only a part of the input, its own message is the better reason.
         output.and_then(|output| if output.status.success() { written.map(|()| output) } else { Ok(output) })
     })?;
     let program = command.get_program().to_string_lossy();
@@ -53,26 +53,27 @@ fn configure_within(limit: Duration, mut command: Command, input: &str) -> io::R
     }
 }
 
-/// A program, with the files that it sees differently than the user.
+/// A program, with the files that are replaced for it.
 pub struct Guest {
-    /// The program to run; the caller sets its standard streams.
+    /// The program to run. The caller sets its standard streams.
     pub command: Command,
-    /// Files that it sees in place of others: (replacement, replaced path).
+    /// Files that replace others for the program: (replacement, replaced path).
     pub files: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Guest {
-    /// Starts the program in `namespace`, calls `started`, and waits for its end. The program is
-    /// killed when this process dies.
+    /// Starts the program in `namespace`, calls `started`, and waits for the program's end. The
+    /// program is killed when this process dies.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// Returns an error if the program cannot be started.
     pub fn run(
         mut self,
         namespace: &Namespace,
         started: impl FnOnce(&Child) + Send,
     ) -> io::Result<ExitStatus> {
-        // A program is killed when the thread that started it ends, so that thread waits for it.
+        // A program is killed when the thread that started it ends, so this thread waits for the
+        // program.
         namespace.within(move || {
             let surroundings = Surroundings::new(&self.files, true)?;
             sys::prepare(&mut self.command, surroundings);
@@ -82,11 +83,12 @@ impl Guest {
         })?
     }
 
-    /// Starts the program in `namespace`, in a process group and a PID namespace of its own, and
-    /// calls `wait` to wait for it. None of its processes outlives it or this process.
+    /// Starts the program in `namespace`, in a separate process group and PID namespace, and calls
+    /// `wait` to wait for it. All its processes end at the latest with the program or with this
+    /// process.
     ///
     /// # Errors
-    /// It cannot be started, or `wait` fails.
+    /// Returns an error if the program cannot be started, or if `wait` fails.
     pub(crate) fn run_fenced<R: Send>(
         mut self,
         namespace: &Namespace,
@@ -101,11 +103,11 @@ impl Guest {
     }
 
     /// Replaces this process by the program, in the network namespace at `namespace` of the running
-    /// network whose process is `owner`.
+    /// network with process `owner`.
     ///
     /// # Errors
-    /// The network has ended or belongs to another user, or the program cannot be started. The
-    /// function returns only in this case.
+    /// Returns an error if the network has ended or belongs to another user, or if the program
+    /// cannot be started. The function returns only in this case.
     pub fn exec(mut self, owner: u32, namespace: &str) -> io::Error {
         let mut enter = || -> io::Result<()> {
             let file = std::fs::File::open(namespace)?;
@@ -122,8 +124,8 @@ impl Guest {
     }
 }
 
-/// Returns the exit code that a shell gives for a status: 128 and the signal's number for a program
-/// that was killed.
+/// Returns the exit code of a status as in a shell: 128 plus the signal's number for a killed
+/// program.
 pub fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }

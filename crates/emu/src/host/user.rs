@@ -1,6 +1,6 @@
 //! Emulation without root: a user namespace in which this process and the programs that it starts
-//! may create networks. They keep their user and get four capabilities inside the namespace and
-//! none outside.
+//! can create networks. They keep their user, and get four capabilities that are valid only inside
+//! the namespace.
 
 use crate::host::namespace::Namespace;
 use crate::sys;
@@ -9,17 +9,18 @@ use nix::unistd::{getegid, geteuid};
 use std::fs::{self, File};
 use std::io;
 
-/// Returns true if this process may not create networks in its current user namespace.
+/// Returns true if this process cannot create networks in its current user namespace.
 pub fn needed() -> bool {
-    // The cheapest way to find out is to try, in a thread that ends with the namespace it got.
+    // The cheapest check is an attempt, in a thread that ends with its new namespace.
     Namespace::new().is_err()
 }
 
-/// Enters a user namespace of our own if this process may not create networks otherwise. Returns
-/// true if it did. Call it before a second thread exists.
+/// Enters a new user namespace if this process cannot create networks otherwise. Returns true if it
+/// did. Call this function before a second thread exists.
 ///
 /// # Errors
-/// The kernel does not allow user namespaces (EPERM, ENOSPC), or a second thread exists (EINVAL).
+/// Returns an error if the kernel does not allow user namespaces (EPERM, ENOSPC), or if a second
+/// thread exists (EINVAL).
 pub fn enter() -> io::Result<bool> {
     if !needed() {
         return Ok(false);
@@ -34,10 +35,10 @@ pub fn enter() -> io::Result<bool> {
     Ok(true)
 }
 
-/// Joins the user namespace of process `owner`, unless it is ours.
+/// Joins the user namespace of process `owner`, unless this process is already in it.
 ///
 /// # Errors
-/// It belongs to another user, or a second thread exists.
+/// Returns an error if the namespace belongs to another user, or if a second thread exists.
 pub fn join(owner: u32) -> io::Result<()> {
     let theirs = format!("/proc/{owner}/ns/user");
     if fs::read_link(&theirs)? == fs::read_link("/proc/self/ns/user")? {

@@ -1,5 +1,5 @@
-//! An examination of this machine for emulation: what it offers, found out by trying where
-//! possible, and what to do where that is not enough.
+//! An examination of this machine for emulation: its abilities, found by trying where possible,
+//! with remedies for missing ones.
 
 use crate::clock::attendance::clock_source;
 use crate::host::port::tun::{self, Tun};
@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// The requirement is met.
+    /// The machine meets the requirement.
     Ok,
     /// Emulation works, with less accuracy or fewer features.
     Limited,
@@ -77,8 +77,8 @@ pub struct Examination {
     pub findings: Vec<Finding>,
 }
 
-/// Examines this machine as an emulation of this process would find it. Call it before a second
-/// thread exists: without root it enters a user namespace.
+/// Examines this machine as an emulation by this process would find it. Call this function before a
+/// second thread exists: without root it enters a user namespace.
 pub fn examine() -> Examination {
     let findings = vec![
         device().needed(),
@@ -264,21 +264,21 @@ fn limit(what: &'static str, resource: Resource, enough: u64, remedy: &'static s
 
 fn buffers(what: &'static str, path: &str, remedy: &'static str) -> Finding {
     let bytes = read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
-    // Where a namespace hides the limit, the machine's own limit holds and cannot be read.
+    // In some namespaces the limit cannot be read; the machine's own limit applies.
     match bytes {
         Some(bytes) => Finding::new(what, bytes >= 4 << 20, format!("at most {bytes} bytes"), remedy),
         None => Finding::ok(what, "the limit cannot be read here"),
     }
 }
 
-/// Bytes of TCP's memory that a run at 1 Gbit/s and 250 ms each way may need: 62.5 MB in flight,
-/// kept by the sender, out of order at the receiver, and each doubled for what the kernel counts
-/// besides the data.
+/// Bytes of TCP memory that a run at 1 Gbit/s and 250 ms each way may need. 62.5 MB are in flight;
+/// the sender keeps them, and the receiver may hold as many out of order. Each part is doubled,
+/// because the kernel also counts its own structures.
 const ENOUGH: u64 = 250_000_000;
 
 fn memory_of_tcp() -> Finding {
     let what = "memory of TCP";
-    // Where a namespace hides the limits, the machine's own limits hold and cannot be read.
+    // In some namespaces the limits cannot be read; the machine's own limits apply.
     let Some([_, pressure, _]) = tcp_memory::limits() else {
         return Finding::ok(what, "the limit cannot be read here");
     };
@@ -314,8 +314,8 @@ mod tests {
 
     #[test]
     fn each_problem_is_reported_with_a_remedy() {
-        // As root it enters no namespace; otherwise the test has several threads and cannot enter
-        // one.
+        // As root the examination enters no namespace. Without root it cannot enter one, because
+        // the test has several threads.
         let examination = examine();
         assert!(examination.findings.len() >= 10);
         for finding in &examination.findings {

@@ -1,10 +1,9 @@
-//! A comparison of what an emulation imposed with its scenario, and the verdict whether its results
-//! can be used.
+//! A comparison of an emulation with its scenario, and the verdict on its results.
 //!
-//! Lateness is the time from when the model releases a packet to when the host has it: delay and
-//! jitter that no model made. A packet lost outside of the models is a loss that no model made. The
-//! rates and losses of links are the models' own; comparing them shows that the emulated network
-//! was the intended one.
+//! Lateness is the time from the release of a packet by the model to its arrival at the host: delay
+//! and jitter that no model produced. Likewise, a packet lost outside of the models is a loss that
+//! no model produced. The rates and losses of links are those of the models; comparing them shows
+//! that the emulated network was the intended one.
 
 use crate::bridge::Bridge;
 use crate::clock::attendance::Attendance;
@@ -20,18 +19,18 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// Multiple of a tolerance from which on a run is void.
+/// Multiple of a tolerance from which a run is void.
 const VOID: f64 = 10.0;
 
 /// The verdict on the results of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The run imposed what the scenario says, within the tolerances.
+    /// The run imposed the scenario within the tolerances.
     Valid,
     /// The run exceeded a tolerance; its results are usable with care.
     Degraded,
-    /// The run did not impose what the scenario says; its results cannot be used.
+    /// The run did not impose the scenario; its results cannot be used.
     Void,
 }
 
@@ -73,7 +72,7 @@ pub struct Link {
     pub delay_s: f64,
     /// Configured delay plus the median lateness of the run, in seconds.
     pub achieved_delay_s: f64,
-    /// Configured probability that a packet of the mean size is corrupted.
+    /// Configured probability that a packet of mean size is corrupted.
     pub loss: f64,
     /// Share of the transmitted packets that were corrupted; `None` if there were none, or if the
     /// probability varies or has been changed.
@@ -83,50 +82,51 @@ pub struct Link {
 /// The path to a host on another machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tunnel {
-    /// Estimate of its delay in one direction in seconds, by which the delays at the host were
-    /// shortened at the end.
+    /// Estimated one-way delay in seconds, by which the delays at the host were shortened at the
+    /// end.
     pub one_way_s: f64,
     /// Round-trip times of the probes.
     pub rtt: Percentiles,
-    /// Time by which the round trips exceeded the estimate: jitter that no model made.
+    /// Time by which the round trips exceeded the estimate: jitter that no model produced.
     pub excess: Percentiles,
     /// Part of the one-way delay by which the delays at the host could not be shortened: delay that
-    /// no model made.
+    /// no model produced.
     pub remaining: Percentiles,
-    /// Number of probes that were not answered.
+    /// Number of unanswered probes.
     pub probes_lost: u64,
 }
 
 /// Datagrams between the applications of flows and the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Datagrams {
-    /// Time from when the application wanted to send a datagram to when the kernel got it.
+    /// Time from the moment at which the application wanted to send a datagram to its acceptance by
+    /// the kernel.
     pub late: Percentiles,
-    /// Number of datagrams that the kernel did not take, or that came to a socket without room.
+    /// Number of datagrams that the kernel refused, or that arrived at a socket without room.
     pub lost: u64,
 }
 
 /// Facts about the flows over the kernel's sockets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flows {
-    /// Datagrams of these flows: how many were sent, arrived and were lost.
+    /// Datagrams of these flows: lateness and losses.
     pub datagrams: Datagrams,
     /// Keys of the scenario that the kernel did not apply, a sentence each.
     pub unapplied: Vec<String>,
-    /// Runs of our congestion controls that the kernel skipped.
+    /// Runs of bentpipe's congestion controls that the kernel skipped.
     pub skipped: Programs,
 }
 
-/// Runs of our programs in the kernel that it skipped. Some kernels skip them while process 1 is
-/// the current one, and take what lies on the stack for their result (docs/measured-linux.md).
+/// Runs of bentpipe's programs that the kernel skipped. Some kernels skip programs while process 1
+/// is the current one, and take the content of the stack for the result (docs/measured-linux.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs {
     /// Operations whose value was computed at the next acknowledgment instead.
     pub repaired: u64,
-    /// Connections that began without their parameters and their start.
+    /// Connections that began without the parameters and the start of their congestion control.
     pub begun: u64,
-    /// Rows of the trace `tcp` with a threshold or window that no connection reaches, and which no
-    /// acknowledgment had corrected yet.
+    /// Rows of the trace `tcp` with an impossible threshold or window that no acknowledgment had
+    /// corrected.
     pub absurd: u64,
 }
 
@@ -139,14 +139,14 @@ pub struct Measured {
     pub lateness: Percentiles,
     /// Lateness for each host, by node.
     pub lateness_by_host: BTreeMap<String, Percentiles>,
-    /// Upper bound of the time that packets may have waited in the kernel before the engine read
-    /// them from a host.
+    /// Upper bound of the time for which packets from hosts may have waited in the kernel for the
+    /// engine.
     pub reading: Percentiles,
     /// Time by which the engine's thread was woken late by its timer.
     pub wakeups: Percentiles,
-    /// Packets lost between hosts and engine, which no model dropped.
+    /// Number of packets lost between hosts and engine, outside of any model.
     pub lost: u64,
-    /// Number of packets for an address that no node of the network has, and of malformed ones.
+    /// Number of malformed packets, and of packets to an address that no node of the network has.
     pub strays: u64,
     /// Links between two nodes, and forward links.
     pub links: Vec<Link>,
@@ -161,31 +161,31 @@ pub struct Measured {
     /// Keys of the flows that the kernel did not apply, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unapplied: Vec<String>,
-    /// Runs of our congestion controls that the kernel skipped, if any.
+    /// Runs of bentpipe's congestion controls that the kernel skipped, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<Programs>,
-    /// The memory of the kernel's TCP, if it was watched.
+    /// The memory of the kernel's TCP, if it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_memory: Option<TcpMemory>,
 }
 
-/// The accuracy of a run, as far as the run can know it.
+/// The accuracy of a run, as measured by the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
     /// The verdict on the run's results.
     pub verdict: Verdict,
-    /// Reasons for a verdict other than valid: what was measured and what is tolerated.
+    /// Reasons for a verdict other than valid, each with the measured and the tolerated value.
     pub reasons: Vec<String>,
     /// The quantities from which the verdict follows.
     #[serde(flatten)]
     pub measured: Measured,
-    /// The tolerances of the scenario, by which the verdict was reached.
+    /// The tolerances of the scenario, on which the verdict is based.
     pub tolerances: scenario::Fidelity,
 }
 
 impl Fidelity {
-    /// Judges the run of `scenario` by `bridge` until `end`. Call it when the engine has ended, or
-    /// in its thread.
+    /// Judges the run of `scenario` by `bridge` until `end`. Call this function in the engine's
+    /// thread, or after the engine has ended.
     pub fn of(bridge: &mut Bridge, scenario: &Scenario, end: Time) -> Fidelity {
         let report = bridge.network().report(end);
         let lateness = bridge.lateness();
@@ -211,13 +211,13 @@ impl Fidelity {
         Fidelity::judge(measured, scenario.fidelity.clone())
     }
 
-    /// Judges the run again, with the memory of the kernel's TCP.
+    /// Judges the run again, including the memory of the kernel's TCP.
     pub fn with_tcp_memory(mut self, memory: TcpMemory) -> Fidelity {
         self.measured.tcp_memory = Some(memory);
         Fidelity::judge(self.measured, self.tolerances)
     }
 
-    /// Judges the run again, with the facts about the flows.
+    /// Judges the run again, including the facts about the flows.
     pub fn with_flows(mut self, flows: Flows) -> Fidelity {
         self.measured.datagrams = Some(flows.datagrams);
         self.measured.unapplied = flows.unapplied;
@@ -241,7 +241,7 @@ impl Fidelity {
     /// Writes `fidelity.json` into the folder of a run.
     ///
     /// # Errors
-    /// The folder cannot be written to.
+    /// Returns an error if the folder cannot be written.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         let text = serde_json::to_string_pretty(self).expect("it is plain data");
         std::fs::write(folder.join("fidelity.json"), text + "\n")
@@ -304,14 +304,14 @@ impl Judgment {
             self.late(tunnel.remaining.p99_s, p99, &delay);
         }
         if let Some(datagrams) = &measured.datagrams {
-            // Their delay is counted from when they were sent; lateness only distorts the pattern
-            // in which they are sent.
+            // The delay of datagrams is counted from their sending time, so lateness only distorts
+            // their sending times.
             let what = "1 % of the datagrams were sent later than their application wanted by more than";
             self.late(datagrams.late.p99_s, max, what);
         }
     }
 
-    /// Judges rates that were not reached and processor time that the engine did not get.
+    /// Judges missed rates, and processor time that the engine did not get.
     fn shares(&mut self, measured: &Measured, tolerances: &scenario::Fidelity) {
         for link in &measured.links {
             if let Some(achieved) = link.achieved_rate {
@@ -326,7 +326,7 @@ impl Judgment {
         self.share(measured.engine.steal, tolerances.steal.value(), what);
     }
 
-    /// Judges losses that no model made.
+    /// Judges losses that no model produced.
     fn losses(&mut self, measured: &Measured, tolerance: u64) {
         if measured.lost > tolerance {
             let lost = measured.lost;
@@ -360,7 +360,7 @@ impl Judgment {
         }));
     }
 
-    /// Judges probes to other machines that were not answered.
+    /// Judges unanswered probes to other machines.
     fn probes(&mut self, measured: &Measured, tolerance: u64) {
         for (host, tunnel) in &measured.tunnels {
             let (lost, answered) = (tunnel.probes_lost, tunnel.rtt.count);
@@ -429,7 +429,7 @@ fn links(
     of_links.chain(of_networks).map(link).collect()
 }
 
-/// Returns true if this key of a link or network is among the changed ones, in either direction.
+/// Returns true if a key of a link or network was changed, in either direction.
 fn changes(changed: &Map<String, Value>, part: &str, key: &str) -> bool {
     fn contains(keys: &Value, key: &str) -> bool {
         keys.as_object()
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_has_to_join_and_to_be_near_enough() {
+    fn another_machine_must_join_and_be_near_enough() {
         let judged = |tunnel: Tunnel| {
             let tunnels = BTreeMap::from([("b".to_owned(), tunnel)]);
             Fidelity::judge(Measured { tunnels, ..good() }, scenario::Fidelity::default())
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_that_the_driver_is_too_slow_for_are_no_small_matter() {
+    fn late_and_lost_datagrams_lower_the_verdict() {
         let judged = |late, lost| {
             let late = Percentiles { p99_s: late, ..Percentiles::default() };
             let fidelity = Fidelity::judge(good(), scenario::Fidelity::default());
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_came_late_degrades_and_a_threshold_that_is_none_voids() {
+    fn a_late_result_degrades_and_an_impossible_threshold_voids() {
         let judged = |skipped| {
             let fidelity = Fidelity::judge(good(), scenario::Fidelity::default());
             fidelity.with_flows(Flows { skipped, ..Flows::default() })

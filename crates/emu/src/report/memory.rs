@@ -1,5 +1,4 @@
-//! The memory that a scenario's links need, since this process holds every packet in flight
-//! completely.
+//! The memory that a scenario's links need, because this process holds all packets in flight.
 
 use crate::error::Error;
 use bentpipe_engine::scenario::{LinkPair, Scenario};
@@ -10,16 +9,16 @@ use std::io;
 use std::path::Path;
 
 /// Bytes of memory per byte in flight, measured with packets of 1500 bytes at 1 to 10 Gbit/s: the
-/// packet and its places in the pool and in the model's queue.
+/// packet, and its entries in the pool and in the model's queue.
 const PER_BYTE: f64 = 1.42;
 
-/// Memory that the links of a scenario need when they are full, without their queues. Each link
-/// counts with the direction that needs more, since the other one carries acknowledgments.
+/// The memory that full links of a scenario need, without their queues. Each link counts with its
+/// more demanding direction, since the other one carries acknowledgments.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Need {
     /// Bytes of memory for all links.
     pub bytes: u64,
-    /// The link that needs most, with its rate and delay; `None` without links.
+    /// The link that needs the most memory, with its rate and delay; `None` without links.
     pub largest: Option<String>,
 }
 
@@ -44,10 +43,10 @@ impl Need {
         }
     }
 
-    /// Checks that this machine has so much memory.
+    /// Checks that this machine has the needed memory.
     ///
     /// # Errors
-    /// It has less; the error names the amount and the link that needs most.
+    /// Returns an error with the amount and the most demanding link if the machine has less memory.
     pub fn check(&self) -> Result<(), Error> {
         match available() {
             Some(available) if self.bytes > available => Err(self.lack(available)),
@@ -79,7 +78,7 @@ pub fn available() -> Option<u64> {
     Some(of_groups().fold(machine, u64::min))
 }
 
-/// Returns the bytes in flight for which this much memory suffices.
+/// Returns the number of bytes in flight for which this amount of memory suffices.
 pub fn held(memory: u64) -> f64 {
     memory as f64 / PER_BYTE
 }
@@ -89,8 +88,8 @@ fn of_machine(meminfo: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// Returns the memory left in this process' control group and in those above it (cgroup v2) that
-/// have a limit.
+/// Returns the memory left in the control group of this process, and in those above it (cgroup v2),
+/// if they have a limit.
 fn of_groups() -> impl Iterator<Item = u64> {
     let text = read_to_string("/proc/self/cgroup").unwrap_or_default();
     let own = text.lines().find_map(|line| line.strip_prefix("0::/")).map(str::to_owned);
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_machine_says_is_read() {
+    fn the_available_memory_is_read() {
         assert_eq!(of_machine("MemTotal: 9 kB\nMemAvailable:    2000 kB\n"), Some(2_048_000));
         assert_eq!(of_machine("MemTotal: 9 kB\n"), None);
         assert!(available().is_some_and(|bytes| bytes > 0));

@@ -1,4 +1,4 @@
-//! The trust that an emulation deserves: fidelity, memory, and the abilities of this machine.
+//! Reports on the accuracy of an emulation: fidelity, memory, and the abilities of this machine.
 
 pub mod doctor;
 pub mod fidelity;

@@ -7,17 +7,16 @@ use std::mem::zeroed;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
 
-/// Largest number of datagrams in one call.
+/// Maximum number of datagrams in one call.
 pub const BATCH: usize = 64;
 
-/// Bytes that the sender of a datagram appends to what its application wrote, if there is room for
-/// them.
+/// Bytes that a datagram's sender appends to the application's bytes, if there is room for them.
 pub const HEAD: usize = 16;
 
-/// Bytes of a datagram that are inspected.
+/// Number of bytes of a datagram that are inspected.
 const SEEN: usize = 2048;
 
-/// Room for the inspected bytes of the datagrams of one call.
+/// Buffers for the inspected bytes of the datagrams of one call.
 pub type Room = [[u8; SEEN]; BATCH];
 
 /// Allocates the buffers that [`receive`] fills.
@@ -25,11 +24,11 @@ pub fn room() -> Box<Room> {
     vec![[0; SEEN]; BATCH].into_boxed_slice().try_into().expect("the length is that of the array")
 }
 
-/// Room for one control message with a `struct timespec`, aligned as its header is.
+/// Buffer for one control message with a `struct timespec`, with the alignment of the header.
 type Control = [u64; 8];
 
-/// A datagram to send: what its application wrote, what its sender appends, and its length in
-/// bytes. The remaining bytes are filler.
+/// A datagram to send: the application's bytes, the bytes appended by the sender, and the total
+/// length. The remaining bytes are filler.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
     pub written: Written,
@@ -37,9 +36,9 @@ pub struct Outgoing {
     pub size: usize,
 }
 
-/// A datagram that came: the number of bytes that its application wrote, the bytes behind them, its
-/// length in bytes, whether the inspected part of the rest is zeros, and the time of arrival in
-/// nanoseconds of CLOCK_REALTIME.
+/// A received datagram: the number of the application's bytes, the bytes after them, the total
+/// length, a flag that is true if the inspected part of the rest is zeros, and the time of arrival
+/// in nanoseconds of CLOCK_REALTIME.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Incoming {
     pub written: usize,
@@ -49,8 +48,8 @@ pub struct Incoming {
     pub stamp: Option<u64>,
 }
 
-/// Sends the first of `datagrams` on a connected socket, padded from `filler`. Returns the number
-/// of those sent.
+/// Sends datagrams from the start of `datagrams` on a connected socket, padded from `filler`.
+/// Returns the number of sent datagrams.
 pub fn send(socket: BorrowedFd<'_>, datagrams: &[Outgoing], filler: &[u8]) -> io::Result<usize> {
     let count = datagrams.len().min(BATCH);
     // SAFETY: both are plain data for which zeros are valid.
@@ -74,9 +73,9 @@ pub fn send(socket: BorrowedFd<'_>, datagrams: &[Outgoing], filler: &[u8]) -> io
     Ok(Errno::result(sent)? as usize)
 }
 
-/// Reads waiting datagrams from a socket into the first of `into` and returns their number. The
-/// first 2048 bytes of each are copied to `room`; `written` returns the number of bytes that its
-/// application wrote.
+/// Reads waiting datagrams from a socket into the first elements of `into`. Returns their number.
+/// The first 2048 bytes of each datagram are copied to `room`. `written` returns the number of a
+/// datagram's application bytes.
 pub fn receive(
     socket: BorrowedFd<'_>,
     into: &mut [Incoming; BATCH],
@@ -117,11 +116,11 @@ pub fn receive(
     Ok(received)
 }
 
-/// Returns the timestamp in the control messages of a datagram.
+/// Returns the timestamp in a datagram's control messages.
 fn stamp(header: &libc::msghdr) -> Option<u64> {
-    // SAFETY: the kernel has filled msg_control, which lives, and said in msg_controllen how far;
-    // the macros stay within it, and a message of this type holds a timespec, read without regard
-    // to its alignment.
+    // SAFETY: the kernel has filled msg_control, which is live, and set msg_controllen to its
+    // length. The macros stay within that length, and a message of this type holds a timespec,
+    // which is read without regard to alignment.
     unsafe {
         let mut message = libc::CMSG_FIRSTHDR(header);
         while let Some(control) = message.as_ref() {

@@ -1,6 +1,6 @@
-//! System calls that cause no signal in a guest. Where a guest's programs run natively, the
-//! instruction `syscall` is a signal of this machine; our guest's kernel gives its programs an
-//! address to call instead, with the same registers (docs/notes/guest-speed.md).
+//! System calls that cause no signal in a guest. In guests whose programs run natively, the
+//! instruction `syscall` causes a signal of this machine. Instead, bentpipe's guest kernel gives
+//! its programs an address to call, with the same registers (docs/notes/guest-speed.md).
 
 use nix::errno::Errno;
 use std::io;
@@ -8,21 +8,21 @@ use std::io;
 /// The entry into the kernel that runs this program.
 #[derive(Clone, Copy)]
 pub struct Way {
-    /// Address at which a program of our guest calls the kernel; `None` on any other kernel, where
-    /// it uses the instruction.
+    /// Address at which a program of bentpipe's guest calls the kernel; `None` on any other kernel,
+    /// where programs use the instruction.
     #[cfg(target_arch = "x86_64")]
     address: Option<usize>,
 }
 
 impl Way {
-    /// Returns the entry that this kernel names in the auxiliary vector of its programs
+    /// Returns the entry given by this kernel in the auxiliary vector of its programs
     /// (getauxval(3)).
     #[cfg(target_arch = "x86_64")]
     pub fn of_this_kernel() -> Way {
         /// The address of a function that makes a system call (<linux/auxvec.h>). Other kernels
-        /// give it to 32-bit programs only.
+        /// provide it only to 32-bit programs.
         const AT_SYSINFO: libc::c_ulong = 32;
-        // SAFETY: getauxval takes a number and touches no memory of ours.
+        // SAFETY: getauxval takes a number and accesses no memory of this program.
         let address = unsafe { libc::getauxval(AT_SYSINFO) } as usize;
         Way { address: (address != 0).then_some(address) }
     }
@@ -37,16 +37,15 @@ impl Way {
     /// Returns the kernel's result, or its error (errno(3)).
     ///
     /// # Safety
-    ///
-    /// As for the system call itself.
+    /// The requirements of the system call apply.
     pub unsafe fn call(self, number: libc::c_long, arguments: [usize; 6]) -> io::Result<usize> {
         let [first, second, third, fourth, fifth, sixth] = arguments;
         #[cfg(target_arch = "x86_64")]
         if let Some(address) = self.address {
             let result: isize;
-            // SAFETY: the guest's kernel keeps all registers but those of a system call and those
-            // of the floating-point unit, which a function may change as well. The instruction has
-            // two bytes, as `syscall` has, so that the kernel can repeat it.
+            // SAFETY: the guest's kernel preserves all registers except those of a system call and
+            // those of the floating-point unit, which a function may also change. The instruction
+            // has two bytes, like `syscall`, so that the kernel can repeat it.
             unsafe {
                 std::arch::asm!(
                     "call rcx",
@@ -63,7 +62,7 @@ impl Way {
             }
             return usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32));
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees the requirements of the system call.
         let result = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
         Ok(Errno::result(result)? as usize)
     }
@@ -97,12 +96,12 @@ mod tests {
             let (reader, writer) = nix::unistd::pipe().unwrap();
             let data = b"four";
             let arguments = [writer.as_raw_fd() as usize, data.as_ptr() as usize, data.len(), 0, 0, 0];
-            // SAFETY: the data lives.
+            // SAFETY: the data is live during the call.
             assert_eq!(unsafe { way.call(libc::SYS_write, arguments) }.unwrap(), 4);
             let mut read = [0; 4];
             assert_eq!(nix::unistd::read(&reader, &mut read).unwrap(), 4);
             assert_eq!(&read, data);
-            // All six arguments count: the second page of a file is mapped.
+            // All six arguments are used: the second page of a file is mapped.
             let file = File::open(std::env::current_exe().unwrap()).unwrap();
             let mut second = [0; 4096];
             file.read_exact_at(&mut second, 4096).unwrap();
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_gives_no_address() {
+    fn a_machine_s_kernel_provides_no_address() {
         assert!(Way::of_this_kernel().address.is_none());
     }
 }

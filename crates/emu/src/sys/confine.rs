@@ -1,6 +1,6 @@
-//! Limits on what a guest's kernel may touch of this machine. It is a process like others, and root
-//! inside it controls it completely. So it may write only below one folder, and has no network and
-//! no other processes.
+//! Limits on the access of a guest's kernel to this machine. The kernel is a process like others,
+//! and root in the guest controls it completely. So it may write only below one folder, and has no
+//! network and no other processes.
 
 use super::fence;
 use nix::errno::Errno;
@@ -18,10 +18,10 @@ use std::process::Command;
 /// Attribute that makes a mount read-only (<linux/mount.h>).
 const MOUNT_ATTR_RDONLY: u64 = 1;
 
-/// A folder in memory that only the process sees and that ends with it, and its contents when the
-/// process starts.
+/// A memory folder that only the process sees and that ends with the process, with its contents at
+/// the start.
 pub struct Scratch<'a> {
-    /// The folder over which the memory is mounted.
+    /// The folder on which the memory is mounted.
     pub place: &'a Path,
     /// Name and text of a file in it.
     pub note: (&'a str, &'a str),
@@ -29,8 +29,8 @@ pub struct Scratch<'a> {
     pub links: &'a BTreeMap<String, PathBuf>,
 }
 
-/// The environment left to a process, prepared before the fork so that nothing is allocated after
-/// it.
+/// The restricted environment of a process, prepared before the fork so that nothing is allocated
+/// after it.
 pub struct Confinement {
     writable: CString,
     scratch: CString,
@@ -40,12 +40,12 @@ pub struct Confinement {
     links: Vec<(CString, CString)>,
     /// Contents of uid_map and gid_map, if a user namespace is needed.
     user: Option<(CString, CString)>,
-    /// The processors that the process may use, if not all.
+    /// The processors that the process may use; `None` for all.
     processors: Option<CpuSet>,
 }
 
 impl Confinement {
-    /// Creates a confinement: the process may write below `writable` and to `scratch`. Everything
+    /// Creates a confinement. The process can write below `writable` and to `scratch`; everything
     /// else is read-only, and there is no network.
     pub fn new(writable: &Path, scratch: &Scratch<'_>, own_user: bool) -> io::Result<Confinement> {
         let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
@@ -63,7 +63,7 @@ impl Confinement {
         })
     }
 
-    /// Returns the same, limited to these processors if there are any.
+    /// Returns the same confinement, limited to these processors if they are given.
     pub fn on(self, processors: Option<CpuSet>) -> Confinement {
         Confinement { processors, ..self }
     }
@@ -94,23 +94,23 @@ impl Confinement {
             // SAFETY: the call reads two paths, which live until it returns.
             Errno::result(unsafe { libc::symlink(to.as_ptr(), link.as_ptr()) })?;
         }
-        // SAFETY: PR_SET_NO_NEW_PRIVS takes numbers and touches no memory.
+        // SAFETY: PR_SET_NO_NEW_PRIVS takes numbers and accesses no memory.
         Errno::result(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
         fence::enter()?;
         without_randomness()
     }
 }
 
-/// Denies this process and its children the machine's random numbers: `getrandom` returns that it
-/// does not exist. A guest's kernel would mix them into its own (arch_get_random_longs of arch/um),
-/// and two runs of one scenario would differ wherever the kernel uses them. The system calls of a
-/// guest's programs are not affected, since its kernel intercepts them.
+/// Denies this process and its children the machine's random numbers: `getrandom` fails as if it
+/// did not exist. Otherwise a guest's kernel would mix these numbers into its own
+/// (arch_get_random_longs of arch/um), and two runs of one scenario would differ. System calls of
+/// the guest's programs are not affected, since the guest's kernel intercepts them.
 fn without_randomness() -> nix::Result<()> {
     let code = |class: u32, operation: u32, source: u32| (class | operation | source) as u16;
     let answer =
         |value| libc::sock_filter { code: code(libc::BPF_RET, libc::BPF_K, 0), jt: 0, jf: 0, k: value };
     let mut program = [
-        // The number of the system call is the first word of what a filter sees (seccomp(2)).
+        // The number of the system call is the first word of a filter's input (seccomp(2)).
         libc::sock_filter { code: code(libc::BPF_LD, libc::BPF_W, libc::BPF_ABS), jt: 0, jf: 0, k: 0 },
         libc::sock_filter {
             code: code(libc::BPF_JMP, libc::BPF_JEQ, libc::BPF_K),
@@ -126,17 +126,17 @@ fn without_randomness() -> nix::Result<()> {
     Errno::result(unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter) }).map(drop)
 }
 
-/// Confines `command` after the fork and ends it with the thread that starts it.
+/// Confines `command` after the fork, and ends it with the thread that starts it.
 pub fn prepare(command: &mut Command, confinement: Confinement) {
-    // SAFETY: between fork and exec only system calls are made, on values that were ready before:
-    // nothing is allocated, no lock is taken.
+    // SAFETY: between fork and exec, only system calls are made, on values prepared before. Nothing
+    // is allocated, and no lock is taken.
     unsafe {
         command
             .pre_exec(move || confinement.enter().map_err(|error| io::Error::from_raw_os_error(error as i32)))
     };
 }
 
-/// Makes all mounts at and below `place` read-only, or makes the one there writable.
+/// Makes all mounts at and below `place` read-only, or the mount at `place` writable.
 fn set_read_only(place: &CStr, wanted: bool) -> nix::Result<()> {
     let (set, clear) = if wanted { (MOUNT_ATTR_RDONLY, 0) } else { (0, MOUNT_ATTR_RDONLY) };
     let flags = if wanted { libc::AT_RECURSIVE } else { 0 };
@@ -156,7 +156,7 @@ fn set_read_only(place: &CStr, wanted: bool) -> nix::Result<()> {
     .map(drop)
 }
 
-/// Writes a file, in one piece.
+/// Writes a text to a file in one call.
 fn write(file: &CStr, text: &CStr) -> nix::Result<()> {
     // SAFETY: the calls read the path and the text, which live until they return.
     unsafe {

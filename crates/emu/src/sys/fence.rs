@@ -1,15 +1,16 @@
-//! Programs that leave nothing behind. Each runs in a PID namespace of its own; when its first
-//! process ends, the kernel kills all others in it, including daemons.
+//! Programs whose processes all end with them. Each program runs in a separate PID namespace. When
+//! the first process of the namespace ends, the kernel kills all its other processes, including
+//! daemons.
 
 use nix::errno::Errno;
 use nix::sched::{unshare, CloneFlags};
 
-/// Makes the caller, between fork and exec, the program of a new PID namespace. It becomes three
-/// processes: the original, which waits outside and ends with the program's exit code; the first of
-/// the namespace, which waits inside; and the program, in which alone this function returns. The
-/// first two die with the process that started them.
+/// Makes the caller, between fork and exec, the program of a new PID namespace. The caller becomes
+/// three processes: the original, which waits outside and ends with the program's exit code; the
+/// first process of the namespace, which waits inside; and the program. The function returns only
+/// in the program. The first two processes die with the process that started them.
 ///
-/// As in a shell, the exit code of a program killed by a signal is 128 plus its number.
+/// As in a shell, the exit code of a program killed by a signal is 128 plus the signal's number.
 pub fn enter() -> nix::Result<()> {
     unshare(CloneFlags::CLONE_NEWPID)?;
     die_with_parent()?;
@@ -17,8 +18,8 @@ pub fn enter() -> nix::Result<()> {
         guard(first);
     }
     die_with_parent()?;
-    // SAFETY: getppid touches no memory. In the new namespace a parent outside of it is 0; 1 has
-    // adopted an orphan.
+    // SAFETY: getppid accesses no memory. In the new namespace, a parent outside of the namespace
+    // is 0; the parent 1 has adopted an orphan.
     if unsafe { libc::getppid() } == 1 {
         return Err(Errno::ECHILD);
     }
@@ -29,23 +30,24 @@ pub fn enter() -> nix::Result<()> {
 }
 
 fn die_with_parent() -> nix::Result<()> {
-    // SAFETY: PR_SET_PDEATHSIG takes a number and touches no memory.
+    // SAFETY: PR_SET_PDEATHSIG takes a number and accesses no memory.
     Errno::result(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
 }
 
-/// Returns the child's number in the parent.
+/// Forks. Returns the child's number in the parent, and `None` in the child.
 fn fork() -> nix::Result<Option<libc::pid_t>> {
-    // SAFETY: this process has one thread, being itself a child before exec, and both processes
+    // SAFETY: this process has one thread, because it is a child before exec itself. Both processes
     // continue with system calls only.
     let child = Errno::result(unsafe { libc::fork() })?;
     Ok((child != 0).then_some(child))
 }
 
-/// Waits for `child` and ends as it does. Signals to the whole group reach only the program.
+/// Waits for `child`, and ends with its status. Signals to the process group reach only the
+/// program.
 fn guard(child: libc::pid_t) -> ! {
-    // SAFETY: system calls on numbers and on one integer of this function; nothing of the parent's
-    // is used any more. Its files are closed, so that a process that waits for their end waits for
-    // the program's alone.
+    // SAFETY: these are system calls on numbers and on one integer of this function. Nothing of the
+    // parent is used any more. Its files are closed, so that a process that waits for them to close
+    // waits only for the program.
     unsafe {
         for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT] {
             libc::signal(signal, libc::SIG_IGN);

@@ -1,11 +1,11 @@
-//! Packet sockets, which `nix` cannot bind.
+//! Packet sockets, for which `nix` has no bind.
 
 use super::check;
 use nix::sys::socket::{socket, AddressFamily, SockFlag, SockProtocol, SockType};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Returns a socket for whole Ethernet frames at interface number `index` of this thread's
+/// Returns a socket for complete Ethernet frames at interface number `index` of this thread's
 /// namespace.
 pub fn socket_at(index: u32) -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;

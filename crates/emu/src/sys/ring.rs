@@ -1,6 +1,6 @@
-//! All of a thread's file operations at a moment in one system call (io_uring): writing packets,
-//! reading packets, discarding the data at the sockets to which packets were written, and waiting
-//! for the next event. A packet is read into one of the ring's rooms as it comes.
+//! All file operations of a thread at one moment in a single system call (io_uring): writing
+//! packets, reading packets, discarding data at the sockets to which packets were written, and
+//! waiting for the next event. Arriving packets are read into the ring's rooms.
 
 use super::call::Way;
 use super::rooms::Rooms;
@@ -12,63 +12,66 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 /// Entries in the submission queue. More entries are submitted in several calls.
 const PLACES: u32 = 256;
-/// Entries in the completion queue: every room and every write of a turn.
+/// Entries in the completion queue, enough for every room and every write of a turn.
 const DONE: u32 = 4096;
 /// The buffer group of the rooms.
 const GROUP: u16 = 0;
 
-/// Position of the operation's kind in an entry's number, in its upper bits.
+/// Position of the operation's kind in an entry's number: the upper bits.
 const KIND: u32 = 56;
 const READ: u64 = 0;
 const WRITE: u64 = 1;
 const POLL: u64 = 2;
 const TIMER: u64 = 3;
-/// Operations that matter only if they fail.
+/// Operations whose result is used only if they fail.
 const QUIET: u64 = 4;
-/// The timer gets a new time.
+/// Sets the timer to a new time.
 const ALARM: u64 = 5;
-/// Data of a socket is read and thrown away.
+/// Reads and discards the data of a socket.
 const DISCARD: u64 = 6;
 /// Separates the events caused by the ring's own writes from later events.
 const MARK: u64 = 7;
-/// A question is sent and its answer received.
+/// Sends a question and receives its answer.
 const ASK: u64 = 8;
 const ANSWER: u64 = 9;
-/// A host's answer to a packet is read, if there is one.
+/// Reads a host's answer to a packet, if there is one.
 const TAKE: u64 = 10;
-/// Reading from a file ends, since the answers to the next packet there are deferred. Reported only
-/// if there was nothing to end.
+/// Cancels the reading of a file, because the answers to its next packet are deferred. Reported
+/// only if there was nothing to cancel.
 const CANCEL: u64 = 11;
 
-/// Most answers of a host that are read with the write that they answer. Further ones end the wait.
+/// Maximum number of a host's answers that are read with the write of the packet. Further answers
+/// end the wait.
 const TAKES: usize = 8;
-/// Number of writes after which one answer less is read with each write, until one has more again.
+/// Number of writes after which one answer fewer is read with each write, until a write has more
+/// answers again.
 const LOWERED: u32 = 32;
 
-/// Most bytes that one entry discards.
+/// Maximum number of bytes that one entry discards.
 const CHUNK: usize = 256 << 10;
-/// Bytes of the longest answer to a question.
+/// Maximum length of an answer to a question, in bytes.
 const ANSWERS: usize = 4096;
 
-/// A file that is watched.
+/// A file that the ring watches.
 struct Watched {
     file: RawFd,
-    /// True if the ring reads packets from it; otherwise it only reports that the file is readable.
+    /// True if the ring reads packets from the file, false if it only reports that the file is
+    /// readable.
     packets: bool,
-    /// True if the kernel has no operation on it at present.
+    /// True if the kernel currently has no operation on the file.
     idle: bool,
     number: u64,
-    /// Packets that have come: room and length.
+    /// Arrived packets: room and length.
     arrived: VecDeque<(u16, usize)>,
     /// Number of answers that are read with the write of a packet.
     takes: usize,
-    /// Number of answers to the last such write, and of such writes since the number of reads was
-    /// lowered.
+    /// Number of answers to the last such write, and number of such writes since the last reduction
+    /// of the number of reads.
     answered: usize,
     written: u32,
 }
 
-/// A write whose answers do not end the wait.
+/// A write whose answers are deferred: they do not end the wait.
 #[derive(Default)]
 struct PutOff {
     /// The file to which the packet was written, until the entries that read its answers are
@@ -87,12 +90,11 @@ struct Held {
 /// The reason for which a turn ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn {
-    /// True if the timer expired at the time for which it was set.
+    /// True if the timer expired at the set time.
     pub expired: bool,
-    /// True if a packet came, or a file became ready.
+    /// True if a packet arrived, or a file became ready.
     pub came: bool,
-    /// True if everything that came was caused by the writes of this turn, before the thread could
-    /// sleep.
+    /// True if all arrivals were caused by the writes of this turn, before the thread could sleep.
     pub at_once: bool,
 }
 
@@ -104,37 +106,37 @@ pub struct Ring {
     rooms: Rooms,
     held: Vec<Option<Held>>,
     spare: Vec<usize>,
-    /// Number of entries for writing and discarding that are not complete.
+    /// Number of incomplete entries for writing and discarding.
     writing: usize,
-    /// Buffers that have been written, and the files that had no room for them.
+    /// Buffers that have been written, and numbers of the files that had no room for them.
     written: Vec<Box<[u8]>>,
     refused: Vec<usize>,
-    /// Sockets whose data is discarded at the next wait, and the bytes that have been discarded.
+    /// Sockets whose data is discarded at the next wait, and the numbers of discarded bytes.
     to_discard: VecDeque<RawFd>,
     discarded: VecDeque<(RawFd, usize)>,
-    /// Target of the discarded data, to which nothing is copied because of MSG_TRUNC.
+    /// Target of discarded data. Because of MSG_TRUNC, nothing is copied to it.
     chunk: Box<[u8]>,
-    /// The last question, its answer, and the answer's length if there is one.
+    /// The last question, its answer, and the length of the answer if there is one.
     question: Vec<u8>,
     answer: Box<[u8]>,
     answered: Option<usize>,
-    /// True if the mark has come, and after it a packet or a file's readiness.
+    /// True if the mark has arrived, and true if a packet or a file's readiness followed it.
     marked: bool,
     came_later: bool,
     put_off: PutOff,
     /// Numbers of the readable files, for the next answer.
     ready: Vec<u64>,
-    /// Nanoseconds of CLOCK_MONOTONIC at which the timer expires.
+    /// Time at which the timer expires, in nanoseconds of CLOCK_MONOTONIC.
     armed: Option<u64>,
-    /// Time for the kernel to read when the timer is set.
+    /// Time that the kernel reads when the timer is set.
     at: Box<types::Timespec>,
 }
 
 impl Ring {
-    /// Creates a ring for this thread, whose packets have at most `longest` bytes.
+    /// Creates a ring for this thread, for packets of up to `longest` bytes.
     ///
     /// # Errors
-    /// The kernel has no io_uring, or one without multishot reads (Linux 6.7).
+    /// Returns an error if the kernel has no io_uring, or no multishot reads (Linux 6.7).
     pub fn new(longest: usize) -> io::Result<Ring> {
         let ring: IoUring = IoUring::builder()
             .setup_cqsize(DONE)
@@ -173,8 +175,8 @@ impl Ring {
         })
     }
 
-    /// Watches a file, which must stay open as long as the ring, under a number. With `packets` the
-    /// ring reads the packets that come from it.
+    /// Watches a file under a number. The file must stay open as long as the ring. With `packets`,
+    /// the ring reads the arriving packets.
     pub fn watch(&mut self, file: BorrowedFd<'_>, number: u64, packets: bool) {
         let file = file.as_raw_fd();
         self.watched.push(Watched {
@@ -190,8 +192,8 @@ impl Ring {
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
-        // SAFETY: what entries point to lives until they are done: rooms, timer and held packets
-        // belong to the ring, and they are not moved or freed while the kernel may use them.
+        // SAFETY: the targets of entries live until the entries are complete. Rooms, timer and held
+        // packets belong to the ring, and are not moved or freed while the kernel may use them.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.enter(0)?;
             self.gather()?;
@@ -199,7 +201,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes the first `size` bytes of a packet at the next turn to watched file number `file`.
+    /// Writes the first `size` bytes of a packet to watched file number `file` at the next turn.
     pub fn write(&mut self, file: usize, buffer: Box<[u8]>, size: usize) -> io::Result<()> {
         let slot = self.spare.pop().unwrap_or_else(|| {
             self.held.push(None);
@@ -213,11 +215,11 @@ impl Ring {
     }
 
     /// Writes a packet as [`write`](Self::write) does, and defers its answers, which must all come
-    /// from the same file: they do not end the next wait, but are there when it ends, by
-    /// [`read_answer`](Self::read_answer). So is the answer to `question`
-    /// ([`take_answer`](Self::take_answer)). The file is not read while the packet is written, then
-    /// as often as it answered before, and only then waited for again. This works for one packet at
-    /// a time.
+    /// from the same file. Deferred answers do not end the next wait;
+    /// [`read_answer`](Self::read_answer) returns them when the wait ends. Likewise,
+    /// [`take_answer`](Self::take_answer) returns the answer to `question`. The file is not read
+    /// while the packet is written. Then it is read as often as it answered before, and only then
+    /// watched again. Only one packet at a time can have deferred answers.
     pub fn write_and_put_off(
         &mut self,
         file: usize,
@@ -229,7 +231,7 @@ impl Ring {
             let entry = opcode::AsyncCancel::new(READ << KIND | file as u64).build();
             self.push(&entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(CANCEL << KIND))?;
             self.watched[file].idle = true;
-            // The end of the reading counts.
+            // The completion of the cancelled read is counted, too.
             self.writing += 1;
         }
         self.write(file, buffer, size)?;
@@ -261,13 +263,13 @@ impl Ring {
         Ok(())
     }
 
-    /// Copies the next of the deferred answers.
+    /// Copies the next deferred answer.
     pub fn read_answer(&mut self, into: &mut [u8]) -> Option<usize> {
         let (room, size) = self.put_off.answers.pop_front()?;
         Some(self.copy(room, &mut into[..size]))
     }
 
-    /// Treats the remaining answers as packets that have come.
+    /// Treats the remaining deferred answers as arrived packets.
     pub fn return_answers(&mut self, file: usize) {
         let Ring { watched, put_off, .. } = self;
         while let Some(answer) = put_off.answers.pop_back() {
@@ -280,14 +282,14 @@ impl Ring {
         self.answered.take().map(|length| &self.answer[..length])
     }
 
-    /// Discards the data that a TCP socket has at the next wait, once everything is written.
+    /// Discards the pending data of a TCP socket at the next wait, after all writes.
     pub fn discard(&mut self, socket: RawFd) {
         if !self.to_discard.contains(&socket) {
             self.to_discard.push_back(socket);
         }
     }
 
-    /// Takes a socket and the number of its bytes that have been discarded since the last wait.
+    /// Takes a socket, and the number of its bytes that have been discarded since the last wait.
     pub fn take_discarded(&mut self) -> Option<(RawFd, usize)> {
         self.discarded.pop_front()
     }
@@ -303,8 +305,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Performs the due writes, then sends `question` on a socket that answers at once, as with
-    /// netlink(7), and reads all data caused by both. Returns the answer, if there is one.
+    /// Performs the due writes, then sends `question` on a socket that answers immediately, as
+    /// netlink(7) does, and reads all data caused by both. Returns the answer, if there is one.
     pub fn flush_and_ask(&mut self, socket: RawFd, question: &[u8]) -> io::Result<Option<&[u8]>> {
         self.push_question(socket, question)?;
         self.flush()?;
@@ -322,9 +324,9 @@ impl Ring {
         self.push(&answer.flags(libc::MSG_DONTWAIT).build().user_data(ANSWER << KIND))
     }
 
-    /// Has the ring send itself a message, if there is anything that hosts can answer. The effects
-    /// of the writes before it complete in order, so everything before the message was there before
-    /// the thread slept.
+    /// Makes the ring send itself a message, if hosts can answer anything. The effects of earlier
+    /// writes complete in order, so all arrivals before the message occurred before the thread
+    /// slept.
     fn push_mark(&mut self) -> io::Result<()> {
         self.marked = self.writing == 0;
         if !self.marked {
@@ -335,7 +337,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Copies the next packet that has come from watched file number `file`.
+    /// Copies the next arrived packet of watched file number `file`.
     pub fn read(&mut self, file: usize, into: &mut [u8]) -> Option<usize> {
         let (room, size) = self.watched[file].arrived.pop_front()?;
         Some(self.copy(room, &mut into[..size]))
@@ -366,8 +368,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Performs the due writes and discards, and waits for data or until `alarm`, in nanoseconds of
-    /// CLOCK_MONOTONIC.
+    /// Performs the due writes and discards, and waits until data arrives or until `alarm`, in
+    /// nanoseconds of CLOCK_MONOTONIC.
     pub fn wait(&mut self, alarm: Option<u64>) -> io::Result<Turn> {
         self.watch_all()?;
         self.arm(alarm)?;
@@ -380,7 +382,7 @@ impl Ring {
         self.push_mark()?;
         let mut turn = Turn::default();
         loop {
-            // The end of each of them counts, and so does the mark.
+            // The completion of each of them is counted, and so is the mark.
             let over = turn.expired || turn.came || self.armed != alarm;
             self.enter(self.writing + usize::from(!self.marked) + usize::from(!over))?;
             turn.expired |= self.gather()?;
@@ -409,8 +411,8 @@ impl Ring {
         self.refused.pop()
     }
 
-    /// Has the kernel watch the files that it does not watch yet, except for the one whose answers
-    /// are deferred.
+    /// Makes the kernel watch all files that it does not watch yet, except for the one whose
+    /// answers are deferred.
     fn watch_all(&mut self) -> io::Result<()> {
         for index in 0..self.watched.len() {
             let Watched { file, packets, idle, .. } = self.watched[index];
@@ -460,7 +462,7 @@ impl Ring {
 
     /// Makes one call to the kernel, which waits until `least` entries are complete.
     fn enter(&mut self, least: usize) -> io::Result<()> {
-        /// IORING_ENTER_GETEVENTS: take completed entries, also without waiting.
+        /// IORING_ENTER_GETEVENTS: collect complete entries, also without waiting.
         const GETEVENTS: usize = 1;
         let count = {
             let mut queue = self.ring.submission();
@@ -468,8 +470,8 @@ impl Ring {
             queue.len()
         };
         let arguments = [self.ring.as_raw_fd() as usize, count, least, GETEVENTS, 0, 0];
-        // SAFETY: there is no argument for the kernel to read, and what entries point to lives (see
-        // `push`).
+        // SAFETY: the call has no argument that the kernel reads, and the targets of entries are
+        // live (see `push`).
         let entered = unsafe { self.way.call(libc::SYS_io_uring_enter, arguments) };
         match entered {
             Err(error) if error.raw_os_error() != Some(libc::EINTR) => Err(error),
@@ -477,8 +479,7 @@ impl Ring {
         }
     }
 
-    /// Processes the complete entries. Returns true if the timer expired at the time for which it
-    /// is set.
+    /// Processes the complete entries. Returns true if the timer expired at the set time.
     fn gather(&mut self) -> io::Result<bool> {
         let (mut expired, mut missed) = (false, false);
         let Ring {
@@ -503,7 +504,8 @@ impl Ring {
             let (kind, number) = (entry.user_data() >> KIND, entry.user_data() & ((1 << KIND) - 1));
             let result = entry.result();
             match kind {
-                // Reading was ended for a packet whose answers are deferred, or had already ended.
+                // The read was cancelled for a packet whose answers are deferred, or had already
+                // ended.
                 READ if result == -libc::ECANCELED => *writing -= 1,
                 CANCEL => *writing -= 1,
                 TAKE => {
@@ -513,7 +515,7 @@ impl Ring {
                             watched[number as usize].answered += 1;
                             put_off.answers.push_back((room, result as usize));
                         }
-                        // There was no answer, but a room was taken for it.
+                        // A room was taken, but there was no answer.
                         (_, Some(room)) => rooms.free(room),
                         _ => {}
                     }
@@ -529,7 +531,7 @@ impl Ring {
                             file.answered += usize::from(!*marked);
                             *came_later |= *marked;
                         }
-                        // No room was left, or a signal came.
+                        // There was no free room, or a signal arrived.
                         (0.., _) => {}
                         _ if [libc::ENOBUFS, libc::EAGAIN, libc::EINTR].contains(&-result) => {}
                         _ => return Err(io::Error::from_raw_os_error(-result)),
@@ -548,7 +550,7 @@ impl Ring {
                 }
                 DISCARD => {
                     *writing -= 1;
-                    // There may be no data, and errors concern the socket's other users.
+                    // There may be no data, and errors concern the other users of the socket.
                     if result > 0 {
                         match discarded.back_mut() {
                             Some((socket, bytes)) if *socket == number as RawFd => *bytes += result as usize,
@@ -566,16 +568,16 @@ impl Ring {
                     *came_later |= *marked;
                 }
                 MARK => *marked = true,
-                // If it could not be sent, there is no answer.
+                // A question that could not be sent has no answer.
                 ASK => {}
                 ANSWER => {
                     *writing -= 1;
                     *answered = usize::try_from(result).ok();
                 }
                 TIMER => expired |= result == -libc::ETIME,
-                // It expired before it could get another time.
+                // The timer expired before it could be set to another time.
                 ALARM => missed = true,
-                // The timer to be removed has just expired.
+                // The timer to remove has just expired.
                 _ if [libc::ENOENT, libc::EALREADY].contains(&-result) => {}
                 _ => return Err(io::Error::from_raw_os_error(-result)),
             }

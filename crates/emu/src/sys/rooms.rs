@@ -1,5 +1,5 @@
-//! Rooms for packets that a ring reads: pieces of memory that the kernel takes as packets come, and
-//! that are returned without a system call through a queue in shared memory
+//! Rooms for packets that a ring reads: pieces of memory that the kernel takes for arriving
+//! packets. They are returned without a system call, through a queue in shared memory
 //! (IORING_REGISTER_PBUF_RING, since Linux 5.19).
 
 use io_uring::types::BufRingEntry;
@@ -9,22 +9,22 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Number of rooms, a power of two. If none is left, packets wait in the kernel.
+/// Number of rooms, a power of two. If all are taken, packets wait in the kernel.
 pub const ROOMS: u16 = 256;
-/// Alignment of the queue.
+/// Alignment of the queue in bytes.
 const PAGE: usize = 4096;
 
-/// The rooms of one ring, which must be dropped before them.
+/// The rooms of one ring. The ring must be dropped before its rooms.
 pub struct Rooms {
     queue: NonNull<BufRingEntry>,
     memory: Box<[u8]>,
-    /// Bytes of a room, enough for the longest packet.
+    /// Size of a room in bytes, enough for the longest packet.
     size: usize,
-    /// Number of rooms that have ever been given to the kernel, modulo 2^16.
+    /// Number of rooms given to the kernel so far, modulo 2^16.
     tail: u16,
 }
 
-// SAFETY: the queue is memory that belongs to this value alone, apart from the kernel.
+// SAFETY: the queue is memory that only this value and the kernel use.
 unsafe impl Send for Rooms {}
 
 impl Rooms {
@@ -35,23 +35,23 @@ impl Rooms {
     }
 
     /// Creates rooms for packets of up to `size` bytes, which the kernel takes for reads of `ring`
-    /// from buffer group `group`.
+    /// with the buffer group `group`.
     ///
     /// # Errors
-    /// The kernel has no such queues.
+    /// Returns an error if the kernel has no such queues.
     pub fn new(ring: &IoUring, size: usize, group: u16) -> io::Result<Rooms> {
         // SAFETY: the layout is not empty.
         let queue = unsafe { alloc_zeroed(Rooms::layout()) }.cast::<BufRingEntry>();
         let Some(queue) = NonNull::new(queue) else { handle_alloc_error(Rooms::layout()) };
         let memory = vec![0; size * usize::from(ROOMS)].into_boxed_slice();
         let mut rooms = Rooms { queue, memory, size, tail: 0 };
-        // SAFETY: the queue has so many entries, and lives longer than the ring.
+        // SAFETY: the queue has this number of entries, and outlives the ring.
         unsafe { ring.submitter().register_buf_ring_with_flags(queue.as_ptr() as u64, ROOMS, group, 0)? };
         (0..ROOMS).for_each(|room| rooms.free(room));
         Ok(rooms)
     }
 
-    /// Returns the bytes that each room holds.
+    /// Returns the size of each room in bytes.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -59,14 +59,14 @@ impl Rooms {
     /// Returns a room to the kernel.
     pub fn free(&mut self, room: u16) {
         let place = &mut self.memory[usize::from(room) * self.size..][..self.size];
-        // SAFETY: the index is below the number of entries, and the kernel does not read an entry
-        // before the tail says that it is there.
+        // SAFETY: the index is below the number of entries, and the kernel reads an entry only
+        // after the tail includes it.
         let entry = unsafe { &mut *self.queue.as_ptr().add(usize::from(self.tail % ROOMS)) };
         entry.set_addr(place.as_mut_ptr() as u64);
         entry.set_len(place.len() as u32);
         entry.set_bid(room);
         self.tail = self.tail.wrapping_add(1);
-        // SAFETY: the queue is valid, and the kernel reads its tail in one piece.
+        // SAFETY: the queue is valid, and the kernel reads its tail atomically.
         let tail = unsafe { AtomicU16::from_ptr(BufRingEntry::tail(self.queue.as_ptr()).cast_mut()) };
         tail.store(self.tail, Ordering::Release);
     }
@@ -79,7 +79,7 @@ impl Rooms {
 
 impl Drop for Rooms {
     fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout.
+        // SAFETY: the memory was allocated with this layout.
         unsafe { dealloc(self.queue.as_ptr().cast(), Rooms::layout()) };
     }
 }

@@ -1,21 +1,21 @@
-//! Options and states of sockets that `nix` does not know.
+//! Options and states of sockets that `nix` lacks.
 
 use super::check;
 use nix::sys::socket::{socket, AddressFamily, SockFlag, SockType};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// From <linux/tcp.h>; the last two are in the kernel since 6.15, and `libc` lacks some of them.
+/// From <linux/tcp.h>. Kernels have the last two since 6.15, and `libc` lacks some of them.
 pub const TCP_MAXSEG: libc::c_int = 2;
 pub const TCP_SYNCNT: libc::c_int = 7;
 pub const TCP_WINDOW_CLAMP: libc::c_int = 10;
 pub const TCP_RTO_MAX_MS: libc::c_int = 44;
 pub const TCP_DELACK_MAX_US: libc::c_int = 46;
 
-/// Bytes of `struct tcp_info` that are read: more than any kernel has.
+/// Number of bytes of `struct tcp_info` that are read, more than any kernel provides.
 const TCP_INFO_SIZE: usize = 512;
 
-/// Sets an option of TCP whose value is a number.
+/// Sets a TCP option with a numeric value.
 pub fn set_tcp(socket: BorrowedFd<'_>, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
     let size = size_of_val(&value) as libc::socklen_t;
     // SAFETY: the call reads `size` bytes of `value`, which lives until it returns.
@@ -24,7 +24,7 @@ pub fn set_tcp(socket: BorrowedFd<'_>, option: libc::c_int, value: libc::c_int) 
     })
 }
 
-/// Returns true if this kernel has an option of TCP.
+/// Returns true if this kernel has a TCP option.
 pub fn takes(option: libc::c_int) -> bool {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);
     let (mut value, mut size): (libc::c_int, _) = (0, size_of::<libc::c_int>() as libc::socklen_t);
@@ -36,8 +36,8 @@ pub fn takes(option: libc::c_int) -> bool {
     })
 }
 
-/// Makes the kernel pace a TCP socket at its own rate, as the fq queue discipline would. Setting
-/// any maximum rate does so, hence one that is never reached.
+/// Makes the kernel pace a TCP socket at the socket's own rate, as the queue discipline fq would. A
+/// maximum rate enables pacing, so this sets one that is never reached.
 pub fn pace(socket: BorrowedFd<'_>) -> io::Result<()> {
     let most = u64::MAX - 1;
     let size = size_of_val(&most) as libc::socklen_t;
@@ -69,8 +69,8 @@ pub fn unacknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(bytes as u64)
 }
 
-/// Lets packets of a UDP socket be fragmented on their path, instead of refusing what is longer
-/// than the path's MTU.
+/// Allows fragmentation of a UDP socket's packets on their path. Otherwise packets longer than the
+/// path's MTU would be refused.
 pub fn allow_fragments(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     let value = libc::IP_PMTUDISC_DONT;
     let size = size_of_val(&value) as libc::socklen_t;
@@ -82,7 +82,7 @@ pub fn allow_fragments(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), size) })
 }
 
-/// Returns the number of packets for which a socket had no room (`sk_drops`).
+/// Returns the number of packets that a socket dropped for lack of room (`sk_drops`).
 pub fn drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
     /// Number of values that SO_MEMINFO returns (<linux/sock_diag.h>).
     const SK_MEMINFO_VARS: usize = 9;

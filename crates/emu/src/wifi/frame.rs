@@ -1,40 +1,40 @@
-//! A frame from a radio of the kernel: its rates, whether it may join an aggregate, and the content
+//! A frame from a radio of the kernel: its rates, its membership in an aggregate, and the content
 //! of its status.
 //!
 //! mac80211 marks the frames of a block acknowledgment session. As in a card, the medium decides
-//! which of them travel together, and the status of one of them reports to rate control how many
-//! frames the aggregate had and how many were acknowledged. A kernel's driver passes both on if it
-//! was built for bentpipe (docs/notes/linux-wifi.md).
+//! which of these frames form an aggregate. The status of one frame reports to rate control how
+//! many frames the aggregate had, and how many were acknowledged. The driver of a kernel built for
+//! bentpipe passes on both the marks and these numbers (docs/notes/linux-wifi.md).
 
 use super::genetlink::Message;
 use super::radio::{hwsim, station_of};
 use bentpipe_networks::wifi::phy::Phy;
 
-/// Most rates of a frame.
+/// Maximum number of rates of a frame.
 pub const RATES: usize = 4;
 /// Number of tries at each of a frame's rates.
 pub type Counts = [u32; RATES];
 
-/// Rates of the bands before HT in kbit/s, as the driver numbers them; 5 GHz begins at 6 Mbit/s.
+/// Rates of the bands before HT in kbit/s, by the driver's numbers. The rates of 5 GHz begin at 6
+/// Mbit/s.
 const LEGACY: [u32; 12] =
     [1000, 2000, 5500, 11_000, 6000, 9000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
-/// Number of the first rate of 5 GHz among them.
+/// Number of the first rate of 5 GHz in the list.
 const OFDM: usize = 4;
-/// A flag of rates: the number is that of a modulation and coding scheme
-/// (MAC80211_HWSIM_TX_RC_MCS).
+/// A flag of rates: the number is a modulation and coding scheme (MAC80211_HWSIM_TX_RC_MCS).
 const MCS: u16 = 1 << 3;
 
-/// Result of the frames of a transmission.
+/// Result of a transmission of an aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregate {
-    /// The number of frames in it.
+    /// Number of frames in the aggregate.
     pub frames: u32,
-    /// The number of frames that were acknowledged.
+    /// Number of acknowledged frames.
     pub acknowledged: u32,
 }
 
 impl Aggregate {
-    /// Returns the flag bits of a status by which the driver learns of the aggregate.
+    /// Returns the flag bits of a status that report the aggregate to the driver.
     pub fn bits(self) -> u32 {
         hwsim::AGGREGATE | self.frames << 8 | self.acknowledged << 16
     }
@@ -43,11 +43,11 @@ impl Aggregate {
 /// A rate at which a frame may be tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Try {
-    /// Number of the rate in the driver.
+    /// The driver's number of the rate.
     pub number: i8,
     /// Index of the rate in the model's physical layer.
     pub rate: usize,
-    /// Most tries of the frame at this rate.
+    /// Maximum number of tries of the frame at this rate.
     pub count: u8,
     /// True if an RTS precedes the frame.
     pub rts: bool,
@@ -55,44 +55,44 @@ pub struct Try {
     pub ht: bool,
 }
 
-/// A frame from a radio.
+/// A frame that a radio has sent.
 pub struct Sent {
     /// The frame without its check sequence.
     pub bytes: Vec<u8>,
-    /// The number by which the driver recognises the frame in its status.
+    /// The number by which the driver identifies the frame in its status.
     pub cookie: u64,
-    /// The flags of HWSIM_ATTR_FLAGS that the driver gave it.
+    /// The driver's flags of the frame (HWSIM_ATTR_FLAGS).
     pub flags: u32,
     /// The frequency of its channel in MHz.
     pub frequency: Option<u32>,
-    /// The rates at which it may be tried, in this order; at least one.
+    /// The rates at which the frame may be tried, in this order; at least one.
     pub tries: Vec<Try>,
 }
 
 impl Sent {
-    /// Returns true if it is a beacon: a management frame of subtype 8 (IEEE 802.11-2016,
+    /// Returns true if the frame is a beacon: a management frame of subtype 8 (IEEE 802.11-2016,
     /// 9.2.4.1.3).
     pub fn is_beacon(&self) -> bool {
         self.bytes[0] & 0xfc == 0x80
     }
 
-    /// Returns true if it belongs to a block acknowledgment session.
+    /// Returns true if the frame belongs to a block acknowledgment session.
     pub fn is_marked(&self) -> bool {
         self.flags & hwsim::MAY_AGGREGATE != 0
     }
 
-    /// Returns true if `other` may be in the same aggregate. A frame that tests a rate travels
+    /// Returns true if `other` can be in the same aggregate. A frame that tests a rate is sent
     /// alone.
-    pub fn joins(&self, other: &Sent) -> bool {
+    pub fn may_aggregate(&self, other: &Sent) -> bool {
         let rate = |sent: &Sent| (sent.tries[0].rate, sent.tries[0].rts);
         self.is_marked() && other.is_marked() && rate(self) == rate(other)
     }
 
-    /// Returns its category, from voice (0) to background (3): that of the user priority of a QoS
-    /// data frame (IEEE 802.11-2016, table 10-1), voice for management, and best effort for the
-    /// rest.
+    /// Returns the frame's category, from voice (0) to background (3). A QoS data frame has the
+    /// category of its user priority (IEEE 802.11-2016, table 10-1), management is voice, and other
+    /// frames are best effort.
     pub fn category(&self) -> usize {
-        // Behind the three addresses and the sequence number.
+        // Position after the three addresses and the sequence number.
         const QOS: usize = 24;
         match (self.bytes[0] & 0x0c, self.bytes[0] & 0x80, self.bytes.get(QOS)) {
             (8, 0x80, Some(qos)) => match qos & 7 {
@@ -106,7 +106,7 @@ impl Sent {
         }
     }
 
-    /// Returns the place in `tries` of the rate of transmission number `attempt`.
+    /// Returns the index in `tries` of the rate of transmission number `attempt`.
     pub fn place(&self, attempt: u32) -> usize {
         let mut left = attempt;
         for (place, one) in self.tries.iter().enumerate() {
@@ -118,14 +118,14 @@ impl Sent {
         self.tries.len() - 1
     }
 
-    /// Returns the number of tries at each rate in so many transmissions.
+    /// Returns the number of tries at each rate for this number of transmissions.
     pub fn counts(&self, transmissions: u32) -> Counts {
         let mut counts = Counts::default();
         (0..transmissions).for_each(|attempt| counts[self.place(attempt)] += 1);
         counts
     }
 
-    /// Returns the rates for its status: those that were tried, with their numbers of tries.
+    /// Returns the rates for the frame's status: the tried rates, each with its number of tries.
     pub fn info(&self, counts: &Counts) -> Vec<u8> {
         let tried = self.tries.iter().zip(counts).filter(|(_, count)| **count > 0);
         let mut info: Vec<u8> =
@@ -136,7 +136,7 @@ impl Sent {
         info
     }
 
-    /// Returns the number of the rate that its receiver sees; the driver takes no HT rates.
+    /// Returns the number of the rate that the receiver sees; the driver accepts no HT rates.
     pub fn shown_rate(&self) -> u32 {
         let first = self.tries[0];
         if first.ht {
@@ -147,7 +147,7 @@ impl Sent {
     }
 }
 
-/// Reads a frame of the driver: its sender, its receiver (`None` for all) and the rest.
+/// Parses a frame of the driver: its sender, its receiver (`None` for all stations) and the frame.
 pub fn parse(message: &Message<'_>, low: bool, phy: &Phy) -> Option<(usize, Option<usize>, Sent)> {
     let from = station_of(message.get(hwsim::ADDR_TRANSMITTER)?)?;
     let bytes = message.get(hwsim::ATTR_FRAME)?.to_vec();
@@ -175,14 +175,14 @@ pub fn parse(message: &Message<'_>, low: bool, phy: &Phy) -> Option<(usize, Opti
     Some((from, to, Sent { bytes, cookie, flags, frequency: message.u32(hwsim::FREQ), tries }))
 }
 
-/// Returns the index of a rate of the driver in the physical layer; the slowest one stands for
-/// rates that it lacks, such as those of management frames in 802.11n.
+/// Returns the index of a driver's rate in the physical layer. The slowest rate replaces rates that
+/// the physical layer lacks, such as those of management frames in 802.11n.
 fn rate_of(number: i8, low: bool, phy: &Phy) -> usize {
     let kbit_s = LEGACY.get(number as usize + if low { 0 } else { OFDM }).copied().unwrap_or_default();
     (0..phy.rates()).find(|rate| phy.mode(*rate).kbit_s == kbit_s).unwrap_or(0)
 }
 
-/// Returns the index of a modulation and coding scheme, which is its number.
+/// Returns the index of a modulation and coding scheme, given by its number.
 fn scheme_of(number: i8, phy: &Phy) -> usize {
     Some(number as usize).filter(|number| *number < phy.rates()).unwrap_or(0)
 }
@@ -191,7 +191,7 @@ fn scheme_of(number: i8, phy: &Phy) -> usize {
 mod tests {
     use super::*;
 
-    /// Returns a data frame with QoS of the given user priority, at MCS 7 twice, 4 three times, 0
+    /// Returns a QoS data frame with this user priority: MCS 7 twice, MCS 4 three times, MCS 0
     /// once.
     fn sent(priority: u8, flags: u32) -> Sent {
         let mut bytes = vec![0; 40];
@@ -204,21 +204,25 @@ mod tests {
     #[test]
     fn frames_of_a_session_join_unless_one_tests_another_rate() {
         let (marked, single) = (|| sent(0, hwsim::MAY_AGGREGATE), sent(0, 0));
-        assert!(marked().joins(&marked()));
-        assert!(!marked().joins(&single) && !single.joins(&marked()) && !single.joins(&single));
+        assert!(marked().may_aggregate(&marked()));
+        assert!(
+            !marked().may_aggregate(&single)
+                && !single.may_aggregate(&marked())
+                && !single.may_aggregate(&single)
+        );
         let mut testing = marked();
         testing.tries[0].rate = 6;
-        assert!(!marked().joins(&testing) && !testing.joins(&marked()));
+        assert!(!marked().may_aggregate(&testing) && !testing.may_aggregate(&marked()));
     }
 
     #[test]
     fn a_status_names_the_rates_in_turn_with_their_counts() {
         let frame = sent(0, 0);
         assert_eq!((frame.place(0), frame.place(1), frame.place(2), frame.place(5)), (0, 0, 1, 2));
-        // There are more attempts than the rates allow; the last rate is used.
+        // With more attempts than the rates allow, the last rate is used.
         assert_eq!(frame.counts(8), [2, 3, 3, 0]);
         assert_eq!(frame.info(&frame.counts(4)), [7, 2, 4, 2, 0xff, 0, 0xff, 0]);
-        // A rate that was not tried is left out, since the kernel stops at the first such one.
+        // Untried rates are left out, since the kernel stops at the first untried rate.
         assert_eq!(frame.info(&[0, 1, 0, 0]), [4, 1, 0xff, 0, 0xff, 0, 0xff, 0]);
         let bits = Aggregate { frames: 64, acknowledged: 63 }.bits();
         assert_eq!((bits & 0xff, bits >> 8 & 0xff, bits >> 16 & 0xff), (hwsim::AGGREGATE, 64, 63));

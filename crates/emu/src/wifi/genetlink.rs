@@ -1,4 +1,5 @@
-//! Generic netlink: requests to the kernel's families, and messages that they send unasked.
+//! Generic netlink: requests to families of the kernel, and messages that the kernel sends without
+//! a request.
 //!
 //! A [message](crate::host::netlink) has a header of the family (command, version) before its
 //! attributes. Source: the kernel's documentation, "Introduction to Netlink"
@@ -14,25 +15,27 @@ use nix::sys::socket::{
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// The family that lists the others, with its command and attributes.
+/// The family that lists all families, with its command and attributes.
 const CONTROL: u16 = 0x10;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
 const FAMILY_NAME: u16 = 2;
 
-/// Longer than any message: a frame of 2.3 kbyte and its attributes.
+/// Size of the receive buffer in bytes, longer than any message: a frame of 2.3 kbyte and its
+/// attributes.
 const LONGEST: usize = 32_768;
-/// Timeout for an answer in milliseconds; the kernel gives it before the request's call returns.
+/// Timeout for an answer in milliseconds. The kernel normally answers before the request's call
+/// returns.
 const PATIENCE: u16 = 2000;
-/// Bytes of messages that may wait to be read.
+/// Size of the buffer of messages that wait to be read, in bytes.
 const WAITING: usize = 8 << 20;
 
 /// A message that was received.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// Number of the family.
+    /// Number of the message's family.
     pub family: u16,
-    /// The family's command.
+    /// Command of the message within its family.
     pub command: u8,
     attributes: &'a [u8],
 }
@@ -66,7 +69,7 @@ impl Socket {
     /// Creates a socket of this thread's namespace.
     ///
     /// # Errors
-    /// Those of socket(2).
+    /// Returns the errors of socket(2).
     pub fn new() -> io::Result<Socket> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let socket = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkGeneric)?;
@@ -76,10 +79,10 @@ impl Socket {
         Ok(Socket { socket, sequence: 0, buffer: vec![0; LONGEST] })
     }
 
-    /// Returns the number of the family of this name.
+    /// Returns the number of the family with this name.
     ///
     /// # Errors
-    /// `NotFound` if this kernel has none.
+    /// Returns `NotFound` if this kernel has no such family.
     pub fn family(&mut self, name: &str) -> io::Result<u16> {
         let mut number = None;
         let attributes = Attributes::new().text(FAMILY_NAME, name);
@@ -89,19 +92,20 @@ impl Socket {
         number.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
-    /// Makes a request and waits until the kernel has completed it. Returns the answer's number,
-    /// which is 0 for most requests.
+    /// Makes a request, and waits until the kernel has completed it. Returns the number in the
+    /// answer, which is 0 for most requests.
     ///
     /// # Errors
-    /// The kernel refuses the request.
+    /// Returns an error if the kernel refuses the request.
     pub fn request(&mut self, family: u16, command: u8, attributes: &Attributes) -> io::Result<i32> {
         self.request_for(family, command, attributes, |_| {})
     }
 
-    /// Makes a request and waits until the kernel has completed it; `answer` gets its messages.
+    /// Makes a request, and waits until the kernel has completed it. `answer` gets the messages of
+    /// the answer.
     ///
     /// # Errors
-    /// The kernel refuses the request.
+    /// Returns an error if the kernel refuses the request.
     pub fn request_for(
         &mut self,
         family: u16,
@@ -130,17 +134,17 @@ impl Socket {
         }
     }
 
-    /// Makes a request without waiting; a refusal goes unnoticed.
+    /// Makes a request without waiting. A refusal is ignored.
     ///
     /// # Errors
-    /// Those of send(2).
+    /// Returns the errors of send(2).
     pub fn tell(&mut self, family: u16, command: u8, attributes: &Attributes) -> io::Result<()> {
         self.sequence += 1;
         self.write(family, command, attributes, libc::NLM_F_REQUEST as u16)
     }
 
     fn write(&mut self, family: u16, command: u8, attributes: &Attributes, flags: u16) -> io::Result<()> {
-        // The version of all families so far is 1.
+        // All families have version 1 so far.
         let message = message(family, flags, self.sequence, &[command, 1, 0, 0], attributes);
         send(self.socket.as_raw_fd(), &message, MsgFlags::empty())?;
         Ok(())
@@ -149,7 +153,7 @@ impl Socket {
     /// Reads one datagram. Returns true if there was one.
     ///
     /// # Errors
-    /// Those of recv(2), such as `ENOBUFS` after messages were lost.
+    /// Returns the errors of recv(2), such as `ENOBUFS` after messages were lost.
     pub fn read(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<bool> {
         let length = match recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::empty()) {
             Err(Errno::EAGAIN | Errno::EINTR) => return Ok(false),
@@ -184,11 +188,11 @@ impl AsFd for Socket {
 /// A part of a datagram that a socket has read.
 #[derive(Clone, Copy, Debug)]
 pub enum Received<'a> {
-    /// A message of a family.
+    /// A message of one of the families.
     Message(Message<'a>),
-    /// The end of a request.
+    /// The kernel has completed a request.
     Done {
-        /// Number of the request.
+        /// Sequence number of the request.
         sequence: u32,
         /// Result of the request: a negative error number, or 0 or more for success.
         code: i32,
@@ -213,7 +217,7 @@ mod tests {
         assert_eq!(message.nested(6).and_then(|nested| nested.u32(1)), Some(7));
         assert_eq!(message.get(7), Some(&(1_u64 << 40).to_ne_bytes()[..]));
         assert_eq!((message.get(8), message.u32(3)), (None, None));
-        // A truncated attribute does not count.
+        // A truncated attribute is ignored.
         let cut = Message { attributes: &written.bytes[..6], ..message };
         assert_eq!(cut.get(3), None);
     }

@@ -1,9 +1,9 @@
 //! A network of an access point and its associated stations, created with nl80211 alone.
 //!
-//! The kernel's access point sends beacons and the frames that it is given. It leaves it to a
-//! program, here this file, to answer stations that probe, authenticate and associate. Stations
-//! need one request, `CONNECT`; the kernel does the rest. A station that has lost its access point
-//! gets the request again.
+//! The kernel's access point sends beacons and the frames that it is given. It leaves the answers
+//! to stations that probe, authenticate and associate to a program, which is this module. Stations
+//! need a single request, `CONNECT`; the kernel does the rest. The request is repeated for a
+//! station that has lost its access point.
 
 use super::genetlink::{Received, Socket};
 use super::management::{self, Frames};
@@ -18,11 +18,11 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Interval in milliseconds at which stations are checked, and within which a stop is noticed.
+/// Interval in milliseconds at which stations are checked, and time within which a stop is noticed.
 const LOOKING: u16 = 500;
-/// Number of beacons from one that announces broadcast frames to the next.
+/// Interval of beacons that announce broadcast frames, in beacons.
 const DTIM: u32 = 2;
-/// Number of beacons that a station may sleep through.
+/// Number of beacons that a station may miss while it sleeps.
 const LISTEN_INTERVAL: u16 = 10;
 /// First bytes of the frames that are answered or that end an association.
 const HEARD: [u8; 6] = [
@@ -50,7 +50,7 @@ struct Interface {
 
 struct AccessPoint {
     interface: Interface,
-    /// Receives the frames, which must not be mixed with answers to requests.
+    /// A separate socket for frames, which must not be mixed with answers to requests.
     heard: Socket,
     frames: Frames,
     /// Association identifiers of the stations.
@@ -63,11 +63,11 @@ struct Station {
 }
 
 impl Infrastructure {
-    /// Makes the first of the radios the access point and the others its stations, which associate
-    /// as soon as it runs.
+    /// Makes the first radio the access point and the others its stations, which associate when the
+    /// program runs.
     ///
     /// # Errors
-    /// The kernel refuses a radio as access point or as station.
+    /// Returns an error if the kernel refuses a radio as access point or as station.
     pub fn new(config: &Config, radios: &[Radio]) -> io::Result<Infrastructure> {
         let (first, others) = radios.split_first().ok_or_else(|| io::Error::other("there is no radio"))?;
         let access_point = first.namespace.within(|| AccessPoint::new(config))??;
@@ -78,7 +78,7 @@ impl Infrastructure {
     /// Serves the network until `stop` is true.
     ///
     /// # Errors
-    /// Those of generic netlink.
+    /// Returns the errors of generic netlink.
     pub fn run(mut self, stop: &AtomicBool) -> io::Result<()> {
         while !stop.load(Ordering::Relaxed) {
             for station in &mut self.stations {
@@ -91,8 +91,8 @@ impl Infrastructure {
 }
 
 impl Interface {
-    /// Returns the interface of this thread's namespace, up and limited to its allowed rates. Its
-    /// type becomes `kind`, if given.
+    /// Returns the interface of this thread's namespace, up and limited to the network's rates. The
+    /// interface gets the type `kind`, if given.
     fn new(config: &Config, kind: Option<u32>) -> io::Result<Interface> {
         let (name, index) = interface()?;
         let mut socket = Socket::new()?;
@@ -102,13 +102,13 @@ impl Interface {
             socket.request(family, nl80211::SET_INTERFACE, &own().u32(nl80211::IFTYPE, kind))?;
         }
         bring_up(&name)?;
-        // This comes before it has a channel: later the kernel wants a rate among them that all
-        // stations know.
+        // Rates are set before the interface has a channel. Later the kernel requires a rate among
+        // them that all stations know.
         choose_rates(&mut socket, family, index, config)?;
         Ok(Interface { socket, family, index, frequency: channel(config).0 })
     }
 
-    /// Returns the attribute that every request needs.
+    /// Returns the attribute of every request, the interface.
     fn own(&self) -> Attributes {
         Attributes::new().u32(nl80211::IFINDEX, self.index)
     }
@@ -146,7 +146,7 @@ impl AccessPoint {
         Ok(AccessPoint { interface, heard, frames, numbers: BTreeMap::new() })
     }
 
-    /// Answers frames for so many milliseconds, or until none has come for so long.
+    /// Answers frames for this number of milliseconds, or until none has arrived for that time.
     fn answer_for(&mut self, milliseconds: u16, stop: &AtomicBool) -> io::Result<()> {
         loop {
             let mut waiting = [PollFd::new(self.heard.as_fd(), PollFlags::POLLIN)];
@@ -197,7 +197,7 @@ impl AccessPoint {
         self.interface.request(nl80211::FRAME, &answer)
     }
 
-    /// Lets a station exchange data.
+    /// Allows a station to exchange data.
     fn admit(&mut self, station: [u8; 6], number: u16) -> io::Result<()> {
         let flags = nl80211::AUTHORIZED | nl80211::WME | nl80211::AUTHENTICATED | nl80211::ASSOCIATED;
         let mut admitted = self
@@ -214,7 +214,7 @@ impl AccessPoint {
         self.interface.request(nl80211::NEW_STATION, &admitted)
     }
 
-    /// Removes a station from the kernel, if it is there.
+    /// Removes a station from the kernel, if the kernel has it.
     fn forget(&mut self, station: [u8; 6]) -> io::Result<()> {
         let gone = self.interface.own().bytes(nl80211::MAC, &station);
         match self.interface.request(nl80211::DEL_STATION, &gone) {
@@ -232,7 +232,7 @@ impl Station {
         Ok(Station { interface, access_point: address(0) })
     }
 
-    /// Requests an association unless the station is associated or about to be.
+    /// Requests an association, unless the station is associated or in the process of associating.
     fn look_after(&mut self) -> io::Result<()> {
         let network = self
             .interface

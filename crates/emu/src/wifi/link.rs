@@ -1,8 +1,8 @@
-//! The engine's side of a radio. Packets for one other station go to the kernel's Wi-Fi through a
-//! packet socket, and those from that station come back through it.
+//! The engine's side of a radio. Packets to one other station enter the kernel's Wi-Fi through a
+//! packet socket, and packets from that station return through the same socket.
 //!
-//! The kernel's interface has no back pressure, so packets wait here, in the network's `queue`,
-//! while as many bytes as the socket allows are on their way through the kernel.
+//! The kernel's interface has no back pressure. So at most as many bytes as the socket allows are
+//! in transit through the kernel, and further packets wait here, in the network's `queue`.
 
 use super::radio::Radio;
 use crate::host::port::Port;
@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// Bytes of an Ethernet header, which the kernel's Wi-Fi shows for its frames.
+/// Bytes of an Ethernet header. The kernel's Wi-Fi presents its frames as Ethernet frames.
 const HEADER: usize = 14;
 /// Types of Ethernet frames with IPv4 and IPv6.
 const IPV4: [u8; 2] = [0x08, 0x00];
@@ -25,23 +25,23 @@ const IPV6: [u8; 2] = [0x86, 0xdd];
 /// The link between two radios in both directions, at one of them.
 pub struct RadioPort {
     socket: OwnedFd,
-    /// Readable if packets have come, or if waiting packets can be sent.
+    /// Readable if packets have arrived, or if waiting packets can be sent.
     ready: Epoll,
     own: [u8; 6],
     peer: [u8; 6],
     waiting: VecDeque<Vec<u8>>,
     most: usize,
-    /// Packets that this queue and others of the station have dropped.
+    /// Number of packets dropped by this queue and by other queues of the station.
     dropped: Arc<AtomicU64>,
     frame: Vec<u8>,
 }
 
 impl RadioPort {
     /// Creates the port at `radio`, to the station with the address `peer`. Up to `most` packets
-    /// wait, and those on their way may take `bytes` of memory.
+    /// wait, and packets in transit through the kernel may take `bytes` of memory.
     ///
     /// # Errors
-    /// Those of socket(2), such as EPERM without CAP_NET_RAW.
+    /// Returns the errors of socket(2), such as EPERM without CAP_NET_RAW.
     pub fn new(radio: &Radio, peer: [u8; 6], most: usize, bytes: usize) -> io::Result<RadioPort> {
         let index = radio.index;
         let socket = radio.namespace.within(|| packet::socket_at(index))??;
@@ -65,7 +65,7 @@ impl RadioPort {
         })
     }
 
-    /// Sends waiting packets, as far as the kernel takes them.
+    /// Sends waiting packets until the kernel accepts no more.
     fn flush(&mut self) -> io::Result<()> {
         while let Some(frame) = self.waiting.front() {
             match send(self.socket.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT) {
@@ -79,7 +79,7 @@ impl RadioPort {
         Ok(())
     }
 
-    /// Waits for room in the kernel while packets wait.
+    /// Watches for room in the kernel if packets wait.
     fn watch(&mut self) -> io::Result<()> {
         let room = if self.waiting.is_empty() { EpollFlags::empty() } else { EpollFlags::EPOLLOUT };
         Ok(self.ready.modify(&self.socket, &mut EpollEvent::new(EpollFlags::EPOLLIN | room, 0))?)
@@ -98,7 +98,7 @@ impl Port for RadioPort {
                 other => other?,
             };
             let frame = &self.frame[..length];
-            // The socket also receives what the radio sends.
+            // The socket also receives the packets that the radio sends.
             let wanted = length > HEADER
                 && frame[..6] == self.own
                 && frame[6..12] == self.peer

@@ -1,5 +1,5 @@
-//! Management frames of an access point: its beacon, and its answers to stations that probe for it
-//! and join it. Source: IEEE 802.11-2016, 9.3.3 (frames), 9.4.1 (fields) and 9.4.2 (elements).
+//! Management frames of an access point: its beacon, and its answers to stations that probe and
+//! join it. Source: IEEE 802.11-2016, 9.3.3 (frames), 9.4.1 (fields) and 9.4.2 (elements).
 
 use bentpipe_networks::wifi::config::{Config, Standard};
 use bentpipe_networks::wifi::phy::{self, Phy};
@@ -18,7 +18,7 @@ pub const DEAUTHENTICATION: u8 = 0xc0;
 
 /// Time between two beacons, in time units of 1024 us.
 pub const BEACON_INTERVAL: u16 = 100;
-/// Bytes of the header, of which the sender's address has these.
+/// Bytes of the header, and the sender's address in it.
 const HEADER: usize = 24;
 const SENDER: std::ops::Range<usize> = 10..16;
 const BROADCAST: [u8; 6] = [0xff; 6];
@@ -31,18 +31,18 @@ const DSSS_PARAMETERS: u8 = 3;
 const ERP: u8 = 42;
 const HT_CAPABILITIES: u8 = 45;
 const HT_OPERATION: u8 = 61;
-/// Spatial streams are never switched off to save power (9.4.2.56.2, SM power save).
+/// Spatial streams are never switched off to save power (SM power save, 9.4.2.56.2).
 const SM_POWER_SAVE_DISABLED: u16 = 3 << 2;
-/// A receiver takes aggregates of up to 65535 bytes, whose frames may follow each other at once
-/// (9.4.2.56.3).
+/// Receivers accept aggregates of up to 65535 bytes, whose frames may follow each other without a
+/// gap (9.4.2.56.3).
 const AGGREGATES: u8 = 3;
-/// Number of the channel at 5.18 GHz, of 20 MHz.
+/// Number of the channel at 5.18 GHz with a width of 20 MHz.
 const CHANNEL: u8 = 36;
 /// Mark of a rate that every station of the network must support (9.4.2.3).
 const BASIC: u8 = 0x80;
-/// The element with the parameters of the four categories as the Wi-Fi Alliance's WMM defines it,
-/// by which Linux knows that stations have QoS. The values are those of IEEE 802.11-2016, table
-/// 9-137. The medium has parameters of its own.
+/// The element with the parameters of the four categories in the format of the Wi-Fi Alliance's
+/// WMM, from which Linux knows that stations have QoS. The values are those of IEEE 802.11-2016,
+/// table 9-137. The medium has separate parameters.
 const WMM: [u8; 26] = [
     221, 24, 0x00, 0x50, 0xf2, 2, 1, 1, 0, 0, 0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0, 0x62,
     0x32, 0x2f, 0,
@@ -53,24 +53,24 @@ const WMM: [u8; 26] = [
 pub struct Frames {
     address: [u8; 6],
     ssid: &'static [u8],
-    /// Rates in units of 500 kbit/s with the mark of basic ones: at most eight, the element's
+    /// Rates in units of 500 kbit/s, with the mark of basic rates; at most eight, the element's
     /// limit.
     rates: Vec<u8>,
     standard: Standard,
-    /// Spatial streams of 802.11n.
+    /// Number of spatial streams of 802.11n.
     streams: usize,
 }
 
 impl Frames {
-    /// Creates the frames of the access point with this address in a network.
+    /// Creates the frames of the network's access point, which has this address.
     pub fn new(config: &Config, address: [u8; 6], ssid: &'static [u8]) -> Frames {
         let basic: &[u8] = match config.standard {
-            // The rates that every station of the standard must receive: 1 and 2 Mbit/s, and with
-            // OFDM 6, 12 and 24 Mbit/s.
+            // The rates that every station of the standard must receive: 1 and 2 Mbit/s; with OFDM
+            // 6, 12 and 24 Mbit/s.
             Standard::B => &[2, 4],
             Standard::A | Standard::G | Standard::N => &[12, 24, 48],
         };
-        // The rates from before HT, which stations of 802.11n also have.
+        // Rates from before HT, which stations of 802.11n also support.
         let phy = match config.standard {
             Standard::N => Phy::new(phy::Standard::A),
             _ => config.phy(),
@@ -81,13 +81,13 @@ impl Frames {
         Frames { address, ssid, rates, standard: config.standard, streams }
     }
 
-    /// Returns its rates in units of 500 kbit/s.
+    /// Returns the network's rates in units of 500 kbit/s.
     pub fn rates(&self) -> Vec<u8> {
         self.rates.iter().map(|rate| rate & !BASIC).collect()
     }
 
-    /// Returns the beacon before the element that the kernel inserts (the traffic indication map),
-    /// and after it.
+    /// Returns the parts of the beacon before and after the element that the kernel inserts (the
+    /// traffic indication map).
     pub fn beacon(&self) -> (Vec<u8>, Vec<u8>) {
         let mut head = self.header(BEACON, BROADCAST);
         self.about(&mut head);
@@ -99,8 +99,8 @@ impl Frames {
         frame.get(SENDER)?.try_into().ok()
     }
 
-    /// Returns the answer to a frame, if it asks for one; `number` is the station's association
-    /// identifier.
+    /// Returns the answer to a frame, if the frame is a request. `number` is the station's
+    /// association identifier.
     pub fn answer(&self, request: &[u8], number: u16) -> Option<Vec<u8>> {
         let to = Frames::sender(request)?;
         let body = request.get(HEADER..)?;
@@ -111,7 +111,7 @@ impl Frames {
                 frame.extend(self.tail());
                 frame
             }
-            // Open system (0), the first of two frames.
+            // The first of two frames of open system authentication (0).
             AUTHENTICATION if body.get(..4)? == [0, 0, 1, 0] => {
                 let mut frame = self.header(AUTHENTICATION, to);
                 for field in [0_u16, 2, 0] {
@@ -138,14 +138,14 @@ impl Frames {
         })
     }
 
-    /// Returns a header to a station of this network; duration and sequence number are the
-    /// kernel's.
+    /// Returns a header to a station of this network. The kernel fills in duration and sequence
+    /// number.
     fn header(&self, first: u8, to: [u8; 6]) -> Vec<u8> {
         [&[first, 0, 0, 0][..], &to, &self.address, &self.address, &[0, 0]].concat()
     }
 
-    /// Appends the start of beacons and probe responses: timestamp (the kernel's), interval,
-    /// capabilities, name, rates.
+    /// Appends the start of beacons and probe responses: timestamp (filled in by the kernel),
+    /// interval, capabilities, name, rates.
     fn about(&self, frame: &mut Vec<u8>) {
         frame.extend([0; 8]);
         frame.extend(BEACON_INTERVAL.to_le_bytes());
@@ -214,7 +214,7 @@ mod tests {
         [&[first, 0, 0, 0][..], &AP, &STATION, &AP, &[0, 0], body].concat()
     }
 
-    /// Returns the elements of a frame by their numbers.
+    /// Returns the elements of a frame by number.
     fn elements(mut rest: &[u8]) -> Vec<(u8, Vec<u8>)> {
         let mut found = Vec::new();
         while let [number, length, ..] = *rest {
@@ -226,11 +226,11 @@ mod tests {
     }
 
     #[test]
-    fn a_beacon_says_name_and_rates() {
+    fn a_beacon_contains_name_and_rates() {
         let (head, tail) = frames("802.11a").beacon();
         assert_eq!(head[0], 0x80);
         assert_eq!((&head[4..10], &head[10..16], &head[16..22]), (&[0xff; 6][..], &AP[..], &AP[..]));
-        // Interval of 100 time units and the capability ESS, behind the time stamp.
+        // Interval of 100 time units and the capability ESS, after the time stamp.
         assert_eq!(&head[32..36], &[100, 0, 1, 0]);
         let rates = vec![0x8c, 18, 0x98, 36, 0xb0, 72, 96, 108];
         assert_eq!(elements(&head[36..]), [(0, b"net".to_vec()), (1, rates)]);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beacon_at_2_4_ghz_says_its_channel() {
+    fn a_beacon_at_2_4_ghz_contains_its_channel() {
         let (head, tail) = frames("802.11g").beacon();
         let rates = vec![0x8c, 18, 0x98, 36, 0xb0, 72, 96, 108];
         assert_eq!(elements(&head[36..]), [(0, b"net".to_vec()), (1, rates), (3, vec![1])]);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beacon_of_802_11n_says_what_stations_can_do() {
+    fn a_beacon_of_802_11n_contains_the_capabilities_of_stations() {
         let (head, tail) = frames("802.11n").beacon();
         assert_eq!(elements(&head[36..])[1].1, [0x8c, 18, 0x98, 36, 0xb0, 72, 96, 108]);
         let (found, mut capabilities) = (elements(&tail), vec![0; 26]);
@@ -275,7 +275,8 @@ mod tests {
     #[test]
     fn truncated_frames_and_frames_without_a_request_get_no_answer() {
         let frames = frames("802.11b");
-        // A shared key (algorithm 1), the second frame of an authentication, a disassociation.
+        // An authentication with a shared key (algorithm 1), the second frame of an authentication,
+        // and a disassociation.
         for (first, body) in [
             (AUTHENTICATION, &[1, 0, 1, 0, 0, 0][..]),
             (AUTHENTICATION, &[0, 0, 2, 0, 0, 0]),

@@ -1,10 +1,11 @@
-//! The medium between the kernel's radios. It takes the frames that they send, lets our [`Cell`]
-//! decide when each is on the air, which collide and which the channel corrupts, and tells the
-//! kernel which arrived and which were acknowledged.
+//! The medium between the kernel's radios. It receives the frames that the radios send. bentpipe's
+//! [`Cell`] decides when each frame is on the air, which frames collide, and which frames the
+//! channel corrupts. The medium then reports to the kernel which frames arrived and which were
+//! acknowledged.
 //!
-//! mac80211 passes each frame with up to four rates and the number of tries at each. The cell acts
-//! as a card does: back-off, retransmissions, acknowledgments. The number of tries at each rate
-//! goes back, from which the kernel's rate control learns.
+//! mac80211 passes each frame with up to four rates and a number of tries at each. The cell acts as
+//! a card does: back-off, retransmissions, acknowledgments. It returns the number of tries at each
+//! rate, from which the kernel's rate control learns.
 
 use super::frame::{parse, Aggregate, Counts, Sent};
 use super::genetlink::{Received, Socket};
@@ -16,7 +17,7 @@ use bentpipe_core::{Probe, Report, Span, Stream, Streams, Time};
 use bentpipe_link::channel::{Errors, Frame};
 use bentpipe_networks::wifi::access_network::station;
 use bentpipe_networks::wifi::adaptation::{Choice, Outcome};
-use bentpipe_networks::wifi::cell::{Attempt, Cell, Link, Settled, Upper};
+use bentpipe_networks::wifi::cell::{Attempt, Cell, Link, Settled, UpperLayer};
 use bentpipe_networks::wifi::config::Config;
 use bentpipe_networks::wifi::counters::{REPORT, TRACE};
 use bentpipe_networks::wifi::phy::Phy;
@@ -27,7 +28,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// Bytes of the check sequence, which the driver's frames lack.
+/// Bytes of the frame check sequence, which the driver's frames lack.
 const CHECK_SEQUENCE: u32 = 4;
 /// Received power in dBm that is reported to the kernel.
 const SIGNAL: i32 = -50;
@@ -42,19 +43,19 @@ struct Above {
     low: bool,
     errors: BTreeMap<(usize, usize), (Option<Errors>, Stream)>,
     control_errors: bool,
-    /// Frames that are not settled, by their numbers.
+    /// Unsettled frames by number.
     sent: BTreeMap<u64, Sent>,
-    /// Frames that were passed to their receivers and are not settled.
+    /// Unsettled frames that were passed to their receivers.
     handed: BTreeSet<u64>,
-    /// Frames that are settled and wait at their receivers for an earlier one.
+    /// Settled frames that wait at their receivers for an earlier frame.
     arrived: BTreeMap<u64, Sent>,
     /// Number of the next frame.
     next: u64,
     /// Numbers of frames by sender, category and order in the cell.
     numbers: BTreeMap<(usize, usize, u64), u64>,
-    /// Number of the frame that each sender transmits, or of the first one of an aggregate.
+    /// Number of the frame that each sender transmits, or of the first frame of its aggregate.
     current: Vec<u64>,
-    /// Result of each sender's transmission that the statuses of its frames have yet to report.
+    /// Result of each sender's transmission that the statuses of its frames must still report.
     aggregates: Vec<Option<Aggregate>>,
     /// Tries of each sender's aggregate without an acknowledgment: the number of its first frame,
     /// and the counts at each rate.
@@ -70,9 +71,9 @@ struct Above {
 /// A transmission of data, for the trace `wifi`.
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    /// End of the transmission.
+    /// Time at which the transmission ended.
     at: Time,
-    /// The station that sent it.
+    /// The station that sent the data.
     from: usize,
     /// The values of the trace's columns.
     values: [f64; 6],
@@ -82,7 +83,7 @@ struct Row {
 pub struct Ended {
     names: Vec<String>,
     cell: Cell<u64>,
-    /// Length of the run.
+    /// Duration of the whole run.
     whole: Span,
     /// Its transmissions of data, in order.
     trace: Vec<Row>,
@@ -91,7 +92,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Writes the trace of its stations.
+    /// Writes the trace of the network's stations.
     pub fn record(&self, out: &mut Outbox) {
         let names = self.names.iter();
         let probes: Vec<Probe> = names.map(|name| out.recorder().open(&TRACE, name)).collect();
@@ -100,11 +101,11 @@ impl Ended {
         }
     }
 
-    /// Adds the rows of its stations, given the number of packets that the queues of each have
-    /// dropped.
+    /// Adds the rows of the network's stations, given the number of packets that the queues of each
+    /// station have dropped.
     pub fn report(&self, queue_drops: &[u64], report: &mut Report) {
         for ((name, counters), queue_drops) in self.names.iter().zip(&self.cell.counters).zip(queue_drops) {
-            // The waiting time of a packet in the kernel is unknown here.
+            // The waiting time of a packet in the kernel is unknown.
             let row = counters.row(self.whole, *queue_drops, f64::NAN);
             report.row(&REPORT, name, &row);
         }
@@ -123,7 +124,7 @@ pub struct Medium {
     names: Vec<String>,
     clock: Clock,
     wait: Wait,
-    /// Parameters from which it is built, once before the run and once when the run begins.
+    /// Parameters from which the cell is built: once before the run, and once when the run begins.
     name: String,
     config: Config,
     streams: Streams,
@@ -131,17 +132,17 @@ pub struct Medium {
     begun: bool,
     /// True if the stations take turns in sending beacons, as in an ad hoc network.
     take_turns: bool,
-    /// Beacons in their random delay, with the time at which it ends.
+    /// Beacons in their random delay, with the time at which the delay ends.
     beacons: Vec<(Time, usize, Sent)>,
-    /// The random delays of each station's beacons.
+    /// Random streams for the delays of each station's beacons.
     delays: Vec<Stream>,
 }
 
 impl Medium {
-    /// Registers as the medium of the radios that `driver`'s namespace has made.
+    /// Registers this medium for the radios that `driver`'s namespace has created.
     ///
     /// # Errors
-    /// The kernel refuses, or has a medium already.
+    /// Returns an error if the kernel refuses, or already has a medium.
     pub fn new(
         mut driver: Socket,
         name: &str,
@@ -196,8 +197,8 @@ impl Medium {
         Ok(medium)
     }
 
-    /// Restarts with an idle medium, no frames and fresh random streams, so that nothing before the
-    /// run affects it.
+    /// Restarts with an idle medium, no frames and new random streams, so that earlier events do
+    /// not affect the run.
     fn renew(&mut self) {
         let Medium { name, config, streams, .. } = self;
         let members = config.members();
@@ -222,7 +223,8 @@ impl Medium {
         self.beacons.clear();
     }
 
-    /// Begins the run if it is time; `zero` is in nanoseconds of CLOCK_MONOTONIC.
+    /// Begins the run if it is due; `zero` is the start of the run in nanoseconds of
+    /// CLOCK_MONOTONIC.
     fn begin(&mut self, zero: u64) {
         if !self.begun && self.clock.monotonic_at(self.clock.now()) >= zero {
             self.begun = true;
@@ -231,7 +233,7 @@ impl Medium {
         }
     }
 
-    /// Serves the radios until `stop` is true. `zero` is the begin of the run, in nanoseconds of
+    /// Serves the radios until `stop` is true; `zero` is the start of the run in nanoseconds of
     /// CLOCK_MONOTONIC.
     pub fn run(mut self, stop: &Arc<AtomicBool>, zero: &Arc<AtomicU64>) -> Ended {
         while !stop.load(Ordering::Relaxed) && self.above.failed.is_none() {
@@ -265,7 +267,7 @@ impl Medium {
         Ok(())
     }
 
-    /// Does everything that is due until `now`.
+    /// Performs all work that is due until `now`.
     fn pass(&mut self, now: Time) {
         loop {
             let beacon = self.beacons.iter().map(|(due, ..)| *due).min().filter(|due| *due <= now);
@@ -286,8 +288,8 @@ impl Medium {
         }
     }
 
-    /// Cancels the delayed beacons of stations that have received a beacon meanwhile: they send
-    /// none (IEEE 802.11-2016, 11.1.3.5).
+    /// Cancels the delayed beacons of stations that have received a beacon in the meantime (IEEE
+    /// 802.11-2016, 11.1.3.5).
     fn cancel_beacons(&mut self) {
         for to in std::mem::take(&mut self.above.beaconed) {
             while let Some(place) = self.beacons.iter().position(|(_, from, _)| *from == to) {
@@ -297,7 +299,7 @@ impl Medium {
         }
     }
 
-    /// Puts a frame into the queue of its sender; `to` is `None` for all.
+    /// Puts a frame into the queue of its sender; `to` is `None` for all stations.
     fn enqueue(&mut self, now: Time, from: usize, to: Option<usize>, sent: Sent) {
         let bytes = sent.bytes.len() as u32 + CHECK_SEQUENCE;
         let limit = sent.tries.iter().map(|one| u32::from(one.count)).sum();
@@ -314,7 +316,7 @@ impl Medium {
     fn take(&mut self) -> io::Result<()> {
         loop {
             let now = self.clock.now();
-            // Events that were due before the frame came go first.
+            // Events that were due before the frame's arrival come first.
             self.pass(now);
             let mut frames = Vec::new();
             let (family, low, phy) = (self.above.family, self.above.low, &self.phy);
@@ -366,11 +368,11 @@ impl Above {
     }
 }
 
-impl Upper for Above {
-    type Load = u64;
+impl UpperLayer for Above {
+    type Payload = u64;
 
     fn choose(&mut self, _now: Time, link: Link, attempt: u32, load: Option<&u64>) -> Choice {
-        // A frame that has arrived and whose acknowledgment has not has no load.
+        // A frame that has arrived, but whose acknowledgment has not, has no load.
         if let Some(number) = load {
             self.current[link.from] = *number;
         }
@@ -378,12 +380,12 @@ impl Upper for Above {
         one.map_or(Choice { rate: 0, rts: false }, |one| Choice { rate: one.rate, rts: one.rts })
     }
 
-    fn joins(&self, link: Link, category: usize, first: u64, other: u64) -> bool {
+    fn may_aggregate(&self, link: Link, category: usize, first: u64, other: u64) -> bool {
         let sent = |order| self.sent.get(self.numbers.get(&(link.from, category, order))?);
-        sent(first).zip(sent(other)).is_some_and(|(first, other)| first.joins(other))
+        sent(first).zip(sent(other)).is_some_and(|(first, other)| first.may_aggregate(other))
     }
 
-    fn learn(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome) {
+    fn record_outcome(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome) {
         let (frames, acknowledged) = outcome.frames();
         let number = self.current[link.from];
         self.aggregates[link.from] = None;
@@ -402,7 +404,7 @@ impl Upper for Above {
         }
     }
 
-    fn spoils(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool {
+    fn corrupts(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool {
         if control && !self.control_errors {
             return false;
         }
@@ -410,7 +412,7 @@ impl Upper for Above {
         errors.as_mut().is_some_and(|errors| errors.loses_frame(at, frame, stream))
     }
 
-    fn naks(&self, _from: usize) -> bool {
+    fn sends_naks(&self, _from: usize) -> bool {
         false
     }
 
@@ -438,7 +440,7 @@ impl Upper for Above {
         } else {
             self.answer(link.from, &sent, end.failures + u32::from(end.acknowledged), heard);
         }
-        // A receiver keeps frames that arrive before an earlier one.
+        // A receiver holds back frames that arrive before an earlier frame.
         if !self.handed.remove(&number) && link.to < self.stations {
             self.arrived.insert(number, sent);
         }
@@ -446,14 +448,14 @@ impl Upper for Above {
 }
 
 impl Above {
-    /// Tells the radio of a station the number of tries of its frame and whether it was
-    /// acknowledged.
+    /// Reports the number of tries of a frame, and true if it was acknowledged, to the sender's
+    /// radio.
     fn answer(&mut self, from: usize, sent: &Sent, transmissions: u32, acknowledged: bool) {
         self.report(from, sent, &sent.counts(transmissions), acknowledged, 0);
     }
 
-    /// Does the same for a frame of a block acknowledgment session. Rate control learns of a whole
-    /// aggregate at once, from the first of its frames that is settled.
+    /// Reports a frame of a block acknowledgment session. The first settled frame of an aggregate
+    /// reports the whole aggregate to rate control.
     fn answer_marked(&mut self, from: usize, sent: &Sent, acknowledged: bool) {
         match self.aggregates[from].take() {
             Some(aggregate) => {

@@ -1,11 +1,11 @@
-//! The kernel's own Wi-Fi over our medium: networks whose `stack` is `"linux"`, in a guest, or on a
-//! kernel that has simulated radios.
+//! The kernel's own Wi-Fi over bentpipe's medium: networks whose `stack` is `"linux"`, in a guest,
+//! or on a kernel with simulated radios.
 //!
-//! Each station is a radio of the kernel (mac80211_hwsim) in a namespace of its own. Stations
+//! Each station is a radio of the kernel (mac80211_hwsim) in a separate namespace. Stations
 //! associate with the access point ([`infrastructure`]), or join an ad hoc network if there is
-//! none. The engine passes a packet that is to cross the network to the sender's radio ([`link`]).
-//! The kernel's Wi-Fi queues it, chooses its rates and gives it to the medium ([`medium`]), and the
-//! receiver's radio passes it back to the engine.
+//! none. The engine passes a packet for the network to the sender's radio ([`link`]). The kernel's
+//! Wi-Fi queues the packet, chooses its rates and passes it to the medium ([`medium`]). The
+//! receiver's radio returns the packet to the engine.
 
 pub mod frame;
 pub mod genetlink;
@@ -36,17 +36,17 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Longest time before the run in which stations learn of each other by beacons, and the interval
-/// at which this is checked.
+/// Maximum time before the run in which stations discover each other by beacons, and the interval
+/// of the checks.
 const SETTLING: Duration = Duration::from_secs(60);
 const ASKING: Duration = Duration::from_millis(500);
-/// Bytes of memory for packets on their way through the kernel: two frames of 1500 bytes. The
-/// kernel chooses a frame's rates when it passes the frame to the driver, so with more frames on
-/// their way the choice would be older (docs/notes/linux-wifi.md).
+/// Bytes of memory for packets in transit through the kernel: two frames of 1500 bytes. The kernel
+/// chooses a frame's rates when it passes the frame to the driver, so with more frames in transit,
+/// the choice would be older (docs/notes/linux-wifi.md).
 const UNDER_WAY: usize = 6_000;
-/// The same for 802.11n, in which the kernel itself limits the airtime of the frames that it passes
-/// to the driver: two aggregates of 64 frames of 1500 bytes, each of which takes 2304 bytes of
-/// memory. Further frames wait in the queues of the kernel's Wi-Fi.
+/// Bytes of memory for packets in transit in 802.11n, in which the kernel limits the airtime of the
+/// frames that it passes to the driver: two aggregates of 64 frames of 1500 bytes, each of which
+/// takes 2304 bytes of memory. Further frames wait in the queues of the kernel's Wi-Fi.
 const UNDER_WAY_IN_AGGREGATES: usize = 2 * 64 * 2304;
 
 /// The radios of a scenario's networks, and the threads of their media.
@@ -60,7 +60,7 @@ struct Network {
     most: usize,
     under_way: usize,
     stop: Arc<AtomicBool>,
-    /// Begin of the run, in nanoseconds of CLOCK_MONOTONIC.
+    /// Start of the run, in nanoseconds of CLOCK_MONOTONIC.
     zero: Arc<AtomicU64>,
     medium: Option<JoinHandle<Ended>>,
     /// The thread that answers for the access point, if there is one.
@@ -68,11 +68,11 @@ struct Network {
 }
 
 impl Radios {
-    /// Creates the radios of all networks that have links among `links`, and waits until they know
-    /// each other.
+    /// Creates the radios of all networks with links among `links`, and waits until the stations
+    /// know each other.
     ///
     /// # Errors
-    /// This kernel has no radios, or refuses to create them.
+    /// Returns an error if this kernel has no radios or refuses to create them.
     pub fn new(
         scenario: &Scenario,
         (seed, run): (u64, u64),
@@ -120,7 +120,7 @@ impl Radios {
         network.expect("there are radios for every link")
     }
 
-    /// Tells the media the begin of the run.
+    /// Passes the start of the run to the media.
     pub fn begin(&self, clock: &Clock) {
         let zero = clock.monotonic_at(Time::ZERO);
         self.networks.iter().for_each(|network| network.zero.store(zero, Ordering::Relaxed));
@@ -129,7 +129,7 @@ impl Radios {
     /// Returns the engine's side of a link.
     ///
     /// # Errors
-    /// Those of a packet socket.
+    /// Returns the errors of a packet socket.
     pub fn port(&self, link: &RadioLink) -> Result<Box<dyn Port>, Error> {
         let network = self.network(link);
         let (radio, peer) = (&network.radios[link.station], network.radios[link.peer].address);
@@ -137,11 +137,11 @@ impl Radios {
         Ok(Box::new(port.doing(format!("opening the radio of {}", link.network))?))
     }
 
-    /// Ends the media; returns their results with the number of packets that the queues of each
+    /// Ends the media. Returns their results, with the number of packets that the queues of each
     /// station have dropped.
     ///
     /// # Errors
-    /// One of them ended before the run.
+    /// Returns an error if a medium ended before the run.
     pub fn finish(mut self) -> Result<Vec<(Ended, Vec<u64>)>, Error> {
         let mut all = Vec::new();
         for network in &mut self.networks {
@@ -204,7 +204,7 @@ impl Network {
         Ok(network)
     }
 
-    /// Ends both threads; returns the medium's results, and the result of the access point's
+    /// Ends both threads. Returns the medium's results, and the result of the access point's
     /// thread.
     fn end(&mut self) -> (Option<Ended>, io::Result<()>) {
         self.stop.store(true, Ordering::Relaxed);
@@ -224,10 +224,10 @@ fn result<R>(thread: JoinHandle<R>) -> R {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Returns the largest number of packets that can wait at a radio.
+/// Returns the maximum number of packets that can wait at a radio.
 fn most(queue: &queue::Config) -> usize {
     let most = match queue {
-        queue::Config::DropTail(config) => limit::most_packets(config.packets, config.bytes),
+        queue::Config::DropTail(config) => limit::max_packets(config.packets, config.bytes),
         _ => Some(limit::DEFAULT_PACKETS),
     };
     most.map_or(usize::MAX, |most| most as usize)

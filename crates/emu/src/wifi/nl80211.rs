@@ -1,4 +1,4 @@
-//! Numbers of nl80211, the kernel's interface to its Wi-Fi, as <linux/nl80211.h> has them.
+//! Numbers of nl80211, the kernel's interface to its Wi-Fi, from <linux/nl80211.h>.
 #![allow(missing_docs, reason = "the names are those of the header")]
 
 pub const FAMILY: &str = "nl80211";
@@ -47,7 +47,7 @@ pub const NETNS_FD: u16 = 219;
 /// interface is a station.
 pub const ADHOC: u32 = 1;
 pub const ACCESS_POINT: u32 = 3;
-/// Widths of channels: 20 MHz, without HT and with it.
+/// Widths of channels: 20 MHz without and with HT.
 pub const WITHOUT_HT: u32 = 0;
 pub const WITH_HT: u32 = 1;
 /// Rates that senders in a band may use: in units of 500 kbit/s, and HT schemes.
@@ -55,9 +55,9 @@ pub const RATES_LEGACY: u16 = 1;
 pub const RATES_HT: u16 = 2;
 /// Authentication without a key.
 pub const OPEN_SYSTEM: u32 = 0;
-/// Information about a station: its flags, as a mask and the values under it.
+/// Information about a station: its flags, as a mask and values.
 pub const STA_INFO_FLAGS: u16 = 17;
-/// Flags of a station as bits: it may send data, has QoS, is authenticated, is associated.
+/// Flags of a station as bits: it may send data, supports QoS, is authenticated, is associated.
 pub const AUTHORIZED: u32 = 1 << 1;
 pub const WME: u32 = 1 << 3;
 pub const AUTHENTICATED: u32 = 1 << 5;

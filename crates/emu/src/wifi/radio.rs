@@ -1,6 +1,6 @@
-//! The kernel's simulated radios (mac80211_hwsim), each in a namespace of its own. Those of a
-//! network without an access point join one ad hoc network; the others are configured in
-//! [`super::infrastructure`].
+//! The kernel's simulated radios (mac80211_hwsim), each in a separate namespace. Radios of a
+//! network without an access point join one ad hoc network; [`super::infrastructure`] configures
+//! the others.
 
 use super::genetlink::{Message, Socket};
 use super::nl80211;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Commands and attributes of mac80211_hwsim.
 pub mod hwsim {
-    /// Name of the family.
+    /// Name of the generic netlink family.
     pub const FAMILY: &str = "MAC80211_HWSIM";
     pub const REGISTER: u8 = 1;
     pub const FRAME: u8 = 2;
@@ -43,12 +43,12 @@ pub mod hwsim {
     pub const NO_ACK: u32 = 2;
     /// The frame was acknowledged.
     pub const ACKNOWLEDGED: u32 = 4;
-    /// The frame belongs to a session of block acknowledgments (a bit of bentpipe's kernel).
+    /// The frame belongs to a session of block acknowledgments (a flag of bentpipe's kernel).
     pub const MAY_AGGREGATE: u32 = 8;
-    /// The status is that of an aggregate, whose numbers of frames and of acknowledged frames are
-    /// in the next bytes (also of bentpipe's kernel).
+    /// The status describes an aggregate, whose numbers of frames and of acknowledged frames are in
+    /// the next bytes (also a flag of bentpipe's kernel).
     pub const AGGREGATE: u32 = 16;
-    /// An RTS precedes the frame.
+    /// The frame is preceded by an RTS.
     pub const RTS: u16 = 1;
 }
 
@@ -56,20 +56,19 @@ pub mod hwsim {
 const CELL: [u8; 6] = [2, 0x62, 0x70, 0, 0, 1];
 /// Name of the network for stations that search for it (SSID).
 pub const SSID: &[u8] = b"bentpipe";
-/// Bytes of the largest packet that a frame can carry (maximum MSDU size, IEEE 802.11-2016, table
-/// 9-19).
+/// Bytes of the largest packet in a frame (maximum MSDU size, IEEE 802.11-2016, table 9-19).
 pub const LARGEST: u32 = 2304;
 
-/// A radio of the kernel, in a namespace of its own.
+/// A radio of the kernel, in a separate namespace.
 #[derive(Debug)]
 pub struct Radio {
     /// MAC address of the radio's interface.
     pub address: [u8; 6],
-    /// The namespace in which its interface is.
+    /// The namespace of the radio's interface.
     pub namespace: Namespace,
-    /// Number of its interface.
+    /// Number of the radio's interface.
     pub index: u32,
-    /// Number of packets dropped for lack of room in the queues before it.
+    /// Number of packets that the queues before the radio dropped for lack of room.
     pub dropped: Arc<AtomicU64>,
 }
 
@@ -96,11 +95,10 @@ pub fn channel(config: &Config) -> (u32, u16) {
 }
 
 impl Radio {
-    /// Creates the radio of a station; `driver` is a socket of the namespace in which its medium
-    /// is.
+    /// Creates the radio of a station; `driver` is a socket of the medium's namespace.
     ///
     /// # Errors
-    /// The kernel has no mac80211_hwsim, or refuses to create a radio.
+    /// Returns an error if the kernel has no mac80211_hwsim or refuses to create a radio.
     pub fn new(driver: &mut Socket, config: &Config, station: usize) -> Result<Radio, Error> {
         let doing = || format!("making the radio of station {station}");
         let own = address(station);
@@ -113,7 +111,7 @@ impl Radio {
         driver.request(family, hwsim::NEW_RADIO, &wanted).doing(doing())?;
         let number = number_of(&own).doing(doing())?;
         let namespace = Namespace::new().doing(doing())?;
-        // Its interface carries only what the engine gives it.
+        // The interface carries only packets of the engine.
         let _ = namespace.set_sysctl("net.ipv6.conf.default.disable_ipv6", "1");
         let family = driver.family(nl80211::FAMILY).doing("looking for nl80211 in the kernel")?;
         let target = Attributes::new()
@@ -134,7 +132,7 @@ impl Radio {
     /// Returns true if the radio can exchange data with the station with the address `peer`.
     ///
     /// # Errors
-    /// Those of generic netlink.
+    /// Returns the errors of generic netlink.
     pub fn knows(&self, peer: &[u8; 6]) -> io::Result<bool> {
         self.namespace.within(|| {
             let mut socket = Socket::new()?;
@@ -156,7 +154,7 @@ impl Radio {
 /// Returns true if the kernel's description of a station says that data may be exchanged with it.
 fn is_authorized(message: &Message<'_>) -> bool {
     let flags = message.nested(nl80211::STA_INFO).and_then(|info| info.get(nl80211::STA_INFO_FLAGS));
-    // A mask, and the values under it.
+    // A mask, followed by the values.
     let set = flags.and_then(|flags| Some(u32::from_ne_bytes(flags.get(4..8)?.try_into().ok()?)));
     set.is_some_and(|set| set & nl80211::AUTHORIZED != 0)
 }
@@ -174,10 +172,10 @@ fn number_of(address: &[u8; 6]) -> io::Result<u32> {
     Err(io::Error::other(format!("the kernel made no radio {wanted}")))
 }
 
-/// Returns the only interface of this thread's namespace: its name and its number.
+/// Returns name and number of the only interface of this thread's namespace.
 ///
 /// # Errors
-/// The namespace has no such interface.
+/// Returns an error if the namespace has no such interface.
 pub fn interface() -> io::Result<(String, u32)> {
     let interfaces = if_nameindex()?;
     let wlan = interfaces.iter().find(|one| one.name().to_bytes().starts_with(b"wlan"));
@@ -185,10 +183,10 @@ pub fn interface() -> io::Result<(String, u32)> {
     Ok((wlan.name().to_string_lossy().into_owned(), wlan.index()))
 }
 
-/// Brings up an interface of this thread's namespace that carries the largest packets.
+/// Brings up an interface of this thread's namespace, with an MTU for the largest packets.
 ///
 /// # Errors
-/// The kernel refuses.
+/// Returns an error if the kernel refuses.
 pub fn bring_up(name: &str) -> io::Result<()> {
     sys::bring_up(control_socket(AddressFamily::Inet)?.as_fd(), name, LARGEST)
 }
@@ -196,7 +194,7 @@ pub fn bring_up(name: &str) -> io::Result<()> {
 /// Restricts the interface with number `index` to the rates of the network's adaptation.
 ///
 /// # Errors
-/// The kernel refuses.
+/// Returns an error if the kernel refuses.
 pub fn choose_rates(socket: &mut Socket, family: u16, index: u32, config: &Config) -> io::Result<()> {
     let (_, band) = channel(config);
     let kind = if config.standard == Standard::N { nl80211::RATES_HT } else { nl80211::RATES_LEGACY };
@@ -226,7 +224,7 @@ fn join(config: &Config, name: &str, index: u32) -> io::Result<()> {
     choose_rates(&mut socket, family, index, config)
 }
 
-/// Returns the width of the channel, as nl80211 numbers it.
+/// Returns the number of the channel's width in nl80211.
 pub fn width(config: &Config) -> u32 {
     if config.standard == Standard::N {
         nl80211::WITH_HT
@@ -235,8 +233,8 @@ pub fn width(config: &Config) -> u32 {
     }
 }
 
-/// Returns the rates that senders may use, as nl80211 numbers them: all of the standard, or the
-/// only one of a fixed adaptation.
+/// Returns the rates that senders may use, by their numbers in nl80211: all rates of the standard,
+/// or the single rate of a fixed adaptation.
 fn rates(config: &Config) -> Vec<u8> {
     let phy = config.phy();
     let all = phy.by_speed();

@@ -8,7 +8,7 @@ use bentpipe_networks::wifi::adaptation;
 use bentpipe_networks::wifi::config::{Band, Config, Length, Stack, Standard, Width};
 use bentpipe_networks::NetworkKind;
 
-/// Most spatial streams of a simulated radio.
+/// Maximum number of spatial streams of a simulated radio.
 const STREAMS: u64 = 2;
 
 /// The reason for which the kernel's Wi-Fi cannot run a network of a scenario.
@@ -20,42 +20,42 @@ pub enum Refused {
          flows with the kernel's endpoints, or stack = \"model\""
     )]
     Model {
-        /// Name of the flow.
+        /// Name of the flow in the scenario.
         flow: String,
-        /// Name of the network.
+        /// Name of the network in the scenario.
         network: String,
     },
-    /// The drivers of machines' radios do not report the result of an aggregate's frames.
+    /// Drivers of real radios do not report the result of an aggregate's frames.
     #[error(
         "network \"{network}\" is of 802.11n, whose aggregates the simulated radios of this machine's kernel do not report to its rate \
          control; allowed: --clock kernel, 802.11a, b or g, or stack = \"model\""
     )]
     Aggregates {
-        /// Name of the network.
+        /// Name of the network in the scenario.
         network: String,
     },
-    /// The radios of the guest's kernel support only a part of 802.11n.
+    /// The radios of the guest's kernel support only parts of 802.11n.
     #[error(
         "network \"{network}\" has {what}, which the radios of the kernel's 802.11n do not have here; allowed: {allowed}, or stack = \
          \"model\""
     )]
     HighThroughput {
-        /// Name of the network.
+        /// Name of the network in the scenario.
         network: String,
-        /// The setting of 802.11n that they lack.
+        /// The setting of 802.11n that the radios lack.
         what: &'static str,
-        /// Value of the key that they support instead.
+        /// Value of the key that the radios support instead.
         allowed: &'static str,
     },
-    /// The kernel's Wi-Fi has a rate control of its own.
+    /// The kernel's Wi-Fi has its own rate control.
     #[error(
         "network \"{network}\" has the rate adaptation \"{adaptation}\", which the kernel's Wi-Fi does not know; allowed: \"minstrel-ht\" \
          or \"fixed\" for all stations, or stack = \"model\""
     )]
     Adaptation {
-        /// Name of the network.
+        /// Name of the network in the scenario.
         network: String,
-        /// Name of the adaptation.
+        /// Name of the rate adaptation.
         adaptation: &'static str,
     },
     /// A packet does not fit into a frame of the kernel's Wi-Fi.
@@ -64,9 +64,9 @@ pub enum Refused {
          allowed: up to {LARGEST}, or stack = \"model\""
     )]
     Large {
-        /// Name of the flow.
+        /// Name of the flow in the scenario.
         flow: String,
-        /// Name of the network.
+        /// Name of the network in the scenario.
         network: String,
         /// Bytes of its largest packet.
         bytes: u64,
@@ -77,12 +77,12 @@ pub enum Refused {
          kernel with them (modprobe mac80211_hwsim), --clock kernel, or stack = \"model\""
     )]
     NoRadios {
-        /// Name of the network.
+        /// Name of the network in the scenario.
         network: String,
     },
 }
 
-/// Returns the networks of a scenario that run the kernel's Wi-Fi.
+/// Returns the networks of a scenario that use the kernel's Wi-Fi.
 fn networks(scenario: &Scenario) -> impl Iterator<Item = (&String, &Config)> {
     scenario.network.iter().filter_map(|(name, kind)| match kind {
         NetworkKind::Wifi(config) if config.stack == Stack::Linux => Some((name, config)),
@@ -91,10 +91,10 @@ fn networks(scenario: &Scenario) -> impl Iterator<Item = (&String, &Config)> {
 }
 
 /// Checks that this kernel has radios, if the scenario needs any. A machine's own kernel, whose
-/// `timing` is real, has no aggregates.
+/// `timing` is real, does not support aggregates.
 ///
 /// # Errors
-/// It has none, or has no aggregates.
+/// Returns an error if the kernel has no radios, or does not support needed aggregates.
 pub fn check_kernel(scenario: &Scenario, timing: Timing) -> Result<(), Refused> {
     let Some((name, _)) = networks(scenario).next() else { return Ok(()) };
     if Socket::new().and_then(|mut socket| socket.family(hwsim::FAMILY)).is_err() {
@@ -106,9 +106,9 @@ pub fn check_kernel(scenario: &Scenario, timing: Timing) -> Result<(), Refused> 
     }
 }
 
-/// Returns the setting of 802.11n that a network asks for and the guest's radios lack, and the
-/// value that they support. With several widths, guard intervals or kinds of rates in use, the
-/// driver could not tell them apart in the status of an aggregate.
+/// Returns a setting of 802.11n in the network that the guest's radios lack, and the value that
+/// they support. With several widths, guard intervals or kinds of rates in use, the driver could
+/// not distinguish them in the status of an aggregate.
 fn lacks(config: &Config) -> Option<(&'static str, &'static str)> {
     if config.standard != Standard::N {
         return None;
@@ -123,10 +123,10 @@ fn lacks(config: &Config) -> Option<(&'static str, &'static str)> {
     lacking.into_iter().find(|(lacks, _)| *lacks).map(|(_, names)| names)
 }
 
-/// Checks that the kernel's Wi-Fi supports the networks of a scenario that are to run it.
+/// Checks that the kernel's Wi-Fi supports the networks of a scenario that use it.
 ///
 /// # Errors
-/// The kernel's Wi-Fi cannot do it.
+/// Returns an error if the kernel's Wi-Fi does not support a network.
 pub fn check(scenario: &Scenario) -> Result<(), Refused> {
     for (name, config) in networks(scenario) {
         if let Some(flow) = scenario.flow.iter().find(|flow| flow.is_modelled()) {

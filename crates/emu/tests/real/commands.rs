@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A folder that is removed with the test.
+/// A folder that is removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -81,7 +81,7 @@ fn processes(word: &str) -> usize {
 }
 
 #[test]
-fn nothing_runs_that_was_not_allowed() {
+fn programs_that_are_not_allowed_do_not_run() {
     let folder = Folder::new("refused");
     let app = "run = \"touch 'a file' {to}\", serve = \"cat\"";
     let refused = run(&folder, "1 s", &[&flow("f", app)], false).err().expect("it was not allowed");
@@ -97,7 +97,7 @@ fn nothing_runs_that_was_not_allowed() {
 }
 
 #[test]
-fn what_iperf3_measures_is_in_the_tables() {
+fn results_of_iperf3_are_in_the_tables() {
     if without(Some("iperf3")) {
         return;
     }
@@ -115,7 +115,7 @@ fn what_iperf3_measures_is_in_the_tables() {
     println!("goodput {:.3} Mbit/s", goodput / 1e6);
     // 5 Mbit/s carry 4.87 Mbit/s of payload.
     assert!((4.3e6..4.88e6).contains(&goodput), "{goodput} bit/s");
-    // 10 ms each way, and the time in the queue.
+    // 10 ms each way, plus the time in the queue.
     let rtt = [value("flow_source", "rtt_min").unwrap(), value("flow_source", "rtt_mean").unwrap()];
     assert!(rtt[0] >= 0.02 && rtt[1] >= rtt[0], "{rtt:?}");
     assert!(value("flow_source", "retransmissions").is_some());
@@ -125,12 +125,13 @@ fn what_iperf3_measures_is_in_the_tables() {
 }
 
 #[test]
-fn what_does_not_end_is_ended_with_the_run_and_leaves_nothing() {
+fn remaining_programs_and_daemons_end_with_the_run() {
     if without(None) {
         return;
     }
     let folder = Folder::new("ended");
-    // A daemon in its own session, whose starter ignores SIGTERM, and one that ended long ago.
+    // A daemon in its own session whose starter ignores SIGTERM, and a daemon whose starter ended
+    // long ago.
     let word = format!("86{}", std::process::id());
     let daemon = flow("deaf", &format!("run = \"sh -c 'trap : TERM; setsid sleep {word} & wait; wait'\""));
     let gone =

@@ -10,7 +10,7 @@ use bentpipe_testing::{repeated, skipped};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// A folder that is removed with the test.
+/// A folder that is removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -40,7 +40,7 @@ fn run(name: &str, scenario: &str) -> Option<Emulated> {
     Some(emulate(&loaded.value, &loaded.to_toml(), &folder.0, &options, &mut progress).unwrap())
 }
 
-/// Runs a scenario as [`run`] does and checks it; repeats a run that the machine disturbed.
+/// Runs a scenario and checks the outcome. Repeats a run that the machine disturbed.
 fn test(name: &str, scenario: &str, check: impl Fn(&Emulated)) {
     repeated(|| run(name, scenario), |run| run.fidelity.reasons.clone(), check);
 }
@@ -84,7 +84,7 @@ transport = "tcp"
 }
 
 #[test]
-fn datagrams_are_delayed_as_the_link_says_and_none_is_lost() {
+fn datagrams_have_the_delay_of_the_link_and_none_is_lost() {
     let flow = r#"
 [[flow]]
 name = "f"
@@ -97,7 +97,7 @@ transport = "udp"
         let value = |table: &str, column: &str| run.report.value(table, "f", column).unwrap();
         let (sent, delivered) =
             (value("flow_source", "sent_packets"), value("flow_destination", "delivered_packets"));
-        // One each 9.72 ms for 8 s; those of the last 50.8 ms are still in flight.
+        // One datagram per 9.72 ms for 8 s. The datagrams of the last 50.8 ms are still in flight.
         assert!((822.0..=824.0).contains(&sent), "{sent} datagrams sent");
         assert!((5.0..=7.0).contains(&(sent - delivered)), "{sent} sent, {delivered} delivered");
         // 1000 bytes take 0.8 ms.
@@ -128,8 +128,8 @@ transport = {{ kind = "tcp", congestion = "{name}" }}
         }
         test(name, &format!("{link}{flow}"), |run| {
             let bytes = run.report.value("flow_destination", "f", "delivered_bytes").unwrap();
-            // 10 Mbit/s carry 4.87 MB of payload in 4 s; BBR empties the pipe now and then to
-            // measure its length.
+            // 10 Mbit/s carry 4.87 MB of payload in 4 s. BBR sometimes drains the pipe to measure
+            // the round-trip time.
             let share = bytes / (4.0 * 10e6 / 8.0 * 1460.0 / 1500.0);
             println!("{name}: {:.1} % of the link", 100.0 * share);
             assert!((0.85..=1.0).contains(&share), "{name} had {share} of the link");

@@ -1,5 +1,5 @@
-//! Runs that report their defects: an engine that could not run, and packets that were lost before
-//! they reached it.
+//! Runs that report their own defects: an engine that could not run, and packets that were lost
+//! before the engine read them.
 
 use bentpipe_core::{address, Recorder};
 use bentpipe_emu::calibrate::load::{self, Offer};
@@ -11,7 +11,8 @@ use bentpipe_testing::skipped;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// An IPv4 packet without payload from node 0 to node 1, sufficient for the network.
+/// Returns an IPv4 packet without payload from node 0 to node 1, which is all that the network
+/// needs.
 fn packet() -> Vec<u8> {
     let mut packet = vec![0; 40];
     packet[0] = 0x45;
@@ -70,7 +71,7 @@ fn run(pause: Option<Duration>, by_hand: &[(&'static str, &'static str)]) -> Fid
 }
 
 #[test]
-fn an_engine_that_is_kept_from_working_says_so_in_numbers() {
+fn a_suspended_engine_reports_its_lateness() {
     let undisturbed = run(None, &[]);
     assert_eq!(undisturbed.measured.lateness.count, 1);
     assert_eq!(undisturbed.measured.lost, 0);
@@ -86,12 +87,12 @@ fn an_engine_that_is_kept_from_working_says_so_in_numbers() {
 }
 
 #[test]
-fn what_is_changed_by_hand_is_not_held_against_the_scenario() {
+fn changes_by_hand_do_not_count_as_deviations_from_the_scenario() {
     let links = |by_hand| run(None, by_hand).measured.links;
     let slower = links(&[("link.link.rate", "1 Mbit/s")]);
     assert_eq!(slower[0].rate, 10_000_000.0);
     assert_eq!((slower[0].achieved_rate, slower[0].achieved_loss), (None, Some(0.0)));
-    // One change does not hide the others.
+    // One change does not hide others.
     let both = links(&[
         ("link.link.error", "{ kind = \"packet\", probability = 0.5 }"),
         ("link.link.rate", "1 Mbit/s"),
@@ -102,7 +103,7 @@ fn what_is_changed_by_hand_is_not_held_against_the_scenario() {
 }
 
 #[test]
-fn what_the_kernel_loses_before_the_engine_can_take_it_voids_a_run() {
+fn losses_in_the_kernel_before_the_engine_void_a_run() {
     let scenario = one_link(10_000_000_000, 0);
     let rig = match Rig::start(&scenario, "a", "b", 1500) {
         Ok(rig) => rig,
@@ -116,7 +117,7 @@ fn what_the_kernel_loses_before_the_engine_can_take_it_voids_a_run() {
         let _ = wait.recv();
     };
     rig.handle().post(blocked).unwrap();
-    // More than an interface's queue holds.
+    // More packets than the queue of an interface holds.
     let mut sent = 0;
     while sent < 140_000 {
         let offer = Offer { size: 64, rate: None, duration: Duration::from_millis(50), delay: 0 };

@@ -1,9 +1,9 @@
-//! Every application and every transport, by its sample, on the real clock: additions of
-//! `scripts/new` run there as in a simulation. If the kernel has the transport, the flow uses real
-//! sockets of real hosts; otherwise models are at its ends, and the packets of both share the link.
-//! Needs namespaces and TUN; on machines without them, prints a message and passes.
+//! Runs every application and every transport on the real clock, by their samples, including
+//! additions of `scripts/new`. If the kernel has the transport, the flow uses sockets of real
+//! hosts; otherwise models are its ends. The packets of both share the link. Needs namespaces and
+//! TUN; on machines without them, prints a message and passes.
 //!
-//! `ONLY=toy` runs those whose kind has this part.
+//! `ONLY=toy` runs the kinds whose name contains this text.
 
 use bentpipe_emu::{emulate, Namespace};
 use bentpipe_engine::presets;
@@ -41,7 +41,7 @@ transport = "udp"
     )
 }
 
-/// Returns the accepted scenarios with samples of a list, each with the kind.
+/// Returns the accepted scenarios with samples of a list, each with its kind.
 fn accepted(kinds: &[&'static str], samples: &[String], flows: &[String]) -> Vec<(&'static str, String)> {
     let only = std::env::var("ONLY").unwrap_or_default();
     let mut accepted = Vec::new();
@@ -69,7 +69,7 @@ fn every_application_and_transport_runs_on_the_real_clock() {
     let with = [
         "app = \"bulk\"\ntransport = SAMPLE",
         "app = { kind = \"cbr\", rate = \"300 kbit/s\" }\ntransport = SAMPLE",
-        // Ten calls a second, answered at once.
+        // Ten calls a second, answered immediately.
         "app = { kind = \"calls\", codec = \"GSM-FR\", load = 5, holding = \"500 ms\", answer = \"100 ms\" }\ntransport = SAMPLE",
     ]
     .map(str::to_owned);
@@ -77,7 +77,7 @@ fn every_application_and_transport_runs_on_the_real_clock() {
     let transports = accepted(transport::Config::KINDS, &transport::Config::samples(), &with);
     for (kind, text) in apps.into_iter().chain(transports) {
         let scenario = read(&text).expect("it was accepted");
-        // `commands.rs` tests programs.
+        // The tests in `commands.rs` cover programs.
         if scenario.flow.iter().any(|flow| flow.is_command()) {
             continue;
         }

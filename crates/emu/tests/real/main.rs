@@ -1,6 +1,6 @@
-//! The tests of the real clock in one program, because each program would compile the models that
-//! it calls again. Only `traffic.rs` is a program of its own, because its tests count the open
-//! files of the process.
+//! The tests of the real clock, in one program, since each further program would compile the models
+//! again. Only `traffic.rs` is a separate program, because its tests count the open files of the
+//! process.
 
 mod commands;
 mod emulate;

@@ -32,7 +32,7 @@ transport = "tcp"
 "#;
 
 #[test]
-fn datagrams_of_all_sizes_cross_in_the_time_that_the_model_says() {
+fn datagrams_of_all_sizes_take_the_time_of_the_model() {
     let namespaces = match (Namespace::new(), Namespace::new()) {
         (Ok(a), Ok(b)) => [a, b],
         (Err(error), _) | (_, Err(error)) => {
@@ -67,7 +67,7 @@ fn datagrams_of_all_sizes_cross_in_the_time_that_the_model_says() {
         let sender = namespaces[0].within(|| UdpSocket::bind(from)).unwrap().unwrap();
         let receiver = namespaces[1].within(|| UdpSocket::bind(to)).unwrap().unwrap();
         receiver.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        // 20000 bytes are fragments; 8900 fit into one packet of 9000.
+        // 20000 bytes need fragments; 8900 fit into one packet of 9000.
         for size in [1, 1400, 8900, 20_000] {
             let payload: Vec<u8> = (0..size).map(|byte| byte as u8).collect();
             let mut received = vec![0; 65_536];
@@ -89,9 +89,9 @@ fn datagrams_of_all_sizes_cross_in_the_time_that_the_model_says() {
 }
 
 #[test]
-fn an_ipv6_address_receives_as_soon_as_its_interface_is_there() {
+fn an_ipv6_address_receives_as_soon_as_its_interface_exists() {
     let address = Plan::default().ipv6(NodeId(0));
-    // The kernel may be fast by chance.
+    // The kernel may be fast by chance, so there are several attempts.
     for _ in 0..5 {
         let namespace = match Namespace::new() {
             Ok(namespace) => namespace,

@@ -1,7 +1,7 @@
-//! Recognition of any program's RTP in an emulation: a call on the real clock, together with
-//! datagrams that cause jitter, over a link that loses packets, compared with tshark's
-//! `rtp,streams` of the capture. Needs namespaces, TUN and tshark; on machines without them, prints
-//! a message and passes.
+//! Recognition of RTP of any program in an emulation. A call on the real clock, together with
+//! datagrams that cause jitter, passes a link that loses packets. The result is compared with
+//! tshark's `rtp,streams` of the capture. Needs namespaces, TUN and tshark; on machines without
+//! them, prints a message and passes.
 
 use bentpipe_emu::{emulate, Namespace};
 use bentpipe_engine::presets;
@@ -71,7 +71,7 @@ fn streams_have_the_loss_and_the_jitter_of_tshark() {
     let table = String::from_utf8_lossy(&shown.stdout);
     let rows: Vec<_> = run.report.rows().iter().filter(|(table, ..)| table.name == "rtp").collect();
     assert_eq!(rows.len(), 2, "both directions of the call, and nothing else");
-    // Packets are captured at b: those from b before the link, and those to b behind the link,
+    // Packets are captured at b: packets from b before the link, and packets to b after the link,
     // where they are recognised.
     for (_, stream, _) in rows.into_iter().filter(|(_, stream, _)| stream.starts_with("198.18.0.1:")) {
         let value = |column| run.report.value("rtp", stream, column).unwrap();
@@ -81,13 +81,13 @@ fn streams_have_the_loss_and_the_jitter_of_tshark() {
         let [packets, lost, jitter, largest] = of_tshark(line);
         assert!((350.0..401.0).contains(&packets) && value("packets") == packets, "{stream}: {line}");
         assert_eq!(value("expected") - value("packets"), lost, "{line}");
-        // Within 1 % and tshark's last digit, a microsecond.
+        // Within 1 % and the last digit of tshark, a microsecond.
         let near = |found: f64, shown: f64| (found * 1e3 - shown).abs() < 0.01 * shown + 0.001;
         assert!(near(value("jitter"), jitter), "{stream}: {} s, {line}", value("jitter"));
         assert!(near(value("jitter_max"), largest), "{stream}: {} s, {line}", value("jitter_max"));
         assert!(value("mos") > 1.0 && value("delay") > 0.1);
     }
-    // The call's own measurements of the packets that reached it.
+    // The call's own measurements of the packets that arrived.
     let voice = |column| run.report.value("flow_voice", "call", column).unwrap();
     assert!(voice("voice_lost") >= 2.0 && voice("voice_delay") > 0.18 && voice("voice_delay") < 0.4);
     assert!(voice("voice_round_trip") > 0.2);

@@ -1,5 +1,5 @@
-//! Corrupted packets at real kernels. With stale checksums the kernels drop and count the packets;
-//! with valid checksums their programs read wrong bytes. Needs namespaces and TUN; on machines
+//! Corrupted packets at real kernels. With stale checksums, the kernels drop and count the packets.
+//! With valid checksums, their programs read wrong bytes. Needs namespaces and TUN; on machines
 //! without them, prints a message and passes.
 
 use bentpipe_core::Recorder;
@@ -17,7 +17,7 @@ const DATAGRAMS: usize = 40;
 const BYTES: usize = 300_000;
 
 /// Returns a network of two hosts whose link corrupts packets from a to b; `None` if the machine
-/// cannot have one.
+/// does not support it.
 fn network(effect: &str, probability: f64) -> Option<Live> {
     if let Err(error) = Namespace::new() {
         skipped(format!("no network namespaces: {error}"));
@@ -47,7 +47,7 @@ fn network(effect: &str, probability: f64) -> Option<Live> {
     Some(prepared.unwrap().start(Clock::start(), None).unwrap())
 }
 
-/// Returns one number of /proc/net/snmp at host b.
+/// Returns a counter of /proc/net/snmp at host b.
 fn counter(live: &Live, protocol: &str, name: &str) -> u64 {
     let read = || {
         ["snmp", "snmp6"]
@@ -63,7 +63,7 @@ fn counter(live: &Live, protocol: &str, name: &str) -> u64 {
     values.split(' ').nth(at).unwrap().parse().unwrap()
 }
 
-/// Returns the datagrams that arrive at b.
+/// Sends datagrams from a to b. Returns the datagrams that arrive.
 fn datagrams(live: &Live, from: &str, to: &str) -> Vec<Vec<u8>> {
     let at = |host: &str, address: &str| {
         live.host(host).unwrap().namespace.within(|| UdpSocket::bind(address)).unwrap().unwrap()
@@ -86,7 +86,7 @@ fn stream_bytes() -> Vec<u8> {
     (0..BYTES).map(|byte| ((byte * 31) >> 3) as u8).collect()
 }
 
-/// Returns the bytes that b reads of a connection on which a writes [`stream_bytes`].
+/// Returns the bytes that b reads from a connection on which a writes [`stream_bytes`].
 fn stream(live: &Live) -> Vec<u8> {
     let inside = |host: &str| &live.host(host).unwrap().namespace;
     let listener = inside("b").within(|| TcpListener::bind("198.18.0.2:99")).unwrap().unwrap();
@@ -110,13 +110,13 @@ const ADDRESSES: [(&str, &str); 2] =
     [("198.18.0.1:7", "198.18.0.2:9"), ("[fd62:656e:7470::1]:7", "[fd62:656e:7470::2]:9")];
 
 #[test]
-fn a_kernel_drops_what_its_checksum_does_not_fit() {
+fn a_kernel_drops_packets_with_stale_checksums() {
     let Some(live) = network("stale-checksum", 1.0) else { return };
     for ((from, to), protocol) in ADDRESSES.into_iter().zip(["Udp", "Udp6"]) {
         assert_eq!(datagrams(&live, from, to).len(), 0, "{protocol}");
         assert_eq!(counter(&live, protocol, "InErrors"), DATAGRAMS as u64, "{protocol}");
-        // A length field that is too large is detected earlier: 15 of the 16 bits of that field,
-        // out of more than 864 bits.
+        // A length field that is too large is detected earlier than the checksum. This concerns 15
+        // of the 16 bits of that field, out of more than 864 bits.
         let refused = counter(&live, protocol, "InCsumErrors");
         assert!(refused >= DATAGRAMS as u64 * 8 / 10, "{protocol}: {refused}");
     }
@@ -126,12 +126,12 @@ fn a_kernel_drops_what_its_checksum_does_not_fit() {
     assert_eq!(wrong_bits(&stream(&live), &stream_bytes()), 0);
     let refused = counter(&live, "Tcp", "InCsumErrors");
     println!("TCP refused {refused} segments");
-    // 3 % of 208 segments or more are 6, with a standard deviation of 2.5.
+    // 3 % of at least 208 segments are 6, with a standard deviation of 2.5.
     assert!(refused > 0);
 }
 
 #[test]
-fn a_program_reads_wrong_bytes_when_the_checksum_holds() {
+fn a_program_reads_wrong_bytes_with_valid_checksums() {
     let Some(live) = network("valid-checksum", 1.0) else { return };
     for (from, to) in ADDRESSES {
         let arrived = datagrams(&live, from, to);
@@ -141,7 +141,8 @@ fn a_program_reads_wrong_bytes_when_the_checksum_holds() {
         }
     }
     drop(live);
-    // Packets without payload would be lost, and with them every handshake.
+    // At a higher probability, packets without payload would be lost, and every handshake with
+    // them.
     let live = network("valid-checksum", 0.1).unwrap();
     let wrong = wrong_bits(&stream(&live), &stream_bytes());
     println!("TCP delivered {wrong} wrong bits");

@@ -1,6 +1,6 @@
-//! A host on another machine. Namespaces represent the machines, and a second engine the network
-//! between them. Needs namespaces, TUN, `ip` and the kernel's VXLAN; on machines without them,
-//! prints a message and passes.
+//! A host on another machine. Namespaces represent the machines, and a second engine represents the
+//! network between them. Needs namespaces, TUN, `ip` and the kernel's VXLAN; on machines without
+//! them, prints a message and passes.
 
 #![allow(clippy::disallowed_methods, reason = "the real clock is what is tested")]
 
@@ -20,7 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const MILLISECOND: u64 = 1_000_000;
-/// Addresses of the machines, distinct from those of the network that is emulated across them.
+/// Addresses of the machines, distinct from those of the emulated network.
 const MACHINES: [&str; 2] = ["198.18.16.1", "198.18.16.2"];
 
 /// Two machines and the network between them.
@@ -30,7 +30,7 @@ struct Machines {
     engine: JoinHandle<Bridge>,
 }
 
-/// One-way delay of the network between the machines, in milliseconds; at most 30.
+/// Sets the one-way delay of the network between the machines, in milliseconds; at most 30.
 fn set_delay(between: &Handle, delay: u64) {
     let set = move |bridge: &mut Bridge, now| {
         let stages = bridge.lateness_by_host().next().unwrap().0.stages.clone();
@@ -42,8 +42,8 @@ fn set_delay(between: &Handle, delay: u64) {
 }
 
 impl Machines {
-    /// Creates the machines with a delay of 20 ms between them; `None` if the machine cannot have
-    /// them.
+    /// Creates the machines with a delay of 20 ms between them; `None` if this machine does not
+    /// support it.
     fn new() -> Option<Machines> {
         let namespaces = match (Namespace::new(), Namespace::new()) {
             (Ok(a), Ok(b)) => [a, b],
@@ -77,7 +77,7 @@ impl Machines {
         Some(Machines { namespaces, between, engine })
     }
 
-    /// Returns a network on machine A whose host b joins on machine B at `address`; `None` without
+    /// Returns a network on machine A whose host b is on machine B at `address`; `None` without
     /// VXLAN.
     fn emulate(&self, scenario: &Scenario, address: &str) -> Option<Live> {
         let live = on(&self.namespaces[0], scenario, address);
@@ -97,7 +97,7 @@ impl Machines {
     }
 }
 
-/// Returns a network on a machine, whose host b is on another at `address`.
+/// Returns a network on a machine, whose host b is on another machine at `address`.
 fn on(machine: &Namespace, scenario: &Scenario, address: &str) -> Live {
     let live = machine.within(|| {
         let setup = Setup {
@@ -138,8 +138,8 @@ fn wait_until_known(live: &Live, delay: u64) {
     }
 }
 
-/// Returns a socket at an address of a namespace. The kernel adds the address some time after the
-/// request.
+/// Returns a socket at an address of a namespace. Waits for the address, which the kernel adds some
+/// time after the request.
 fn bound(namespace: &Namespace, address: &str) -> UdpSocket {
     let end = Instant::now() + Duration::from_secs(10);
     loop {
@@ -157,7 +157,7 @@ fn echo(namespace: &Namespace, address: &str) {
     let socket = bound(namespace, address);
     thread::spawn(move || {
         let mut buffer = [0; 2000];
-        // Ends with the process, or with a datagram of one byte.
+        // The thread ends with the process, or after a datagram of one byte.
         while let Ok((length, from)) = socket.recv_from(&mut buffer) {
             if length == 1 || socket.send_to(&buffer[..length], from).is_err() {
                 break;
@@ -179,7 +179,7 @@ fn round_trip(live: &Live, from: &str, to: &str, size: usize) -> f64 {
 }
 
 #[test]
-fn the_way_to_another_machine_is_part_of_the_delay() {
+fn the_path_to_another_machine_is_part_of_the_delay() {
     let Some(machines) = Machines::new() else { return };
     let scenario = one_link(100_000_000, 250 * MILLISECOND);
     let Some(live) = machines.emulate(&scenario, MACHINES[1]) else { return };
@@ -190,7 +190,7 @@ fn the_way_to_another_machine_is_part_of_the_delay() {
     for delay in [20, 30] {
         set_delay(&machines.between, delay);
         wait_until_known(&live, delay);
-        // 1400 bytes and more take two outer packets.
+        // Packets of 1400 bytes and more are sent in two outer packets.
         for (from, to, size) in [
             ("198.18.0.1:0", "198.18.0.2:7", 100),
             ("[fd62:656e:7470::1]:0", "[fd62:656e:7470::2]:7", 100),
@@ -244,7 +244,7 @@ fn arrives(from: &Namespace, to: &Namespace, address: &str) -> bool {
     receiver.join().unwrap() == sent
 }
 
-/// Containers of one machine are connected like this, with packets without computed checksums.
+/// Containers of one machine are connected in this way, with packets without computed checksums.
 #[test]
 fn machines_joined_by_a_veth_pair_carry_tcp_both_ways() {
     let (Ok(a), Ok(b)) = (Namespace::new(), Namespace::new()) else {
@@ -276,7 +276,7 @@ fn machines_joined_by_a_veth_pair_carry_tcp_both_ways() {
     let took = round_trip(&live, "198.18.0.1:0", "198.18.0.2:7", 1472);
     assert!((10.0..12.0).contains(&took), "{took} ms");
     // No packet was longer than the network's MTU: 8 MB in both directions are some 5600 packets
-    // and their acknowledgments.
+    // plus acknowledgments.
     let longest = live.handle().ask(|bridge, now| {
         let report = bridge.network().report(now);
         let value = |column| report.value("link", "link.return", column).unwrap();
@@ -288,7 +288,7 @@ fn machines_joined_by_a_veth_pair_carry_tcp_both_ways() {
 }
 
 #[test]
-fn a_machine_that_is_too_far_away_is_said_to_be() {
+fn a_machine_that_is_too_far_away_voids_the_run() {
     let Some(machines) = Machines::new() else { return };
     let scenario = one_link(100_000_000, 5 * MILLISECOND);
     let Some(live) = machines.emulate(&scenario, MACHINES[1]) else { return };
@@ -308,7 +308,7 @@ fn a_machine_that_is_too_far_away_is_said_to_be() {
 }
 
 #[test]
-fn a_wireguard_tunnel_carries_it() {
+fn a_wireguard_tunnel_carries_the_packets() {
     let Some(machines) = Machines::new() else { return };
     let key = |command: &str| shell(&machines.namespaces[0], command);
     let keys: Result<Vec<_>, String> = (0..2)

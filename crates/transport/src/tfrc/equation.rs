@@ -12,17 +12,17 @@ pub fn rate(size: f64, rtt: f64, loss_event_rate: f64) -> f64 {
 /// Returns the loss event rate at which the equation gives `rate`; between 1e-8 and 1.
 pub fn loss_event_rate(size: f64, rtt: f64, rate: f64) -> f64 {
     let wanted = size / (rtt * rate.max(f64::MIN_POSITIVE));
-    let (mut least, mut most) = (1e-8_f64.ln(), 0.0);
+    let (mut min, mut max) = (1e-8_f64.ln(), 0.0);
     // The cost grows with the loss event rate: 50 halvings of its logarithm are exact.
     for _ in 0..50 {
-        let middle: f64 = (least + most) / 2.0;
+        let middle: f64 = (min + max) / 2.0;
         if cost(middle.exp()) < wanted {
-            least = middle;
+            min = middle;
         } else {
-            most = middle;
+            max = middle;
         }
     }
-    ((least + most) / 2.0).exp()
+    ((min + max) / 2.0).exp()
 }
 
 /// Returns f(p), the denominator for a round-trip time of 1 s.

@@ -1,12 +1,14 @@
 /*
  * a program can call the kernel without a signal
  *
- * why:      Unmodified, a program's system call is a signal to itself: the machine's kernel writes registers and
- *           floating-point unit to the stub's stack, where the guest's kernel reads them. A program that calls the stub
- *           instead, with the registers of the instruction syscall and the address in rcx, writes the general registers
- *           itself into the frame that the last signal has left, which is always in the same place. The frame holds the
- *           floating-point unit as of the thread's last start; a call may change it, as any function may. "call *%rcx"
- *           has two bytes, as "syscall" has, so that the kernel can have it repeated. Programs find the address as
+ * why:      Without this change, a program's system call is a signal to the program itself: the
+ *           machine's kernel writes registers and floating-point unit to the stub's stack, where
+ *           the guest's kernel reads them. Instead, a program can call the stub, with the registers
+ *           of the instruction syscall and the address in rcx. The stub writes the general
+ *           registers into the frame that the last signal has left, which is always in the same
+ *           place. The frame contains the floating-point unit at the thread's last start; a call
+ *           may change the unit, as any function may. "call *%rcx" has two bytes, like "syscall",
+ *           so that the kernel can make the program repeat it. Programs find the address as
  *           AT_SYSINFO in getauxval(3).
  * only:     arch/um/os-Linux/skas/process.c has int using_seccomp;
  * licence:  Dual MIT/GPL
@@ -16,8 +18,9 @@
  * file:     arch/um/kernel/skas/stub.c
  * replaces: void __section(".__syscall_stub")
  *           stub_signal_restorer(void)
- * why:      The registers have 8 bytes each, in the order of a signal's frame (REG_R8 and so on, <sys/ucontext.h>), which
- *           has rcx, rsp and rip at 112, 120 and 128. r11 is not kept, as by syscall.
+ * why:      The registers have 8 bytes each, in the order of a signal's frame (REG_R8 and so on,
+ *           <sys/ucontext.h>), in which rcx, rsp and rip are at 112, 120 and 128. As with syscall,
+ *           r11 is not preserved.
  */
 __attribute__((naked)) void __section(".__syscall_stub")
 stub_call(void)

@@ -1,13 +1,14 @@
 /*
  * loops that read the clock end
  *
- * why:      A reading of the clock moves it by 256 ns, so that a loop that reads the clock ends. But iperf3 waits for
- *           its server in such a loop: a round trip over a satellite would take a million readings, and ten seconds of
- *           a processor. After each 2^14 readings without a pause, a reading therefore takes twice as long, up to
- *           256 ns times 2^12, a millisecond. A program that waits in a loop notices the end of its wait late by at
- *           most 1/16384 of the wait.
- *           Only two system calls of programs count: clock_gettime (228) and gettimeofday (96). The kernel's own
- *           readings, such as those of TCP for each segment, are no waits.
+ * why:      Reading the clock advances it by 256 ns, so that a loop that reads the clock ends. But
+ *           iperf3 waits for its server in such a loop: a round trip over a satellite would take a
+ *           million readings, and ten seconds of a processor. So after each 2^14 readings without a
+ *           pause, a reading takes twice as long, up to 256 ns times 2^12, a millisecond. A program
+ *           that waits in a loop notices the end of its wait late by at most 1/16384 of the wait.
+ *           Only two system calls of programs count: clock_gettime (228) and gettimeofday (96). The
+ *           kernel's own readings, such as TCP's reading for each segment, do not count, since they
+ *           are not waits.
  * licence:  Dual MIT/GPL
  */
 

@@ -1,9 +1,10 @@
 /*
  * the floating-point unit is saved when another thread needs it
  *
- * why:      Unmodified, each system call of a program copies up to 11 kB of its floating-point unit out of its process
- *           and back, a quarter of the time of a guest that carries packets. Here they stay in the process until
- *           another thread runs, a signal comes, or the process runs something else.
+ * why:      Without this change, each system call of a program copies up to 11 kB of the program's
+ *           floating-point unit out of its process and back, which is a quarter of the time of a
+ *           guest that carries packets. With it, they stay in the process until another thread
+ *           runs, a signal arrives, or the process runs something else.
  * only:     arch/um/os-Linux/skas/process.c lacks int using_seccomp;
  * licence:  Dual MIT/GPL
  */
@@ -11,8 +12,9 @@
 /*
  * file:     arch/um/os-Linux/skas/process.c
  * replaces: void userspace(struct uml_pt_regs *regs, unsigned long *aux_fp_regs)
- * why:      The calls are those that a busy thread of a guest makes, and which leave the floating-point unit alone:
- *           read, write, sendto, recvfrom, getsockopt, clock_gettime, epoll_wait, timerfd_settime, io_uring_enter, futex.
+ * why:      These are the calls of a busy thread in a guest that do not use the floating-point
+ *           unit: read, write, sendto, recvfrom, getsockopt, clock_gettime, epoll_wait,
+ *           timerfd_settime, io_uring_enter, futex.
  */
 static struct uml_pt_regs *kept_fp;
 static int kept_fp_pid;
@@ -74,7 +76,7 @@ void userspace(struct uml_pt_regs *regs, unsigned long *aux_fp_regs)
 /*
  * file:     arch/um/os-Linux/skas/mem.c
  * replaces: n = ptrace_setregs(pid, syscall_regs);
- * why:      The stub that changes a process' mappings runs in it.
+ * why:      The stub that changes a process' mappings runs in the process.
  */
 	save_kept_fp(NULL);
 	n = ptrace_setregs(pid, syscall_regs);
@@ -82,7 +84,8 @@ void userspace(struct uml_pt_regs *regs, unsigned long *aux_fp_regs)
 /*
  * file:     arch/um/kernel/process.c
  * replaces: to->thread.prev_sched = from;
- * why:      A thread of the kernel needs no floating-point unit. A thread that ends does not outlive this switch.
+ * why:      A kernel thread needs no floating-point unit, and a thread that ends does not outlive
+ *           this switch.
  */
 	if (to->mm || from->flags & PF_EXITING)
 		save_kept_fp(to->mm ? &to->thread.regs.regs : NULL);

@@ -1,8 +1,9 @@
 /*
  * an interrupt of no program clears no state of a processor
  *
- * why:      Each event in virtual time begins with an interrupt of no program. Unmodified, its registers are cleared, and
- *           with them the room for the processor's state, which nothing reads.
+ * why:      Each event in virtual time begins with an interrupt outside of any program. Without
+ *           this change, the interrupt's registers are cleared, including the space for the
+ *           processor's state, which is never read.
  * only:     arch/um/os-Linux/skas/process.c lacks int using_seccomp;
  * licence:  Dual MIT/GPL
  */

@@ -1,9 +1,10 @@
 /*
  * room for BENTPIPE_STATE_BYTES bytes of processor state
  *
- * why:      User-Mode Linux keeps the processor's state of each process in a field of fixed size, which has room for
- *           AVX-512 and protection keys. Processors with AMX have four times as much, and a kernel without the room
- *           ends at its first process. Since Linux 6.16 the field has the size that the processor needs.
+ * why:      User-Mode Linux keeps each process' processor state in a field of fixed size, which
+ *           suffices for AVX-512 and protection keys. Processors with AMX have four times as much
+ *           state, and a kernel without space for it ends at its first process. Since Linux 6.16
+ *           the field has the size that the processor needs.
  * only:     processor state above 2696 bytes
  * only:     arch/um/os-Linux/skas/process.c lacks int using_seccomp;
  * licence:  Dual MIT/GPL

@@ -1,8 +1,9 @@
 /*
  * simulated radios of Wi-Fi report aggregates and limit the airtime of the frames that they hold
  *
- * why:      Unmodified, the driver of simulated radios tells the medium nothing of aggregates, reports none to rate
- *           control, and takes any number of frames from the queues of mac80211 at once. The bits are those of
+ * why:      Without this change, the driver of simulated radios passes no information about
+ *           aggregates to the medium, reports none to rate control, and takes any number of frames
+ *           from the queues of mac80211 at once. The flags are those of
  *           crates/emu/src/wifi/frame.rs.
  * licence:  Dual MIT/GPL
  */
@@ -25,7 +26,8 @@
  * replaces: ieee80211_tx_status_irqsafe(data2->hw, skb);
  *           return 0;
  *           out:
- * why:      A frame of an aggregate that was not acknowledged leaves a hole, which a block acknowledgment request closes.
+ * why:      An unacknowledged frame of an aggregate leaves a gap, which a block acknowledgment
+ *           request closes.
  */
 	if (hwsim_flags & BIT(4)) {
 		txi->flags |= IEEE80211_TX_STAT_AMPDU;
@@ -43,7 +45,7 @@ out:
  * file:     drivers/net/wireless/virtual/mac80211_hwsim.c
  * file:     drivers/net/wireless/virtual/mac80211_hwsim_main.c
  * replaces: static int hwsim_tx_info_frame_received_nl(struct sk_buff *skb_2,
- * why:      A status lowers the airtime that is pending, so the next frames may leave the queues.
+ * why:      A status reduces the pending airtime, so the next frames may leave the queues.
  */
 static void mac80211_hwsim_done(struct ieee80211_hw *hw, struct sk_buff *skb)
 {

@@ -1,8 +1,9 @@
 /*
  * timers expire at whole steps of the clock
  *
- * why:      Unmodified, a timer expires a nanosecond later for each timer that was set before, and the clock rounds
- *           down. A run would depend on the number of timers that were set before it began.
+ * why:      Without this change, a timer expires a nanosecond later for each timer set before it,
+ *           and the clock rounds down. A run would then depend on the number of timers that were
+ *           set before the run.
  * licence:  Dual MIT/GPL
  */
 

@@ -1,10 +1,12 @@
 /*
  * a program and the kernel yield to each other before they sleep
  *
- * why:      Since Linux 6.16 a program can stop itself at a system call. Unmodified, it wakes the guest's kernel and then
- *           sleeps, and the kernel does the same when it lets the program continue. On the one processor of a guest,
- *           each can also let the other one run: the side that waits yields some times before it sleeps, and is woken
- *           only if it sleeps. A bit beside the number of the side whose turn it is says that the other one sleeps.
+ * why:      Since Linux 6.16 a program can stop itself at a system call. Without this change, the
+ *           program wakes the guest's kernel and then sleeps, and the kernel does the same when it
+ *           lets the program continue. On the single processor of a guest, each side can instead
+ *           yield to the other one. The waiting side yields several times before it sleeps, and is
+ *           woken only if it sleeps. A bit of the futex, next to the number of the side whose turn
+ *           it is, indicates that the other side sleeps.
  * only:     arch/um/os-Linux/skas/process.c has int using_seccomp;
  * licence:  Dual MIT/GPL
  */
@@ -12,7 +14,7 @@
 /*
  * file:     arch/um/include/shared/skas/stub-data.h
  * after:    #define FUTEX_IN_KERN 1
- * why:      Yielding once is enough where the other side is all that runs on the processor.
+ * why:      One yield suffices if nothing but the other side runs on the processor.
  */
 /* Set by who waits for the other side, before it sleeps. */
 #define FUTEX_SLEEPS 2

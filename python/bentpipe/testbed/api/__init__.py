@@ -1,5 +1,5 @@
-"""The web process: the REST interface under /api, one stream of events per browser tab, and the
-built page at /."""
+"""The web process: the page at /, the REST interface under /api, and one stream of events per
+browser tab."""
 
 from .application import application
 

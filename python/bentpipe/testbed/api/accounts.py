@@ -13,7 +13,7 @@ from bentpipe.testbed import accounts
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.tables import ACTIVE, Audit, Run, User
 
-from .callers import Administrator, Anyone, Database, Given, Number
+from .callers import Administrator, AnyCaller, CurrentSettings, Database, Number
 from .sessions import Strict
 
 router = APIRouter(tags=["accounts"])
@@ -44,7 +44,7 @@ class Invitation(BaseModel):
 
 
 class AuditLine(BaseModel):
-    """A line of the audit log."""
+    """An entry of the audit log: an action of a user."""
 
     id: int
     at: float
@@ -55,7 +55,7 @@ class AuditLine(BaseModel):
 
 @router.get("/accounts")
 def listed(_: Administrator, store: Database) -> list[Account]:
-    """Returns all accounts."""
+    """Returns all accounts, by name."""
     with store.reading() as rows:
         found = rows.scalars(select(User).order_by(User.name))
         return [Account.model_validate(one, from_attributes=True) for one in found]
@@ -63,17 +63,17 @@ def listed(_: Administrator, store: Database) -> list[Account]:
 
 @router.patch("/accounts/{account}")
 def change(account: Number, given: OfLevel, who: Administrator, store: Database) -> Account:
-    """Changes the level of an account and ends its log-ins."""
+    """Changes the level of an account. Ends the account's sessions and tokens."""
     with store.writing() as rows:
         user = _found(rows.get(User, account))
         accounts.change_level(rows, user, given.level)
-        accounts.note(rows, who, "change level", f"{user.name}: {given.level}")
+        accounts.record_action(rows, who, "change level", f"{user.name}: {given.level}")
         return Account.model_validate(user, from_attributes=True)
 
 
 @router.delete("/accounts/{account}", status_code=204)
-def remove(account: Number, who: Administrator, store: Database, settings: Given) -> None:
-    """Removes an account with all its data."""
+def remove(account: Number, who: Administrator, store: Database, settings: CurrentSettings) -> None:
+    """Removes an account with its configurations and runs."""
     with store.writing() as rows:
         user = _found(rows.get(User, account))
         if user.id == who.id:
@@ -83,25 +83,25 @@ def remove(account: Number, who: Administrator, store: Database, settings: Given
         accounts.change_level(rows, user, "guest")
         folder = settings.folder_of(user.id)
         rows.delete(user)
-        accounts.note(rows, who, "remove account", user.name)
+        accounts.record_action(rows, who, "remove account", user.name)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @router.post("/invitations", status_code=201)
 def invite(given: OfLevel, who: Administrator, store: Database) -> Invitation:
-    """Creates a link that creates one account. It is valid for a week."""
+    """Creates a link to create one account. The link is valid for a week."""
     return Invitation(level=given.level, link=f"/#/join/{accounts.invite(store, given.level, who)}")
 
 
 @router.get("/audit")
 def audit(
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
     before: Number | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> list[AuditLine]:
-    """Returns the newest lines of the audit log: all lines for administrators, the caller's own
-    lines for others."""
+    """Returns the newest entries of the audit log: of all users for administrators, otherwise of
+    the caller."""
     found = select(Audit).order_by(Audit.id.desc()).limit(limit)
     if before is not None:
         found = found.where(Audit.id < before)

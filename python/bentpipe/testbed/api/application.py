@@ -1,4 +1,4 @@
-"""The application: its routes, the page, and the answers to errors."""
+"""The application: its routes, the page, and the responses to errors."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ PAGE: Final = Path(__file__).resolve().parents[1] / "static"
 
 
 class Refusal(BaseModel):
-    """The reason of a refusal."""
+    """The reason of a refused request."""
 
     detail: str
 
 
-#: Additional answers of every route.
+#: Additional responses of every route.
 REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
     "4XX": {"model": Refusal, "description": "Refused, with the reason"},
     503: {"model": Refusal, "description": "Busy, or the database cannot be written"},
@@ -76,8 +76,8 @@ def application(settings: Settings, store: Store) -> FastAPI:
 
 
 def _errors(app: FastAPI, data: Path) -> None:
-    """Registers the handlers of errors. Every error is ``{"detail": TEXT}``, without details of
-    this machine such as the data folder."""
+    """Registers the handlers of errors. The body of every error is ``{"detail": TEXT}``. The text
+    contains no details of this machine, such as the data folder."""
 
     @app.exception_handler(Refused)
     def refused(_: Request, error: Refused) -> Response:
@@ -90,7 +90,7 @@ def _errors(app: FastAPI, data: Path) -> None:
 
     @app.exception_handler(RequestValidationError)
     def malformed(_: Request, error: RequestValidationError) -> Response:
-        # The value is not repeated, because it may be a password.
+        # The refused value is left out, because it may be a password.
         told = [f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {one['msg']}" for one in error.errors()]
         return JSONResponse({"detail": "; ".join(told)}, 422)
 
@@ -109,15 +109,15 @@ def _page(app: FastAPI) -> None:
         file = PAGE / "assets" / name
         if file.parent != PAGE / "assets" or not file.is_file():
             return JSONResponse({"detail": "there is no such file"}, 404)
-        # Its name contains a hash of its content.
+        # The file may be cached for long, because its name contains a hash of its content.
         return FileResponse(file, headers={"Cache-Control": "public, max-age=31536000, immutable"})
 
     read: dict[tuple[float, int], tuple[bytes, str]] = {}
 
     @app.get("/", include_in_schema=False)
     async def index(request: Request) -> Response:
-        # Served from memory, because it is small and every tab requests it. A rebuilt page is read
-        # again.
+        # Served from memory, because the page is small and every tab requests it. Read again after
+        # a new build.
         try:
             about = (PAGE / "index.html").stat()
         except OSError:

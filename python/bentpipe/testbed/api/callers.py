@@ -1,4 +1,4 @@
-"""Callers of requests, identified by the cookie of a browser's log-in or by a token."""
+"""Callers of requests, identified by the cookie of a browser's session or by a token."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from fastapi import Depends, Request
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from bentpipe.testbed.accounts import Caller, caller_of, is_old, used
+from bentpipe.testbed.accounts import Caller, caller_of, is_stale, record_use
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 
 from .security import SAFE
 
-#: The cookie of a log-in. Browsers send it only over an encrypted connection or to this machine,
-#: and to no other host.
+#: The cookie of a session. Browsers send it only to the host that set it, and only over an
+#: encrypted connection or on the same machine.
 COOKIE: Final = "__Host-bentpipe"
-#: The cookie of a log-in with --insecure: over plain HTTP, browsers refuse the prefix and the
+#: The cookie of a session with --insecure. Over plain HTTP, browsers refuse the prefix and the
 #: attribute Secure.
 INSECURE_COOKIE: Final = "bentpipe"
 
@@ -35,15 +35,15 @@ async def settings_of(request: Request) -> Settings:
     return settings
 
 
-#: A number of a row; larger ones do not fit into every database.
+#: The number of a row. Larger numbers do not fit into every database.
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 Database = Annotated[Store, Depends(store_of)]
-Given = Annotated[Settings, Depends(settings_of)]
+CurrentSettings = Annotated[Settings, Depends(settings_of)]
 
 
 def secret_of(request: Request) -> str:
-    """Returns the secret in a request, or an empty text."""
+    """Returns the secret of a request's token or cookie; empty without either."""
     authorization = request.headers.get("authorization", "")
     if authorization:
         return authorization.removeprefix("Bearer ").strip()
@@ -51,7 +51,7 @@ def secret_of(request: Request) -> str:
 
 
 def cookie_of(settings: Settings) -> str:
-    """Returns the name of the log-in's cookie."""
+    """Returns the name of the cookie of a session."""
     return INSECURE_COOKIE if settings.insecure else COOKIE
 
 
@@ -68,29 +68,27 @@ async def caller(request: Request, store: Database) -> Caller:
         raise Refused(401, "log in first")
     if found.scope == "read" and request.method not in SAFE:
         raise Refused(403, "this token may only read")
-    if is_old(found):
-        await run_in_threadpool(used, store, found)
+    if is_stale(found):
+        await run_in_threadpool(record_use, store, found)
     return found
 
 
 async def user(found: Annotated[Caller, Depends(caller)]) -> Caller:
-    """Returns the caller, who must have at least the level user."""
+    """Returns the caller. Raises :class:`Refused` for guests."""
     if not found.is_at_least("user"):
-        raise Refused(
-            403, "guests cannot change anything; ask an administrator for an account of the level user"
-        )
+        raise Refused(403, 'guests cannot change anything; ask an administrator for the level "user"')
     return found
 
 
 async def administrator(found: Annotated[Caller, Depends(caller)]) -> Caller:
-    """Returns the caller, who must be an administrator with a log-in, not with a token."""
+    """Returns the caller. Raises :class:`Refused` unless the caller is an administrator."""
     if not found.is_at_least("administrator"):
         raise Refused(403, "only administrators may do this")
     return found
 
 
-Anyone = Annotated[Caller, Depends(caller)]
-AUser = Annotated[Caller, Depends(user)]
+AnyCaller = Annotated[Caller, Depends(caller)]
+UserOrAbove = Annotated[Caller, Depends(user)]
 Administrator = Annotated[Caller, Depends(administrator)]
 
 

@@ -12,12 +12,12 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Transaction
 from sqlalchemy.orm import defer
 
-from bentpipe.testbed.accounts import Caller, note
+from bentpipe.testbed.accounts import Caller, record_action
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.rules import OF_LEVEL, check_text
 from bentpipe.testbed.tables import Configuration
 
-from .callers import Anyone, AUser, Database, Number, may_see, owns
+from .callers import AnyCaller, Database, Number, UserOrAbove, may_see, owns
 from .drafts import Text
 from .sessions import Strict
 
@@ -45,14 +45,14 @@ class Brief(BaseModel):
 
 
 class Full(Brief):
-    """A configuration with its scenario, and the positions of its nodes in the drawing."""
+    """A configuration with its scenario, and the positions of the nodes in the picture."""
 
     text: str
     positions: dict[str, Any]
 
 
 class New(Strict):
-    """A configuration to save."""
+    """A new configuration to be saved."""
 
     name: Name
     text: Text
@@ -60,8 +60,8 @@ class New(Strict):
 
 
 class Change(Strict):
-    """A change of a configuration. Missing values remain unchanged. ``version`` is the version that
-    was edited, so that changes saved in another window are not overwritten."""
+    """A change of a configuration. Missing values remain unchanged. ``version`` is the version on
+    which the change is based; the change is refused if a newer version exists."""
 
     version: Number
     name: Name | None = None
@@ -77,7 +77,7 @@ class Fork(Strict):
 
 
 @router.get("/configurations")
-def listed(who: Anyone, store: Database) -> list[Brief]:
+def listed(who: AnyCaller, store: Database) -> list[Brief]:
     """Returns the caller's own and the shared configurations; for administrators, all
     configurations."""
     texts = (Configuration.text, Configuration.origin, Configuration.positions)
@@ -90,54 +90,54 @@ def listed(who: Anyone, store: Database) -> list[Brief]:
 
 
 @router.post("/configurations", status_code=201)
-def save(given: New, who: AUser, store: Database) -> Full:
-    """Saves a configuration under a new name. It may be unfinished; a launch requires a valid
-    one."""
+def save(given: New, who: UserOrAbove, store: Database) -> Full:
+    """Saves a new configuration. The scenario may be incomplete; only a launch requires a valid
+    scenario."""
     check_text(given.text, who.level)
     with store.writing() as rows:
         row = Configuration(owner_id=who.id, origin=given.text, **given.model_dump())
         _add(rows, row, who)
-        note(rows, who, "save configuration", given.name)
+        record_action(rows, who, "save configuration", given.name)
         return full(row, who)
 
 
 @router.get("/configurations/{configuration}")
-def load(configuration: str, who: Anyone, store: Database) -> Full:
+def load(configuration: str, who: AnyCaller, store: Database) -> Full:
     """Returns a configuration with its scenario."""
     with store.reading() as rows:
         return full(visible(rows, configuration, who), who)
 
 
 @router.put("/configurations/{configuration}")
-def change(configuration: str, given: Change, who: AUser, store: Database) -> Full:
-    """Changes a configuration: its name, scenario, drawing, or whether it is shared."""
+def change(configuration: str, given: Change, who: UserOrAbove, store: Database) -> Full:
+    """Changes a configuration: its name, scenario, picture or sharing."""
     if given.text is not None:
         check_text(given.text, who.level)
     with store.writing() as rows:
         row = _own(rows, configuration, who)
         if row.version != given.version:
-            raise Refused(409, "it was changed elsewhere in the meantime; load it again")
+            raise Refused(409, "the configuration was changed elsewhere in the meantime; load it again")
         if given.name is not None and given.name != row.name:
             _free(rows, row.owner_id, given.name)
         for key, value in given.model_dump(exclude={"version"}, exclude_none=True).items():
             setattr(row, key, value)
         row.version += 1
         row.changed = time.time()
-        note(rows, who, "share configuration" if given.shared else "change configuration", row.name)
+        record_action(rows, who, "share configuration" if given.shared else "change configuration", row.name)
         return full(row, who)
 
 
 @router.delete("/configurations/{configuration}", status_code=204)
-def remove(configuration: str, who: AUser, store: Database) -> None:
+def remove(configuration: str, who: UserOrAbove, store: Database) -> None:
     """Removes a configuration. Its runs are kept."""
     with store.writing() as rows:
         row = _own(rows, configuration, who)
         rows.delete(row)
-        note(rows, who, "remove configuration", row.name)
+        record_action(rows, who, "remove configuration", row.name)
 
 
 @router.post("/configurations/{configuration}/fork", status_code=201)
-def fork(configuration: str, given: Fork, who: AUser, store: Database) -> Full:
+def fork(configuration: str, given: Fork, who: UserOrAbove, store: Database) -> Full:
     """Copies a visible configuration under a new name."""
     with store.writing() as rows:
         of = visible(rows, configuration, who)
@@ -145,18 +145,18 @@ def fork(configuration: str, given: Fork, who: AUser, store: Database) -> Full:
             owner_id=who.id, name=given.name, text=of.text, origin=of.text, positions=dict(of.positions)
         )
         _add(rows, row, who)
-        note(rows, who, "fork configuration", f"{of.name}: {given.name}")
+        record_action(rows, who, "fork configuration", f"{of.name}: {given.name}")
         return full(row, who)
 
 
 @router.post("/configurations/{configuration}/reset")
-def reset(configuration: str, who: AUser, store: Database) -> Full:
+def reset(configuration: str, who: UserOrAbove, store: Database) -> Full:
     """Restores the first saved scenario of a configuration. The configuration keeps its id."""
     with store.writing() as rows:
         row = _own(rows, configuration, who)
         row.text, row.positions, row.changed = row.origin, {}, time.time()
         row.version += 1
-        note(rows, who, "reset configuration", row.name)
+        record_action(rows, who, "reset configuration", row.name)
         return full(row, who)
 
 
@@ -186,8 +186,8 @@ def add(rows: Transaction, who: Caller, name: str, text: str) -> Full:
 
 
 def visible(rows: Transaction, configuration: str, who: Caller) -> Configuration:
-    """Returns a configuration that the caller may read. Raises :class:`Refused`; configurations of
-    others are reported as missing."""
+    """Returns a configuration that the caller may read. Raises :class:`Refused`, which reports
+    inaccessible configurations as missing."""
     row = rows.get(Configuration, configuration[:32])
     if row is None or not may_see(who, row.owner_id, row.shared):
         raise Refused(404, "there is no such configuration")
@@ -204,7 +204,7 @@ def _own(rows: Transaction, configuration: str, who: Caller) -> Configuration:
 def _free(rows: Transaction, owner: int, name: str) -> None:
     same = select(Configuration.id).where(Configuration.owner_id == owner, Configuration.name == name)
     if rows.scalar(same) is not None:
-        raise Refused(409, f'there is a configuration "{name}"; choose another name')
+        raise Refused(409, f'a configuration "{name}" already exists; choose another name')
 
 
 def _add(rows: Transaction, row: Configuration, who: Caller) -> None:
@@ -212,10 +212,10 @@ def _add(rows: Transaction, row: Configuration, who: Caller) -> None:
     count = rows.scalar(select(func.count()).where(Configuration.owner_id == who.id)) or 0
     most = OF_LEVEL[who.level].configurations
     if count >= most:
-        raise Refused(409, f"you have {most} configurations; remove one first")
+        raise Refused(409, f"you have {most} configurations, the limit of your level; remove one first")
     rows.add(row)
     try:
         rows.flush()
     except IntegrityError:
-        raise Refused(409, f'there is a configuration "{row.name}"; choose another name') from None
+        raise Refused(409, f'a configuration "{row.name}" already exists; choose another name') from None
     rows.refresh(row)

@@ -1,4 +1,5 @@
-"""Templates, the schema, and drafts: views of a text, and changes of single values in it."""
+"""Templates, the schema of scenarios, and drafts: analysis of a text, and changes of values in
+it."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ from bentpipe.testbed import drafts, instruments, maps
 from bentpipe.testbed.forms import form_schema
 from bentpipe.testbed.rules import check_text
 
-from .callers import Anyone, Given
+from .callers import AnyCaller, CurrentSettings
 from .sessions import Strict
 
 router = APIRouter(tags=["drafts"])
 
-#: Scenarios of complete experiments, and those of the manual's gallery; the first line of each
-#: describes it.
+#: Scenarios of complete experiments and of the manual's gallery. The first line of each file
+#: describes the scenario.
 TEMPLATES: Final = Path(__file__).resolve().parents[1] / "templates"
 #: Maximum number of drafts resolved concurrently, because each occupies a processor.
 _turn: Final = threading.Semaphore(2)
@@ -30,7 +31,7 @@ Text = Annotated[str, Field(max_length=1_000_000)]
 
 
 class Template(BaseModel):
-    """A scenario to start from."""
+    """A scenario from which a new configuration can start."""
 
     name: str
     about: str
@@ -38,21 +39,21 @@ class Template(BaseModel):
 
 
 class Draft(Strict):
-    """The text of a scenario."""
+    """The TOML text of a scenario."""
 
     text: Text
 
 
 class MapAt(Draft):
-    """A scenario's text, a time in seconds, and the name of the constellation if there are
-    several."""
+    """A scenario's text, a time in seconds, and the name of a constellation (default: the
+    first)."""
 
     time: Annotated[float, Field(ge=0, le=1e9)] = 0.0
     network: Annotated[str, Field(max_length=200)] | None = None
 
 
 class Satellite(BaseModel):
-    """A satellite: degrees, and metres above the ground."""
+    """The position of a satellite: longitude and latitude in degrees, altitude in metres."""
 
     name: str
     longitude: float
@@ -61,8 +62,8 @@ class Satellite(BaseModel):
 
 
 class Site(BaseModel):
-    """A site on the ground, with its lowest elevation (deg) and the numbers of the satellites that
-    serve it."""
+    """A site on the ground, with its minimum elevation (``mask``, deg) and the numbers of its
+    serving satellites."""
 
     name: str
     longitude: float
@@ -72,8 +73,8 @@ class Site(BaseModel):
 
 
 class MapFlow(BaseModel):
-    """A flow between two sites, by number: the satellites of its path and the delay (s), null
-    without a path."""
+    """A flow between two sites, given by their numbers. ``satellites`` are the satellites on its
+    path and ``delay`` is the delay (s); both are null without a path."""
 
     name: str
     from_: Annotated[int, Field(alias="from")]
@@ -111,8 +112,8 @@ class Edits(Draft):
 
 
 @router.get("/templates")
-def templates(_: Anyone) -> list[Template]:
-    """Returns the templates of scenarios: experiments, the gallery, presets, and a blank page."""
+def templates(_: AnyCaller) -> list[Template]:
+    """Returns the templates of scenarios: experiments, the gallery, presets, and a blank one."""
     experiments = [
         Template(
             name=file.stem, about=_about(file), kind="gallery" if file.parent != TEMPLATES else "experiment"
@@ -128,30 +129,30 @@ def templates(_: Anyone) -> list[Template]:
 
 
 @router.get("/templates/{name}")
-def template(name: str, _: Anyone) -> Draft:
+def template(name: str, _: AnyCaller) -> Draft:
     """Returns the text of a template."""
     return Draft(text=text_of(name))
 
 
 @router.get("/schema")
-def scenario_schema(_: Anyone) -> dict[str, Any]:
-    """Returns the JSON Schema of scenarios, which defines the forms. Quantities also have
-    ``units``, with their sizes in base units, and applications ``transports``, the kinds of
-    transport that carry them."""
+def scenario_schema(_: AnyCaller) -> dict[str, Any]:
+    """Returns the JSON Schema of scenarios, which defines the forms. In addition, quantities have
+    ``units`` with their sizes in base units, and applications have ``transports``, the kinds of
+    transport that can carry them."""
     return form_schema()
 
 
 @router.post("/drafts/view")
-def view(given: Draft, who: Anyone, settings: Given) -> dict[str, Any]:
-    """Returns the view of a text: its problems, or its summary, resolved values, picture,
-    predictions and cost. ``impossible`` has the instruments that cannot run it here, with the
-    reason. Nothing is stored."""
+def view(given: Draft, who: AnyCaller, settings: CurrentSettings) -> dict[str, Any]:
+    """Analyses the text of a scenario. Returns its problems, or its summary, resolved values,
+    picture, predictions and cost. ``impossible`` lists the instruments that cannot run the scenario
+    on this test bed, with the reason. Nothing is stored."""
     with _turn:
         return drafts.view(given.text, who.level, instruments.of_machine(settings))
 
 
 @router.post("/drafts/map")
-def map_at(given: MapAt, who: Anyone) -> Map:
+def map_at(given: MapAt, who: AnyCaller) -> Map:
     """Returns the satellites, links and paths of a constellation at a time of the scenario. Nothing
     is stored."""
     with _turn:
@@ -159,8 +160,8 @@ def map_at(given: MapAt, who: Anyone) -> Map:
 
 
 @router.post("/drafts/edit")
-def edit(given: Edits, who: Anyone) -> Draft:
-    """Returns the text after changes, with its comments and order. Nothing is stored."""
+def edit(given: Edits, who: AnyCaller) -> Draft:
+    """Returns the text after changes, with comments and order preserved. Nothing is stored."""
     text = given.text
     check_text(text, who.level)
     with _turn:
@@ -170,7 +171,7 @@ def edit(given: Edits, who: Anyone) -> Draft:
 
 
 def text_of(name: str) -> str:
-    """Returns the text of a template. Raises :class:`bentpipe.testbed.accounts.Refused`."""
+    """Returns the text of a template. Raises :class:`bentpipe.testbed.refused.Refused`."""
     from bentpipe.testbed.refused import Refused
 
     if name == "blank":

@@ -1,5 +1,5 @@
-"""The stream of events: one reader of the table serves every browser tab with the events that its
-user may see."""
+"""The stream of events. One reader of the table of events serves all browser tabs, each with the
+events that its user may see."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import Event, Session
 
 #: Seconds between polls of the table, and between keep-alive messages.
-LOOK_S: Final = 0.25
-ALIVE_S: Final = 15.0
-#: Maximum number of events queued for a slow browser; beyond it, the browser must reload
-#: everything.
-MOST_WAITING: Final = 500
+POLL_S: Final = 0.25
+KEEP_ALIVE_S: Final = 15.0
+#: Maximum number of events queued for a slow browser. Beyond it, the browser must reload its data.
+MAX_WAITING: Final = 500
 #: Maximum number of parts of a run's rows queued for a slow browser.
-MOST_PARTS: Final = 4
+MAX_PARTS: Final = 4
 #: Maximum number of concurrent streams per user, and in total.
-MOST_OF_USER: Final = 20
-MOST: Final = 1000
+MAX_STREAMS_PER_USER: Final = 20
+MAX_STREAMS: Final = 1000
 
 
 @dataclass(frozen=True)
-class Told:
-    """An event, detached from its table. Rows of a run in progress have no number."""
+class Message:
+    """The text of an event. Live rows of a run have no ``id``."""
 
     id: int | None
     owner: int
@@ -43,8 +42,8 @@ class Told:
 
 
 @dataclass
-class Watched:
-    """The run whose rows a tab shows, and the position reached in its rows."""
+class WatchedRun:
+    """The run whose live rows a tab shows, and the offset up to which they were sent."""
 
     run: str
     file: Path
@@ -56,13 +55,13 @@ class Broadcast:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.followers: dict[asyncio.Queue[Told | None], Caller] = {}
-        self.watched: dict[asyncio.Queue[Told | None], Watched] = {}
+        self.followers: dict[asyncio.Queue[Message | None], Caller] = {}
+        self.watched: dict[asyncio.Queue[Message | None], WatchedRun] = {}
         self.last = 0
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Context manager that reads events while it is active."""
+        """Reads and distributes events while the context is active."""
         with contextlib.suppress(SQLAlchemyError):
             self.last = await asyncio.to_thread(self._newest)
         task = asyncio.create_task(self._loop())
@@ -75,7 +74,7 @@ class Broadcast:
 
     async def _loop(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
             if not self.followers:
                 continue
             with contextlib.suppress(SQLAlchemyError):
@@ -97,15 +96,15 @@ class Broadcast:
             await self._rows()
 
     async def _rows(self) -> None:
-        """Passes rows of runs in progress to the tabs that watch them. Slow readers get them later,
-        from the file."""
+        """Sends live rows to the tabs that watch a run. A slow reader receives them later, because
+        they stay in the file."""
         if not self.watched:
             return
         places = {(one.file, one.offset) for one in self.watched.values()}
-        read = await asyncio.to_thread(lambda: {place: live.after(*place) for place in places})
+        read = await asyncio.to_thread(lambda: {place: live.lines_after(*place) for place in places})
         for waiting, one in list(self.watched.items()):
             lines, offset = read.get((one.file, one.offset), ([], one.offset))
-            if lines and waiting.qsize() < MOST_PARTS:
+            if lines and waiting.qsize() < MAX_PARTS:
                 waiting.put_nowait(_part(one, lines))
                 one.offset = offset
 
@@ -113,32 +112,36 @@ class Broadcast:
         with self.store.reading() as rows:
             return rows.scalar(select(func.max(Event.id))) or 0
 
-    def _since(self, last: int, sessions: set[str]) -> tuple[list[Told], set[str]]:
-        """Returns the events after ``last``, and the log-ins that have ended."""
+    def _since(self, last: int, sessions: set[str]) -> tuple[list[Message], set[str]]:
+        """Returns the events after ``last``, and the sessions that have ended."""
         with self.store.reading() as rows:
             found = rows.scalars(select(Event).where(Event.id > last).order_by(Event.id).limit(2000)).all()
             alive = set(rows.scalars(select(Session.id).where(Session.id.in_(sessions))))
-            return [_told(one) for one in found], sessions - alive
+            return [_message(one) for one in found], sessions - alive
 
-    def _missed(self, who: Caller, last: int) -> tuple[list[Told], bool]:
-        """Returns the events after ``last`` that a user may see, and true if some have been
+    def _missed(self, who: Caller, last: int) -> tuple[list[Message], bool]:
+        """Returns the events after ``last`` that a user may see, and true if some were already
         removed."""
         with self.store.reading() as rows:
             oldest = rows.scalar(select(func.min(Event.id))) or 0
-            found = select(Event).where(Event.id > last).order_by(Event.id).limit(MOST_WAITING)
+            found = select(Event).where(Event.id > last).order_by(Event.id).limit(MAX_WAITING)
             if not who.is_at_least("administrator"):
                 found = found.where(Event.owner_id == who.id)
-            return [_told(one) for one in rows.scalars(found)], last + 1 < oldest
+            return [_message(one) for one in rows.scalars(found)], last + 1 < oldest
 
     async def follow(
-        self, who: Caller, last: int | None, watched: Watched | None = None
+        self, who: Caller, last: int | None, watched: WatchedRun | None = None
     ) -> AsyncGenerator[str, None]:
-        """Yields the text of a stream, with all rows of the run ``watched``."""
-        if len(self.followers) >= MOST or list(self.followers.values()).count(who) >= MOST_OF_USER:
-            # The stream has begun, so the refusal is an event; the browser then waits.
+        """Yields the text of a stream: events, and all live rows of the run ``watched``."""
+        if (
+            len(self.followers) >= MAX_STREAMS
+            or list(self.followers.values()).count(who) >= MAX_STREAMS_PER_USER
+        ):
+            # The status was already sent, so the refusal is an event. The browser retries after 30
+            # s.
             yield "retry: 30000\nevent: busy\ndata: {}\n\n"
             return
-        waiting: asyncio.Queue[Told | None] = asyncio.Queue(MOST_WAITING + 1)
+        waiting: asyncio.Queue[Message | None] = asyncio.Queue(MAX_WAITING + 1)
         self.followers[waiting] = who
         if watched is not None:
             self.watched[waiting] = watched
@@ -154,7 +157,7 @@ class Broadcast:
                     yield one.text
             while True:
                 try:
-                    found = await asyncio.wait_for(waiting.get(), ALIVE_S)
+                    found = await asyncio.wait_for(waiting.get(), KEEP_ALIVE_S)
                 except TimeoutError:
                     yield ": alive\n\n"
                     continue
@@ -168,18 +171,18 @@ class Broadcast:
             self.watched.pop(waiting, None)
 
 
-def _told(event: Event) -> Told:
+def _message(event: Event) -> Message:
     text = f"id: {event.id}\nevent: run\ndata: {json.dumps({'run': event.run_id, **event.data})}\n\n"
-    return Told(event.id, event.owner_id, text)
+    return Message(event.id, event.owner_id, text)
 
 
-def _part(watched: Watched, lines: list[str]) -> Told:
+def _part(watched: WatchedRun, lines: list[str]) -> Message:
     begins = "true" if watched.offset == 0 else "false"
     data = f'{{"run":"{watched.run}","begins":{begins},"parts":[{",".join(lines)}]}}'
-    return Told(None, 0, f"event: rows\ndata: {data}\n\n")
+    return Message(None, 0, f"event: rows\ndata: {data}\n\n")
 
 
-def _end(waiting: asyncio.Queue[Told | None]) -> None:
+def _end(waiting: asyncio.Queue[Message | None]) -> None:
     while waiting.full():
         waiting.get_nowait()
     waiting.put_nowait(None)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy import func, select
 
 from bentpipe.testbed import live
-from bentpipe.testbed.accounts import note
+from bentpipe.testbed.accounts import record_action
 from bentpipe.testbed.drafts import with_changes
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.regions import Region as Found
@@ -18,21 +18,21 @@ from bentpipe.testbed.regions import of_folder, of_live
 from bentpipe.testbed.rules import check_change
 from bentpipe.testbed.tables import ACTIVE, FINAL, Change
 
-from .callers import Anyone, AUser, Database, Given
+from .callers import AnyCaller, CurrentSettings, Database, UserOrAbove
 from .configurations import Fork, Full, add
-from .events import Broadcast, Watched
-from .runs import owned, seen
+from .events import Broadcast, WatchedRun
+from .runs import own_run, readable_run
 from .sessions import Strict
 
 router = APIRouter(tags=["live"])
 
 #: Maximum number of manual changes of a run.
-MOST_CHANGES = 1000
+MAX_CHANGES = 1000
 
 
 class Wanted(Strict):
-    """A change of a run in progress: a key path of the scenario and its new value, as in an
-    override."""
+    """A change of a run in progress: a key path of the scenario, and its new value as in an
+    override of the command line."""
 
     key: Annotated[str, Field(min_length=1, max_length=200)]
     value: Annotated[str, Field(min_length=1, max_length=500)]
@@ -52,8 +52,8 @@ class Changed(BaseModel):
 
 
 class Region(BaseModel):
-    """A part of a run with one serving satellite of a site, one link of a multilink, or one value
-    of a changed key. Times are seconds of the run; an open end is null."""
+    """A time range of a run with one serving satellite of a site, one link of a multilink, or one
+    value of a changed key. Times are seconds of the run; an open end is null."""
 
     kind: str
     of: str
@@ -65,21 +65,21 @@ class Region(BaseModel):
 @router.get("/events")
 async def events(
     request: Request,
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
-    settings: Given,
+    settings: CurrentSettings,
     run: Annotated[str, Query(max_length=32)] = "",
 ) -> StreamingResponse:
     """Streams the caller's runs: server-sent events ``run`` with
     ``{"run", "state", "progress", "reason"}``, and events ``rows`` with rows of the traces of the
-    given run. One stream per browser tab. After a broken connection, Last-Event-ID continues the
-    stream, and the rows restart from the beginning."""
+    given run. A browser tab needs only one stream. After a broken connection, Last-Event-ID
+    continues the events, and the rows restart from the beginning."""
     broadcast: Broadcast = request.app.state.broadcast
     watched = None
     if run:
         with store.reading() as rows:
-            row = seen(rows, run, who)
-        watched = Watched(row.id, live.beside(settings.folder(row.owner_id, row.id)))
+            row = readable_run(rows, run, who)
+        watched = WatchedRun(row.id, live.live_file(settings.folder(row.owner_id, row.id)))
     last = request.headers.get("last-event-id", "")
     number = int(last) if last.isascii() and last.isdigit() and len(last) < 10 else None
     stream = broadcast.follow(who, number, watched)
@@ -87,12 +87,12 @@ async def events(
 
 
 @router.post("/runs/{run}/changes", status_code=201)
-def change(run: str, given: Wanted, who: AUser, store: Database) -> Changed:
+def change(run: str, given: Wanted, who: UserOrAbove, store: Database) -> Changed:
     """Changes a key of a run in progress. The reference marks the keys of links and networks that
-    can change. The run answers within a second."""
+    can be changed during a run. The run answers within a second."""
     check_change(given.key, given.value)
     with store.writing() as rows:
-        row = owned(rows, run, who)
+        row = own_run(rows, run, who)
         if row.state not in ACTIVE:
             raise Refused(
                 409,
@@ -102,33 +102,33 @@ def change(run: str, given: Wanted, who: AUser, store: Database) -> Changed:
             )
         if row.instrument in ("kernel", "study"):
             raise Refused(
-                409, "runs with real kernels in virtual time and studies cannot be changed while they run"
+                409, "studies, and runs with real kernels in virtual time, cannot be changed during the run"
             )
         count = rows.scalar(select(func.count()).where(Change.run_number == row.number)) or 0
-        if count >= MOST_CHANGES:
-            raise Refused(409, f"the run was already changed {MOST_CHANGES} times, the maximum")
+        if count >= MAX_CHANGES:
+            raise Refused(409, f"the run was already changed {MAX_CHANGES} times, the maximum")
         made = Change(run_number=row.number, user=who.name, key=given.key, value=given.value)
         rows.add(made)
-        note(rows, who, "change run", f"{row.name} {row.number}: {given.key} = {given.value}")
+        record_action(rows, who, "change run", f"{row.name} {row.number}: {given.key} = {given.value}")
         rows.flush()
         return Changed.model_validate(made, from_attributes=True)
 
 
 @router.get("/runs/{run}/changes")
-def changes(run: str, who: Anyone, store: Database) -> list[Changed]:
+def changes(run: str, who: AnyCaller, store: Database) -> list[Changed]:
     """Returns the manual changes of a run."""
     with store.reading() as rows:
-        row = seen(rows, run, who)
+        row = readable_run(rows, run, who)
         found = rows.scalars(select(Change).where(Change.run_number == row.number).order_by(Change.id))
         return [Changed.model_validate(one, from_attributes=True) for one in found]
 
 
 @router.post("/runs/{run}/configuration", status_code=201)
-def repeat(run: str, given: Fork, who: AUser, store: Database) -> Full:
-    """Saves the scenario of a run as a new configuration, with its manual changes, so that it
-    repeats the run."""
+def repeat(run: str, given: Fork, who: UserOrAbove, store: Database) -> Full:
+    """Saves the scenario of a run, with its manual changes, as a new configuration. A launch of the
+    configuration repeats the run."""
     with store.writing() as rows:
-        row = seen(rows, run, who)
+        row = readable_run(rows, run, who)
         if row.instrument == "study":
             raise Refused(409, "a study cannot be saved as a configuration; launch it again instead")
         made = [
@@ -138,15 +138,15 @@ def repeat(run: str, given: Fork, who: AUser, store: Database) -> Full:
         ]
         text = with_changes(row.scenario, [(one.done or 0.0, one.key, one.value) for one in made])
         found = add(rows, who, given.name, text)
-        note(rows, who, "save configuration", f"{given.name}, of run {row.number}")
+        record_action(rows, who, "save configuration", f"{given.name}, of run {row.number}")
         return found
 
 
 @router.get("/runs/{run}/regions")
-def regions(run: str, who: Anyone, store: Database, settings: Given) -> list[Region]:
+def regions(run: str, who: AnyCaller, store: Database, settings: CurrentSettings) -> list[Region]:
     """Returns the regions of a run, also while it is in progress."""
     with store.reading() as rows:
-        row = seen(rows, run, who)
+        row = readable_run(rows, run, who)
         made = [
             (one.done, one.key, one.value)
             for one in rows.scalars(select(Change).where(Change.run_number == row.number))
@@ -157,5 +157,5 @@ def regions(run: str, who: Anyone, store: Database, settings: Given) -> list[Reg
     if row.state in FINAL and (folder / "provenance.json").is_file():
         found = of_folder(row.scenario, made, folder)
     else:
-        found = of_live(row.scenario, made, live.everything(live.beside(folder)))
+        found = of_live(row.scenario, made, live.read_all(live.live_file(folder)))
     return [Region.model_validate(one, from_attributes=True) for one in found]

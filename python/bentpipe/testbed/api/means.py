@@ -1,7 +1,7 @@
 """Means over the runs of one launch: the replications of each point of a campaign.
 
-Means are over one launch, because only its runs are known to be replications of the same scenarios
-with distinct random numbers.
+Means never combine launches, because only the runs of one launch are known to be replications of
+the same scenario with distinct random numbers.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.verdicts import Verdict, verdict_of, worst
 
-from .callers import Anyone, Database, Given
-from .runs import Fidelity, State, seen_by
+from .callers import AnyCaller, CurrentSettings, Database
+from .runs import Fidelity, State, readable_by
 
 router = APIRouter(tags=["results"])
 
-#: Default metrics, if the runs have them; the same as on the command line.
-DEFAULT: Final = "goodput"
-#: Maximum number of rows of an answer; more than a page can show.
-MOST_ROWS: Final = 2_000
-#: Maximum number of runs without a result to name.
-MOST_NAMED: Final = 100
-#: The key of the instruments, if a launch has several.
+#: Default metric, if the runs have it; the same as on the command line.
+DEFAULT_METRIC: Final = "goodput"
+#: Maximum number of rows of a response; more than a page can show.
+MAX_ROWS: Final = 2_000
+#: Maximum number of missing runs that a response lists.
+MAX_MISSING: Final = 100
+#: The varied key that stands for the instruments of a launch with several instruments.
 INSTRUMENT: Final = "instrument"
 
 
 class Varied(BaseModel):
-    """A varied key: its path, a short name, and the name with a unit as the title of an axis.
-    ``ticks`` are the positions of the values on that axis, and ``labels`` their names; values that
-    are not ``numbers`` are placed side by side."""
+    """A varied key: its path, its short name, and the title of its axis with a unit. ``ticks`` are
+    the positions of the values on the axis, and ``labels`` their names. ``numbers`` is false for
+    values that are not numbers, which have equal distances."""
 
     key: str
     name: str
@@ -59,9 +59,9 @@ class Varied(BaseModel):
 
 
 class Mean(BaseModel):
-    """A mean over ``count`` runs and half the width of its confidence interval (null for a single
-    run), in the metric's ``unit``. ``text`` has both in its ``shown_unit``, rounded according to
-    the interval."""
+    """A mean over ``count`` runs and the half-width of its confidence interval (null for a single
+    run), in the metric's ``unit``. ``text`` contains both in the metric's ``shown_unit``, rounded
+    according to the interval."""
 
     count: int
     mean: float
@@ -70,8 +70,8 @@ class Mean(BaseModel):
 
 
 class Metric(BaseModel):
-    """A metric: its unit, its display unit, and the ``size`` of the display unit in the unit.
-    ``"1"`` is a number without a unit."""
+    """A metric: its unit, its display unit, and the ``size`` of the display unit in terms of the
+    unit. The unit of a plain number is ``"1"``."""
 
     metric: str
     unit: str
@@ -80,10 +80,10 @@ class Metric(BaseModel):
 
 
 class Point(BaseModel):
-    """Means at one point of the varied keys, of one flow, terminal or link, or of the requested
-    selection. ``at`` are the positions on the axes, ``runs`` is the number of existing runs at this
-    point, and ``means`` has an entry per metric, null without a value. ``fidelity`` is that of the
-    least accurate run in the means; null for simulations, which are exact."""
+    """Means at one combination of the varied values, for one flow, terminal or link, or for the
+    requested group. ``at`` are the positions on the axes, ``runs`` is the number of runs of this
+    combination, and ``means`` has an entry per metric, null without a value. ``fidelity`` is the
+    fidelity of the least accurate run; null for simulations, which are exact."""
 
     labels: list[str]
     at: list[float]
@@ -94,7 +94,7 @@ class Point(BaseModel):
 
 
 class Missing(BaseModel):
-    """A run that the means do not contain, and the reason."""
+    """A run that is not included in the means, and the reason."""
 
     id: str
     number: int
@@ -104,9 +104,9 @@ class Missing(BaseModel):
 
 
 class Means(BaseModel):
-    """Means over ``complete`` of the ``runs`` of a launch that the caller may read. ``missing``
-    names up to a hundred of the other runs. ``across`` is the key on the axis of a figure, and
-    ``available`` are the names of all metrics."""
+    """Means over the runs of a launch. ``runs`` is the number of runs that the caller may read, and
+    ``complete`` the number of runs in the means. ``missing`` lists up to a hundred of the others.
+    ``across`` is the key on the axis of figures, and ``available`` lists all metrics."""
 
     name: str
     confidence: float
@@ -124,15 +124,15 @@ class Means(BaseModel):
 @router.get("/batches/{batch}/means")
 def means(
     batch: str,
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
-    settings: Given,
+    settings: CurrentSettings,
     metric: Annotated[list[Annotated[str, Field(max_length=100)]] | None, Query(max_length=12)] = None,
     of: Annotated[str, Query(max_length=100)] = "",
 ) -> Means:
-    """Returns means with confidence intervals over the runs of one launch, by the values that its
-    campaign varies. Metrics are columns of the flows, or TABLE.COLUMN of a report. ``of`` selects
-    one flow, terminal or link, or the mean over a group of flows or a pattern such as `st*`."""
+    """Returns means with confidence intervals over the runs of one launch, for each combination of
+    the varied values. Metrics are columns of the flows, or TABLE.COLUMN of a report. ``of`` selects
+    one flow, terminal or link, or the mean over a group or over a pattern such as `st*`."""
     found, changed = _launched(store, batch, who)
     several = len({run.instrument for run in found}) > 1
     counted = [_counted(run, settings, several, run.number in changed) for run in found]
@@ -142,11 +142,13 @@ def means(
     axes = {key: Axis.of(campaign.index[key], name) for key, name in names.items()}
     differing = [key for key, axis in axes.items() if len(axis.at) > 1]
     available = source.metrics
-    chosen = list(dict.fromkeys(metric or ([DEFAULT] if DEFAULT in available else available[:1])))
+    chosen = list(
+        dict.fromkeys(metric or ([DEFAULT_METRIC] if DEFAULT_METRIC in available else available[:1]))
+    )
     table = tabulate(campaign, chosen, of or None) if available else None
-    if table is not None and len(table.rows) > MOST_ROWS:
+    if table is not None and len(table.rows) > MAX_ROWS:
         raise Refused(
-            422, f"the table has {len(table.rows)} means (at most {MOST_ROWS}); choose a flow or a group"
+            422, f"the table has {len(table.rows)} means (at most {MAX_ROWS}); choose a flow or a group"
         )
     verdicts = {
         run.id: (run.number, verdict_of(one.folder, run.instrument, run.state))
@@ -163,7 +165,7 @@ def means(
         confidence=found[0].confidence,
         runs=len(found),
         complete=len(found) - len(named),
-        missing=named[:MOST_NAMED],
+        missing=named[:MAX_MISSING],
         keys=[_varied(key, axis, names[key]) for key, axis in axes.items()],
         across=most_numbers(campaign.index, differing or list(axes)),
         available=available,
@@ -174,14 +176,14 @@ def means(
 
 
 def _launched(store: Store, batch: str, who: Caller) -> tuple[Sequence[Any], set[int]]:
-    """Returns the runs of a launch that the caller may read, in their order, and the numbers of
-    manually changed runs. Raises :class:`Refused`; launches of others are reported as missing."""
+    """Returns the runs of a launch that the caller may read, by number, and the numbers of manually
+    changed runs. Raises :class:`Refused`, which reports inaccessible launches as missing."""
     run = tables.Run
     known = ("id", "number", "owner_id", "name", "label", "instrument", "replication", "variation")
     columns: list[Any] = [getattr(run, key) for key in (*known, "confidence", "state", "reason")]
     of_batch = select(*columns).where(run.batch == batch[:32]).order_by(run.number)
     with store.reading() as rows:
-        found = rows.execute(seen_by(of_batch, who)).all()
+        found = rows.execute(readable_by(of_batch, who)).all()
         made = (
             select(tables.Change.run_number)
             .join(run, run.number == tables.Change.run_number)
@@ -193,7 +195,7 @@ def _launched(store: Store, batch: str, who: Caller) -> tuple[Sequence[Any], set
     if any(one.variation is None for one in found):
         raise Refused(
             409,
-            "these runs were launched by an older version of the test bed, which did not record what was varied; "
+            "these runs were launched by an older version of the test bed, which did not record the varied values; "
             "launch them again",
         )
     return found, changed
@@ -207,7 +209,7 @@ def _counted(run: Any, settings: Settings, several: bool, changed: bool) -> Fold
     if run.state == "done":
         # A manually changed run is not a replication of the launched scenario.
         status = "changed" if changed else "complete"
-        why = "it was changed by hand while it ran" if changed else ""
+        why = "changed manually during the run" if changed else ""
     return FolderRun(
         run.id, settings.folder(run.owner_id, run.id), Variation(varied), run.replication, status, why
     )

@@ -8,22 +8,22 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from bentpipe.testbed import instruments, queue, reproducing
-from bentpipe.testbed.accounts import note
+from bentpipe.testbed.accounts import record_action
 from bentpipe.testbed.executor import wake
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.rules import OF_LEVEL
 from bentpipe.testbed.tables import Run
 
-from .callers import Anyone, AUser, Database, Given
-from .runs import Entry, again, entry, room
+from .callers import AnyCaller, CurrentSettings, Database, UserOrAbove
+from .runs import Entry, check_room, earlier_launch, entry
 from .sessions import Strict
 
 router = APIRouter(tags=["studies"])
 
 
 class StudyTest(BaseModel):
-    """A test of a study, with its description in the README, if any; ``impossible`` is the reason
-    if it cannot run here."""
+    """A test of a study, with its description from the README (may be empty). ``impossible`` is the
+    reason if the test cannot run on this test bed."""
 
     name: str
     about: str
@@ -31,8 +31,8 @@ class StudyTest(BaseModel):
 
 
 class Study(BaseModel):
-    """A study with its title, description and tests; ``impossible`` is the reason if not all tests
-    can run here."""
+    """A study with its title, description and tests. ``impossible`` is the reason if some of the
+    tests cannot run on this test bed."""
 
     name: str
     title: str
@@ -42,14 +42,14 @@ class Study(BaseModel):
 
 
 class Reproduce(Strict):
-    """One test of a study, or all tests. ``once`` has the same meaning as in other launches."""
+    """One test of a study; null for all tests. ``once`` identifies the launch, as in ``Launch``."""
 
     test: Annotated[str, Field(max_length=64)] | None = None
     once: Annotated[str, Field(max_length=50)] | None = None
 
 
 @router.get("/studies")
-def listed(_: Anyone, settings: Given) -> list[Study]:
+def listed(_: AnyCaller, settings: CurrentSettings) -> list[Study]:
     """Returns the studies of this test bed."""
     machine = instruments.of_machine(settings)
 
@@ -60,7 +60,7 @@ def listed(_: Anyone, settings: Given) -> list[Study]:
             return str(refused)
         return None
 
-    found = {name: reproducing.described(name) for name in reproducing.available()}
+    found = {name: reproducing.description(name) for name in reproducing.available()}
     return [
         Study(
             name=name,
@@ -77,16 +77,18 @@ def listed(_: Anyone, settings: Given) -> list[Study]:
 
 
 @router.post("/studies/{study}/runs", status_code=201)
-def reproduce(study: str, given: Reproduce, who: AUser, store: Database, settings: Given) -> Entry:
-    """Queues a study as one run, whose report has the verdicts and the figures."""
-    if before := again(store, settings, given.once, who):
+def reproduce(
+    study: str, given: Reproduce, who: UserOrAbove, store: Database, settings: CurrentSettings
+) -> Entry:
+    """Queues a study as one run. The report of the run contains verdicts and figures."""
+    if before := earlier_launch(store, settings, given.once, who):
         return before[0]
     if not OF_LEVEL[who.level].instruments:
-        raise Refused(403, "your level may not launch")
-    order = reproducing.order(study, given.test)
+        raise Refused(403, "your level does not allow launches")
+    order = reproducing.job_text(study, given.test)
     reproducing.check_kernel(study, given.test, instruments.of_machine(settings))
     with store.writing() as rows:
-        room(rows, who, 1)
+        check_room(rows, who, 1)
         run = Run(
             owner_id=who.id,
             name=f"Study {study}",
@@ -98,8 +100,8 @@ def reproduce(study: str, given: Reproduce, who: AUser, store: Database, setting
         rows.add(run)
         rows.flush()
         rows.refresh(run)
-        queue.tell(rows, run)
-        note(rows, who, "launch", f"study {study} {given.test or ''}".strip())
+        queue.record_event(rows, run)
+        record_action(rows, who, "launch", f"study {study} {given.test or ''}".strip())
         made = entry(run, who, settings)
     wake(settings, made.number)
     return made

@@ -26,18 +26,19 @@ from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 
-from .callers import Anyone, Database, Given
-from .runs import Entry, entry, seen
+from .callers import AnyCaller, CurrentSettings, Database
+from .runs import Entry, entry, readable_run
 
 router = APIRouter(tags=["results"])
 
-#: A report contains users' texts. It may not run scripts, load anything, or act as this origin.
+#: Reports contain texts of users, so browsers must not run their scripts, load their links, or
+#: treat them as part of this origin.
 SANDBOX: Final = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 )
-#: The formats of tables, as a pattern.
+#: Pattern of the formats of tables.
 FORMATS: Final = f"^({'|'.join(ending.removeprefix('.') for ending in ENDINGS)})$"
-#: Latest time of a part of a run, in seconds.
+#: Largest time in requests, in seconds of a run.
 LATEST_S: Final = 1e9
 
 
@@ -57,8 +58,8 @@ class PlotLine(BaseModel):
 
 
 class Series(BaseModel):
-    """A quantity over time, with a line per flow, terminal or link. Long lines are reduced to the
-    minimum and maximum of equal intervals."""
+    """A quantity over time, with a line per flow, terminal or link. Long lines are ``thinned`` to
+    the minimum and maximum of equal intervals."""
 
     quantity: str
     unit: str
@@ -67,8 +68,8 @@ class Series(BaseModel):
 
 
 class Statistics(BaseModel):
-    """Statistics of a quantity over the ``count`` flows of a group that have it, in the unit that
-    ``about`` names."""
+    """Statistics of a quantity over the ``count`` flows of a group that have the quantity.
+    ``about`` names the quantity and the unit."""
 
     about: str
     count: int
@@ -83,7 +84,7 @@ class Statistics(BaseModel):
 
 
 class Group(BaseModel):
-    """The flows of a group, and the numbers of started, complete and incomplete pages, files,
+    """The flows of a group, with the numbers of started, finished and unfinished pages, files,
     mails, transfers or calls."""
 
     name: str
@@ -95,8 +96,8 @@ class Group(BaseModel):
 
 
 class Outage(BaseModel):
-    """Parts of the network without capacity during the whole run or during ``spans_s``, the
-    affected flows, and a description as text."""
+    """Parts of the network without capacity, the affected flows, and a description. The outage
+    lasts the whole run, or the time ranges ``spans_s``."""
 
     whole_run: bool
     spans_s: list[tuple[float, float]]
@@ -107,7 +108,7 @@ class Outage(BaseModel):
 
 class Results(BaseModel):
     """Results of a run: statistics per group of flows, a row per flow with its prediction (flows
-    without a group first), and the quantities for plots."""
+    without a group first), and the recorded quantities by trace."""
 
     complete: bool
     groups: list[Group]
@@ -119,9 +120,9 @@ class Results(BaseModel):
 
 
 class Compared(BaseModel):
-    """The differences of runs from a baseline; ``pinned`` is true for the caller's pinned baseline.
-    ``runs`` lists all runs, the baseline first. Keys that were changed manually during a run have
-    ``by_hand``, with the values and their times."""
+    """The differences of runs from a baseline. ``pinned`` is true if the baseline is the caller's
+    pinned run. ``runs`` lists all runs, the baseline first. For keys that were changed manually
+    during a run, ``by_hand`` is true, and the values include their times."""
 
     baseline: str
     pinned: bool
@@ -132,7 +133,7 @@ class Compared(BaseModel):
 def folder_of(store: Store, settings: Settings, run: str, who: Caller) -> tuple[tables.Run, Path]:
     """Returns a run that the caller may read, and its folder. Raises :class:`Refused`."""
     with store.reading() as rows:
-        row = seen(rows, run, who)
+        row = readable_run(rows, run, who)
     folder = settings.folder(row.owner_id, row.id)
     if not (folder / "provenance.json").is_file():
         raise Refused(409, "this run has no results" + (" yet" if row.state not in tables.FINAL else ""))
@@ -154,15 +155,15 @@ class Trace(BaseModel):
 
 
 @router.get("/traces")
-def traces(_: Anyone) -> dict[str, Trace]:
-    """Returns the columns of every trace, in the order of the live rows of a run."""
+def traces(_: AnyCaller) -> dict[str, Trace]:
+    """Returns all traces with their columns, in the order of the live rows of a run."""
     from bentpipe import _native
 
     return {table["name"]: Trace.model_validate(table) for table in json.loads(_native.tables())["traces"]}
 
 
 @router.get("/runs/{run}/results")
-def results(run: str, who: Anyone, store: Database, settings: Given) -> Results:
+def results(run: str, who: AnyCaller, store: Database, settings: CurrentSettings) -> Results:
     """Returns the results of a run."""
     return results_of(Run(folder_of(store, settings, run, who)[1]))
 
@@ -204,15 +205,15 @@ def results_of(of: Run) -> Results:
 def series(
     run: str,
     quantity: str,
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
-    settings: Given,
+    settings: CurrentSettings,
     start: Annotated[float | None, Query(alias="from", ge=0, le=LATEST_S)] = None,
     end: Annotated[float | None, Query(alias="to", ge=0, le=LATEST_S)] = None,
 ) -> Series:
     """Returns a quantity over time, such as `tcp.cwnd`, between the times ``from`` and ``to`` in
-    seconds. A shorter part has more detail: each line has up to 2000 points between these times,
-    and one on either side."""
+    seconds. Each line has up to 2000 points within the range, so a shorter range has more detail,
+    and one point on either side."""
     of = Run(folder_of(store, settings, run, who)[1])
     names = of.scan(quantity).collect_schema()
     if len(names) != 3:
@@ -235,8 +236,8 @@ def series(
 
 
 @router.get("/runs/{run}/report")
-def report(run: str, who: Anyone, store: Database, settings: Given) -> Response:
-    """Returns a run's report, an HTML page, in a sandbox."""
+def report(run: str, who: AnyCaller, store: Database, settings: CurrentSettings) -> Response:
+    """Returns the report of a run, an HTML page that browsers open in a sandbox."""
     _, folder = folder_of(store, settings, run, who)
     if not (folder / "report.html").is_file():
         raise Refused(409, "this run has no report")
@@ -249,13 +250,13 @@ def report(run: str, who: Anyone, store: Database, settings: Given) -> Response:
 def table(
     run: str,
     table: Annotated[str, PathParameter(max_length=100)],
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
-    settings: Given,
+    settings: CurrentSettings,
     format: Annotated[str, Query(pattern=FORMATS)] = "csv",  # noqa: A002 - its name in requests
 ) -> Response:
     """Returns a table of a run (`flows` or a report) as a download in a given format. Traces are
-    files."""
+    available as files."""
     of = Run(folder_of(store, settings, run, who)[1])
     if table not in ("flows", *of.tables):
         raise Refused(404, "this run has no such table")
@@ -268,17 +269,17 @@ def table(
 
 
 @router.get("/runs/{run}/files")
-def files(run: str, who: Anyone, store: Database, settings: Given) -> list[File]:
+def files(run: str, who: AnyCaller, store: Database, settings: CurrentSettings) -> list[File]:
     """Returns the list of a run's files."""
     _, folder = folder_of(store, settings, run, who)
     return [File(path=name, bytes=file.stat().st_size) for name, file in sorted(_files(folder).items())]
 
 
 @router.get("/runs/{run}/files/{path:path}")
-def file(run: str, path: str, who: Anyone, store: Database, settings: Given) -> Response:
+def file(run: str, path: str, who: AnyCaller, store: Database, settings: CurrentSettings) -> Response:
     """Returns a file of a run as a download."""
     _, folder = folder_of(store, settings, run, who)
-    # Only listed files are sent, so no path leads out of the folder.
+    # Only listed files are sent, so a path cannot leave the folder.
     found = _files(folder).get(path)
     if found is None:
         raise Refused(404, "this run has no such file")
@@ -289,9 +290,9 @@ def file(run: str, path: str, who: Anyone, store: Database, settings: Given) -> 
 @router.get("/comparison")
 def comparison(
     run: Annotated[list[Annotated[str, Field(max_length=32)]], Query(min_length=1, max_length=12)],
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
-    settings: Given,
+    settings: CurrentSettings,
     baseline: Annotated[str, Query(max_length=32)] = "",
 ) -> Compared:
     """Returns the differences of runs from a baseline: the given run, the caller's pinned run, or
@@ -317,7 +318,7 @@ def comparison(
         )
         compared.append(row.id)
     with store.reading() as rows:
-        entries = [entry(seen(rows, one, who), who, settings) for one in compared]
+        entries = [entry(readable_run(rows, one, who), who, settings) for one in compared]
     return Compared(baseline=first.id, pinned=pinned is not None, runs=entries, others=others)
 
 
@@ -345,8 +346,8 @@ def _made(store: Store, run: tables.Run) -> dict[str, str]:
 
 
 def units() -> dict[tuple[str, str], str]:
-    """Returns the unit of every column, by trace and column: `sent` is bytes of TCP and packets of
-    a call."""
+    """Returns the units of columns by trace and column, because columns of the same name may
+    differ: `sent` is bytes for TCP and packets for a call."""
     from bentpipe import _native
 
     listed = json.loads(_native.tables())["traces"]

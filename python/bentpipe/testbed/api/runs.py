@@ -1,4 +1,4 @@
-"""Runs: launch, lists, state, cancellation and removal."""
+"""Runs: launch, lists, states, cancellation and removal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bentpipe.campaign.variants import number_of, variations
 from bentpipe.scenario.facts import facts
 from bentpipe.scenario.variation import Variation
 from bentpipe.testbed import instruments, queue
-from bentpipe.testbed.accounts import Caller, note
+from bentpipe.testbed.accounts import Caller, record_action
 from bentpipe.testbed.drafts import varying
 from bentpipe.testbed.executor import wake
 from bentpipe.testbed.refused import Refused
@@ -29,7 +29,7 @@ from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import ACTIVE, FINAL, Run, User, identifier
 from bentpipe.testbed.verdicts import Grade, verdict_of
 
-from .callers import Anyone, AUser, Database, Given, Number, may_see, owns
+from .callers import AnyCaller, CurrentSettings, Database, Number, UserOrAbove, may_see, owns
 from .configurations import Name, visible
 from .drafts import Text
 from .sessions import Strict
@@ -45,11 +45,11 @@ def _simulate() -> list[Instrument]:
 
 
 class Launch(Strict):
-    """A launch of a configuration or of a scenario's text. Each instrument adds a run to the batch;
-    ``campaign`` adds the variants and replications of the scenario's [campaign]. ``once`` is any
-    text of the client: a repeated launch with the same text returns the same runs. ``pace`` slows
-    simulations down to a number of seconds of the scenario per second, so that they can be watched
-    and changed."""
+    """A launch of a configuration or of a scenario's text, with one run per instrument.
+    ``campaign`` launches all variants and replications of the scenario's [campaign]. ``once`` is an
+    identifier chosen by the client: a repeated launch with the same identifier returns the same
+    runs. ``pace`` limits simulations to a number of simulated seconds per second, so that users can
+    watch and change them."""
 
     configuration: Annotated[str, Field(max_length=32)] | None = None
     text: Text | None = None
@@ -63,17 +63,16 @@ class Launch(Strict):
 
 
 class Fidelity(BaseModel):
-    """Accuracy with which a run of real kernels followed its scenario, and the reason in a
-    sentence."""
+    """The accuracy with which a run of real kernels followed its scenario, and the reason."""
 
     verdict: Grade
     text: str
 
 
 class Entry(BaseModel):
-    """A run. ``position`` is its position in the queue from 1, and ``expected`` the seconds until
-    its expected start. ``fidelity`` is null for simulations, which are exact, and before the end;
-    ``changed`` is the number of manual changes."""
+    """A run. ``position`` is its position in the queue, from 1, and ``expected`` the time until its
+    expected start, in seconds. ``fidelity`` is null for simulations, which are exact, and before
+    the end of the run. ``changed`` is the number of manual changes."""
 
     id: str
     number: int
@@ -101,8 +100,8 @@ class Entry(BaseModel):
 
 _ENTRIES: Final = TypeAdapter(list[Entry])
 
-#: The columns of lists. They are read as values instead of objects, because every open page
-#: requests lists, and without the text of the scenario, which may be long.
+#: The columns of lists, without the text of the scenario, which may be long. They are read as
+#: values instead of objects, because every open page requests lists.
 _KEYS: Final = tuple(key for key in Entry.model_fields if key in Run.__table__.columns)
 _LIST: Final = select(
     *(getattr(Run, key) for key in _KEYS),
@@ -128,8 +127,8 @@ class Mark(Strict):
 
 
 class Queue(BaseModel):
-    """The queue: waiting and running runs, and the number of slots. Only the caller's own runs have
-    names."""
+    """The queue: waiting and running runs, and the number of slots. Runs that the caller may not
+    read have no name."""
 
     slots: int
     real_time: bool
@@ -139,9 +138,9 @@ class Queue(BaseModel):
 
 
 @router.post("/runs", status_code=201)
-def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[Entry]:
-    """Puts runs into the queue."""
-    if before := again(store, settings, given.once, who):
+def launch(given: Launch, who: UserOrAbove, store: Database, settings: CurrentSettings) -> list[Entry]:
+    """Queues the runs of a launch."""
+    if before := earlier_launch(store, settings, given.once, who):
         return before
     with store.reading() as rows:
         if given.configuration is not None:
@@ -154,7 +153,7 @@ def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[
     planned = _plan(given, text, who, instruments.of_machine(settings))
     batch = identifier() if len(planned) > 1 else None
     with store.writing() as rows:
-        room(rows, who, len(planned))
+        check_room(rows, who, len(planned))
         made = [
             Run(
                 owner_id=who.id,
@@ -172,18 +171,18 @@ def launch(given: Launch, who: AUser, store: Database, settings: Given) -> list[
         except IntegrityError:
             # The same launch arrived a second time during the checks.
             rows.rollback()
-            return again(store, settings, given.once, who)
+            return earlier_launch(store, settings, given.once, who)
         for run in made:
             rows.refresh(run)
-            queue.tell(rows, run)
-        note(rows, who, "launch", f"{name}: {len(made)} run{'s' if len(made) > 1 else ''}")
+            queue.record_event(rows, run)
+        record_action(rows, who, "launch", f"{name}: {len(made)} run{'s' if len(made) > 1 else ''}")
         listed = [entry(one, who, settings) for one in made]
     wake(settings, made[0].number)
     return listed
 
 
-def again(store: Store, settings: Settings, once: str | None, who: Caller) -> list[Entry]:
-    """Returns the runs of a repeated launch."""
+def earlier_launch(store: Store, settings: Settings, once: str | None, who: Caller) -> list[Entry]:
+    """Returns the runs of an earlier launch with the same ``once``; empty for a new launch."""
     if once is None:
         return []
     before = select(Run).where(Run.owner_id == who.id, Run.once.like(_pattern(once), escape="\\"))
@@ -192,14 +191,14 @@ def again(store: Store, settings: Settings, once: str | None, who: Caller) -> li
 
 
 def _pattern(text: str) -> str:
-    """Returns the pattern of LIKE that matches all runs of a launch."""
+    """Returns the pattern for LIKE that matches the keys of all runs of a launch."""
     for special in ("\\", "%", "_"):
         text = text.replace(special, "\\" + special)
     return f"{text}#%"
 
 
 def _plan(given: Launch, text: str, who: Caller, machine: Mapping[str, str]) -> list[dict[str, object]]:
-    """Returns the columns of each run, checked. Raises :class:`Refused`, and
+    """Checks a launch, and returns the columns of each of its runs. Raises :class:`Refused` and
     :class:`bentpipe.ScenarioError`."""
     limits = OF_LEVEL[who.level]
     loaded = read(text, who.level)
@@ -210,12 +209,17 @@ def _plan(given: Launch, text: str, who: Caller, machine: Mapping[str, str]) -> 
             raise Refused(422, "the scenario has no [campaign]")
         replications = int(loaded.campaign.get("replications", 1))
         confidence = float(loaded.campaign["confidence"])
-        # Checked before the runs are created.
+        # Checked before the variants are listed, of which there may be too many for the memory.
         if number_of(loaded.campaign) > limits.queued:
-            raise Refused(422, f"the campaign has more than the {limits.queued} runs that may wait at a time")
+            raise Refused(
+                422,
+                f"the campaign has more than {limits.queued} runs, the limit of waiting runs of your level",
+            )
         sets = variations(loaded.campaign)
     if len(sets) * replications * len(given.instruments) > limits.queued:
-        raise Refused(422, f"the campaign has more than the {limits.queued} runs that may wait at a time")
+        raise Refused(
+            422, f"the campaign has more than {limits.queued} runs, the limit of waiting runs of your level"
+        )
     planned: list[dict[str, object]] = []
     for variation in sets:
         one = read(text, who.level, varying(variation.overrides)) if variation.values else loaded
@@ -243,7 +247,7 @@ def _plan(given: Launch, text: str, who: Caller, machine: Mapping[str, str]) -> 
     return planned
 
 
-def room(rows: Transaction, who: Caller, more: int) -> None:
+def check_room(rows: Transaction, who: Caller, more: int) -> None:
     """Checks the limits of a level on queued and stored runs. Raises :class:`Refused`."""
     limits = OF_LEVEL[who.level]
     count = select(func.count()).where(Run.owner_id == who.id)
@@ -251,8 +255,8 @@ def room(rows: Transaction, who: Caller, more: int) -> None:
     if waiting + more > limits.queued:
         raise Refused(
             409,
-            f"{waiting} of your runs wait already, and {more} more would exceed the {limits.queued} that your level"
-            " allows; launch again when some have ended, or cancel some",
+            f"{waiting} of your runs are waiting, and {more} more would exceed the limit of {limits.queued} of your"
+            " level; launch again after some have ended, or cancel some",
         )
     kept = rows.scalar(count) or 0
     if kept + more > limits.runs:
@@ -261,9 +265,9 @@ def room(rows: Transaction, who: Caller, more: int) -> None:
 
 @router.get("/runs", response_model=list[Entry])
 def listed(
-    who: Anyone,
+    who: AnyCaller,
     store: Database,
-    settings: Given,
+    settings: CurrentSettings,
     state: State | None = None,
     search: Annotated[str, Query(max_length=100)] = "",
     batch: Annotated[str, Query(max_length=32)] = "",
@@ -271,9 +275,9 @@ def listed(
     before: Number | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
-    """Returns the runs that the caller may read, the newest first; for the next page, those
-    ``before`` a number."""
-    found = seen_by(_LIST, who).order_by(Run.number.desc()).limit(limit)
+    """Returns the runs that the caller may read, newest first. ``before`` is the last number of the
+    previous page."""
+    found = readable_by(_LIST, who).order_by(Run.number.desc()).limit(limit)
     if state is not None:
         found = found.where(Run.state == state)
     if search:
@@ -295,7 +299,7 @@ def listed(
 
 
 @router.get("/queue", response_model=Queue)
-def the_queue(who: Anyone, store: Database, settings: Given) -> Response:
+def the_queue(who: AnyCaller, store: Database, settings: CurrentSettings) -> Response:
     """Returns the state of the queue."""
     with store.reading() as rows:
         places = queue.plan(rows, settings.slots)
@@ -306,7 +310,7 @@ def the_queue(who: Anyone, store: Database, settings: Given) -> Response:
     entries = _entries(ordered, who, settings, places)
     for one, run in zip(entries, ordered, strict=True):
         if not may_see(who, run.owner_id, run.shared):
-            one.id, one.name, one.label, one.owner, one.reason = "", "someone's run", "", "", ""
+            one.id, one.name, one.label, one.owner, one.reason = "", "run of another user", "", "", ""
             one.configuration = one.batch = None
     found = Queue(
         slots=settings.slots,
@@ -319,10 +323,10 @@ def the_queue(who: Anyone, store: Database, settings: Given) -> Response:
 
 
 @router.get("/runs/{run}")
-def one(run: str, who: Anyone, store: Database, settings: Given) -> Scenario:
+def one(run: str, who: AnyCaller, store: Database, settings: CurrentSettings) -> Scenario:
     """Returns a run with its scenario."""
     with store.reading() as rows:
-        row = seen(rows, run, who)
+        row = readable_run(rows, run, who)
         places = queue.plan(rows, settings.slots) if row.state == "queued" else {}
         return Scenario(
             **entry(row, who, settings, places).model_dump(),
@@ -332,42 +336,44 @@ def one(run: str, who: Anyone, store: Database, settings: Given) -> Scenario:
 
 
 @router.patch("/runs/{run}")
-def mark(run: str, given: Mark, who: AUser, store: Database, settings: Given) -> Entry:
+def mark(run: str, given: Mark, who: UserOrAbove, store: Database, settings: CurrentSettings) -> Entry:
     """Shares a run, or pins it as the baseline of the caller's comparisons."""
     with store.writing() as rows:
-        row = owned(rows, run, who)
+        row = own_run(rows, run, who)
         if given.shared is not None:
             row.shared = given.shared
-            note(rows, who, "share run" if given.shared else "stop sharing run", f"{row.name} {row.number}")
+            record_action(
+                rows, who, "share run" if given.shared else "stop sharing run", f"{row.name} {row.number}"
+            )
         if given.baseline is not None:
             for other in rows.scalars(select(Run).where(Run.owner_id == row.owner_id, Run.baseline)):
                 other.baseline = False
             row.baseline = given.baseline
-            note(rows, who, "pin run" if given.baseline else "unpin run", f"{row.name} {row.number}")
+            record_action(rows, who, "pin run" if given.baseline else "unpin run", f"{row.name} {row.number}")
         return entry(row, who, settings)
 
 
 @router.post("/runs/{run}/cancel")
-def cancel(run: str, who: AUser, store: Database, settings: Given) -> Entry:
-    """Cancels a waiting or running run. Its results so far are kept."""
+def cancel(run: str, who: UserOrAbove, store: Database, settings: CurrentSettings) -> Entry:
+    """Cancels a waiting or running run. Results so far are kept."""
     with store.writing() as rows:
-        row = owned(rows, run, who)
+        row = own_run(rows, run, who)
         if row.state not in FINAL:
             queue.cancel(rows, row)
-            note(rows, who, "cancel", f"{row.name} {row.number}")
+            record_action(rows, who, "cancel", f"{row.name} {row.number}")
         return entry(row, who, settings)
 
 
 @router.delete("/runs/{run}", status_code=204)
-def remove(run: str, who: AUser, store: Database, settings: Given) -> None:
+def remove(run: str, who: UserOrAbove, store: Database, settings: CurrentSettings) -> None:
     """Removes a run with its results."""
     with store.writing() as rows:
-        row = owned(rows, run, who)
+        row = own_run(rows, run, who)
         if row.state not in FINAL:
             raise Refused(409, "the run has not ended; cancel it first")
         folder = settings.folder(row.owner_id, row.id)
         rows.delete(row)
-        note(rows, who, "remove run", f"{row.name} {row.number}")
+        record_action(rows, who, "remove run", f"{row.name} {row.number}")
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -401,24 +407,24 @@ def _for(
     }
 
 
-def seen(rows: Transaction, run: str, who: Caller) -> Run:
-    """Returns a run that the caller may read. Raises :class:`Refused`; runs of others are reported
-    as missing."""
+def readable_run(rows: Transaction, run: str, who: Caller) -> Run:
+    """Returns a run that the caller may read. Raises :class:`Refused`, which reports inaccessible
+    runs as missing."""
     row = rows.scalar(select(Run).where(Run.id == run[:32]))
     if row is None or not may_see(who, row.owner_id, row.shared):
         raise Refused(404, "there is no such run")
     return row
 
 
-def owned(rows: Transaction, run: str, who: Caller) -> Run:
+def own_run(rows: Transaction, run: str, who: Caller) -> Run:
     """Returns a run that the caller may change. Raises :class:`Refused`."""
-    row = seen(rows, run, who)
+    row = readable_run(rows, run, who)
     if not owns(who, row.owner_id):
         raise Refused(403, "this run belongs to another user")
     return row
 
 
-def seen_by(found: Select[Any], who: Caller) -> Select[Any]:
+def readable_by(found: Select[Any], who: Caller) -> Select[Any]:
     """Returns a query restricted to the runs that a user may read."""
     if who.is_at_least("administrator"):
         return found

@@ -1,4 +1,4 @@
-"""Checks of every request, and the headers of every answer."""
+"""Checks of every request, and the headers of every response."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bentpipe.testbed.settings import Settings
 
-#: The drawing and the plots use inline styles; scripts are never inline.
+#: The picture and the plots use inline styles. Scripts are never inline.
 CONTENT: Final = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "connect-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
@@ -26,7 +26,7 @@ HEADERS: Final = {
 }
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 #: Maximum size of a request's body: a scenario with its JSON wrapper.
-MOST: Final = 2_000_000
+MAX_BODY_BYTES: Final = 2_000_000
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
@@ -39,7 +39,7 @@ class Guard:
         self.hosts = {*LOOPBACK, *settings.names}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Checks a request and pass it on."""
+        """Passes a request to the application, or refuses it."""
         if scope["type"] != "http":
             if scope["type"] != "websocket":
                 await self.app(scope, receive, send)
@@ -51,7 +51,7 @@ class Guard:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > MOST:
+            if received > MAX_BODY_BYTES:
                 raise TooLong
             return message
 
@@ -72,25 +72,25 @@ class Guard:
         try:
             await self.app(scope, bounded, with_headers)
         except TooLong:
-            await JSONResponse({"detail": f"a request has at most {MOST} bytes"}, 413)(
+            await JSONResponse({"detail": f"the request is longer than {MAX_BODY_BYTES} bytes"}, 413)(
                 scope, receive, with_headers
             )
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Returns status and text of the answer to a refused request; None for an allowed one."""
+        """Returns status and message for a request to be refused; None for an allowed request."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if _name(host) not in self.hosts:
             return 421, "the test bed does not know this host name; add it with --name"
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > MOST:
-            return 413, f"a request has at most {MOST} bytes"
+        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
+            return 413, f"the request is longer than {MAX_BODY_BYTES} bytes"
         origin = headers.get("origin")
         if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
             return 403, "requests from other sites are refused"
         if scope["method"] in SAFE:
             return None
-        # A browser with a log-in must send an Origin; programs use a token instead.
+        # Browsers must send an Origin; programs send a token instead.
         if origin is None and "authorization" not in headers:
             return 403, "a request that changes data needs an Origin header or a token"
         kind = headers.get("content-type", "application/json").partition(";")[0].strip().lower()
@@ -100,7 +100,7 @@ class Guard:
 
 
 class TooLong(Exception):  # noqa: N818 - caught above
-    """The body is longer than :data:`MOST`."""
+    """The body is longer than :data:`MAX_BODY_BYTES`."""
 
 
 def _name(host: str) -> str:
@@ -111,7 +111,7 @@ def _name(host: str) -> str:
 
 
 def is_encrypted(scope: Any, settings: Settings) -> bool:
-    """Returns true if a log-in may be used on this connection: it is encrypted, or local to the
-    machine, or plain HTTP is allowed."""
+    """Returns true if passwords may be sent over this connection: it is encrypted, local to the
+    machine, or --insecure allows plain HTTP."""
     name = _name(Headers(scope=scope).get("host", ""))
     return settings.insecure or settings.proxied or scope.get("scheme") == "https" or name in LOOPBACK

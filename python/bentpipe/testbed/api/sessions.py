@@ -1,4 +1,4 @@
-"""Log-in, log-out, passwords, tokens, and acceptance of invitations."""
+"""Sessions, passwords, tokens, and acceptance of invitations."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ from bentpipe.testbed.rules import OF_LEVEL
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.tables import Session, User
 
-from .callers import Anyone, Database, Given, cookie_of
+from .callers import AnyCaller, CurrentSettings, Database, cookie_of
 from .security import is_encrypted
 
 router = APIRouter(tags=["session"])
 
-#: A hash takes a third of a second of a core, so hashes are computed one at a time, with a short
-#: queue.
+#: A hash takes a third of a second on a core. One thread computes all hashes, with a short queue.
 _hashing: Final = ThreadPoolExecutor(1, "passwords")
-MOST_WAITING: Final = 20
+MAX_WAITING: Final = 20
 _waiting = 0
 
 Password = Annotated[str, Field(max_length=256)]
 
 
 class Strict(BaseModel):
-    """A body that refuses unknown keys."""
+    """The body of a request, without unknown keys."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -60,14 +59,14 @@ class NewPassword(Strict):
 
 
 class NewToken(Strict):
-    """The name of a new token for the command line."""
+    """The name of a new token, and its permission."""
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
     scope: Literal["read", "write"] = "write"
 
 
-class Who(BaseModel):
-    """The caller and the limits of the level."""
+class SessionUser(BaseModel):
+    """The caller, and the limits of the caller's level."""
 
     id: int
     name: str
@@ -76,7 +75,7 @@ class Who(BaseModel):
 
 
 class Token(BaseModel):
-    """A token; its secret is shown once."""
+    """A token. Only the response to its creation contains the secret."""
 
     id: str
     name: str
@@ -87,10 +86,10 @@ class Token(BaseModel):
 
 
 async def hashing(work: Any, *given: Any) -> Any:
-    """Waits for its turn and returns ``work(*given)``, which computes a hash."""
+    """Runs ``work(*given)``, which computes a hash, in the thread for hashes."""
     global _waiting
-    if _waiting >= MOST_WAITING:
-        raise Refused(503, "too many log-ins at once; try again in a few seconds")
+    if _waiting >= MAX_WAITING:
+        raise Refused(503, "too many simultaneous log-ins; try again in a few seconds")
     _waiting += 1
     try:
         return await asyncio.get_running_loop().run_in_executor(_hashing, work, *given)
@@ -98,14 +97,14 @@ async def hashing(work: Any, *given: Any) -> Any:
         _waiting -= 1
 
 
-def describe(who: Caller) -> Who:
+def describe(who: Caller) -> SessionUser:
     """Returns the caller in the format of the page."""
     limits = asdict(OF_LEVEL[who.level])
-    return Who.model_validate({"id": who.id, "name": who.name, "level": who.level, "limits": limits})
+    return SessionUser.model_validate({"id": who.id, "name": who.name, "level": who.level, "limits": limits})
 
 
-def give(response: Response, secret: str, settings: Settings) -> None:
-    """Sets the log-in's cookie; an empty secret removes it."""
+def set_session_cookie(response: Response, secret: str, settings: Settings) -> None:
+    """Sets the cookie of a session. An empty secret removes the cookie."""
     response.set_cookie(
         cookie_of(settings),
         secret,
@@ -121,69 +120,71 @@ def require_encryption(request: Request, settings: Settings) -> None:
     """Refuses a password over plain HTTP from another machine."""
     if not is_encrypted(request.scope, settings):
         raise Refused(
-            403, "log-ins need https; put a proxy with a certificate in front, or start with --insecure"
+            403, "log-ins need https; use a proxy with a certificate, or start the test bed with --insecure"
         )
 
 
 @router.post("/session")
-async def log_in(given: LogIn, request: Request, response: Response, store: Database, settings: Given) -> Who:
-    """Logs in: the answer sets a cookie."""
+async def log_in(
+    given: LogIn, request: Request, response: Response, store: Database, settings: CurrentSettings
+) -> SessionUser:
+    """Logs in. The response sets the cookie of the session."""
     require_encryption(request, settings)
     address = request.client.host if request.client else ""
     secret, who = await hashing(accounts.log_in, store, given.name, given.password, address)
-    give(response, secret, settings)
+    set_session_cookie(response, secret, settings)
     return describe(who)
 
 
 @router.post("/invitations/accept", status_code=201)
 async def accept(
-    given: Acceptance, request: Request, response: Response, store: Database, settings: Given
-) -> Who:
-    """Creates the account of an invitation and logs in."""
+    given: Acceptance, request: Request, response: Response, store: Database, settings: CurrentSettings
+) -> SessionUser:
+    """Creates the account of an invitation, and logs in."""
     require_encryption(request, settings)
     secret = await hashing(accounts.accept, store, given.invitation, given.name, given.password)
     with store.writing() as rows:
         who = accounts.caller_of(rows, secret)
-    give(response, secret, settings)
+    set_session_cookie(response, secret, settings)
     return describe(who)
 
 
 @router.get("/session")
-async def who_am_i(who: Anyone) -> Who:
+async def who_am_i(who: AnyCaller) -> SessionUser:
     """Returns the caller of the request."""
     return describe(who)
 
 
 @router.delete("/session", status_code=204)
-def log_out(who: Anyone, response: Response, store: Database, settings: Given) -> None:
-    """Ends the log-in of the request."""
+def log_out(who: AnyCaller, response: Response, store: Database, settings: CurrentSettings) -> None:
+    """Ends the session of the request."""
     with store.writing() as rows:
         rows.execute(delete(Session).where(Session.id == who.session))
-        accounts.note(rows, who, "log out")
-    give(response, "", settings)
+        accounts.record_action(rows, who, "log out")
+    set_session_cookie(response, "", settings)
 
 
 @router.put("/session/password", status_code=204)
-async def change_password(given: NewPassword, who: Anyone, store: Database) -> None:
-    """Changes the password and ends all other log-ins and all tokens."""
+async def change_password(given: NewPassword, who: AnyCaller, store: Database) -> None:
+    """Changes the password, and ends all other sessions and all tokens."""
 
     def change() -> None:
         with store.reading() as rows:
             user = rows.get_one(User, who.id)
         if who.kind != "browser" or not accounts.matches(given.old, user.password):
             raise Refused(403, "the old password is wrong")
-        known = accounts.hashed(given.new)
+        known = accounts.password_hash(given.new)
         with store.writing() as rows:
             user = rows.get_one(User, who.id)
             user.password = known
             accounts.end_sessions(rows, user, who.session)
-            accounts.note(rows, who, "change password")
+            accounts.record_action(rows, who, "change password")
 
     await hashing(change)
 
 
 @router.get("/tokens")
-def tokens(who: Anyone, store: Database) -> list[Token]:
+def tokens(who: AnyCaller, store: Database) -> list[Token]:
     """Returns the caller's tokens, without their secrets."""
     with store.reading() as rows:
         found = rows.scalars(select(Session).where(Session.user_id == who.id, Session.kind == "token"))
@@ -191,8 +192,8 @@ def tokens(who: Anyone, store: Database) -> list[Token]:
 
 
 @router.post("/tokens", status_code=201)
-def new_token(given: NewToken, who: Anyone, store: Database) -> Token:
-    """Creates a token for the command line. Only this answer contains its secret."""
+def new_token(given: NewToken, who: AnyCaller, store: Database) -> Token:
+    """Creates a token for programs. Only this response contains the secret."""
     if who.kind != "browser":
         raise Refused(403, "a token cannot create tokens; log in")
     with store.writing() as rows:
@@ -205,9 +206,9 @@ def new_token(given: NewToken, who: Anyone, store: Database) -> Token:
             )
             >= 50
         ):
-            raise Refused(409, "you have 50 tokens; remove one first")
+            raise Refused(409, "you have 50 tokens, the maximum; remove one first")
         secret = accounts.open_session(rows, user, "token", accounts.TOKEN_S, given.name, given.scope)
-        accounts.note(rows, who, "create token", given.name)
+        accounts.record_action(rows, who, "create token", given.name)
         found = rows.get_one(Session, accounts.digest(secret))
         return Token(
             id=found.id,
@@ -220,8 +221,8 @@ def new_token(given: NewToken, who: Anyone, store: Database) -> Token:
 
 
 @router.delete("/tokens/{token}", status_code=204)
-def remove_token(token: str, who: Anyone, store: Database) -> None:
-    """Removes a token, which ends its access at once."""
+def remove_token(token: str, who: AnyCaller, store: Database) -> None:
+    """Removes a token. The token becomes invalid at once."""
     with store.writing() as rows:
         found = rows.scalar(
             select(Session).where(Session.id == token, Session.user_id == who.id, Session.kind == "token")
@@ -229,4 +230,4 @@ def remove_token(token: str, who: Anyone, store: Database) -> None:
         if found is None:
             raise Refused(404, "there is no such token")
         rows.delete(found)
-        accounts.note(rows, who, "remove token", found.name)
+        accounts.record_action(rows, who, "remove token", found.name)

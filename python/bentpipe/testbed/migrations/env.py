@@ -8,13 +8,13 @@ from bentpipe.testbed.tables import Base
 
 
 def run() -> None:
-    """Runs the migrations."""
+    """Runs all pending migrations."""
     connection = context.config.attributes["connection"]
     context.configure(connection=connection, target_metadata=Base.metadata, render_as_batch=True)
     with context.begin_transaction():
         context.run_migrations()
 
 
-# Imports by other modules than Alembic do nothing.
+# Only Alembic provides `config`; other imports of this module do nothing.
 if hasattr(context, "config"):
     run()

@@ -10,5 +10,5 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Apply the change."""
+    """Applies the migration."""
     ${upgrades if upgrades else "pass"}

@@ -1,27 +1,31 @@
-// What a view's buttons do: a request, what became of it, and what the view shows of it.
+// Requests sent by the buttons of a view, and the messages about their outcome.
 
 import { useState } from "react";
 import { message } from "./state";
 
-/** Requests that change something. `act` waits for one and then calls `again`, which loads the view's data: `told` is then what
- * was to be said, or `trouble` why the request was refused. Each request clears both. */
-export function useActions(again: () => void): {
-  trouble: string;
-  told: string;
-  act: (work: Promise<unknown>, said?: string) => Promise<void>;
+/** Requests that change data on the test bed.
+ *
+ * `perform` waits for a request. After success, it sets `success` to a message and calls `reload`,
+ * which reloads the data of the view. After a refusal, it sets `failure` to the reason. Each
+ * request first clears both messages.
+ */
+export function useActions(reload: () => void): {
+  failure: string;
+  success: string;
+  perform: (work: Promise<unknown>, confirmation?: string) => Promise<void>;
 } {
-  const [trouble, setTrouble] = useState("");
-  const [told, setTold] = useState("");
-  const act = (work: Promise<unknown>, said = "") => {
-    setTrouble("");
-    setTold("");
+  const [failure, setFailure] = useState("");
+  const [success, setSuccess] = useState("");
+  const perform = (work: Promise<unknown>, confirmation = "") => {
+    setFailure("");
+    setSuccess("");
     return work.then(
       () => {
-        setTold(said);
-        again();
+        setSuccess(confirmation);
+        reload();
       },
-      (refused: unknown) => setTrouble(message(refused)),
+      (refused: unknown) => setFailure(message(refused)),
     );
   };
-  return { trouble, told, act };
+  return { failure, success, perform };
 }

@@ -15,7 +15,7 @@ export interface Account {
   created: number;
 }
 
-/** A line of the audit log. */
+/** An entry of the audit log: an action of a user. */
 export interface AuditLine {
   id: number;
   at: number;
@@ -35,7 +35,10 @@ export interface Brief {
   changed: number;
 }
 
-/** A change of a configuration. Missing values remain unchanged. ``version`` is the version that was edited, so that changes saved in another window are not overwritten. */
+/**
+ * A change of a configuration. Missing values remain unchanged. `version` is the version on which
+ * the change is based; the change is refused if a newer version exists.
+ */
 export interface Change {
   version: number;
   name?: string | null;
@@ -44,7 +47,10 @@ export interface Change {
   shared?: boolean | null;
 }
 
-/** A manual change. ``done`` is the time of the change in seconds of the run, and ``refused`` the reason of a refusal; both are null until the run has answered. */
+/**
+ * A manual change. `done` is the time of the change in seconds of the run, and `refused` the
+ * reason of a refusal; both are null until the run has answered.
+ */
 export interface Changed {
   id: number;
   user: string;
@@ -55,7 +61,11 @@ export interface Changed {
   refused: string | null;
 }
 
-/** The differences of runs from a baseline; ``pinned`` is true for the caller's pinned baseline. ``runs`` lists all runs, the baseline first. Keys that were changed manually during a run have ``by_hand``, with the values and their times. */
+/**
+ * The differences of runs from a baseline. `pinned` is true if the baseline is the caller's pinned
+ * run. `runs` lists all runs, the baseline first. For keys that were changed manually during a
+ * run, `by_hand` is true, and the values include their times.
+ */
 export interface Compared {
   baseline: string;
   pinned: boolean;
@@ -63,12 +73,14 @@ export interface Compared {
   others: (Record<string, unknown>)[];
 }
 
-/** The text of a scenario. */
+/** The TOML text of a scenario. */
 export interface Draft {
   text: string;
 }
 
-/** A key path and its new value; null removes the key. A table of a list is addressed by its name. */
+/**
+ * A key path and its new value; null removes the key. A table of a list is addressed by its name.
+ */
 export interface Edit {
   path: string[];
   value?: unknown;
@@ -80,7 +92,11 @@ export interface Edits {
   edits: Edit[];
 }
 
-/** A run. ``position`` is its position in the queue from 1, and ``expected`` the seconds until its expected start. ``fidelity`` is null for simulations, which are exact, and before the end; ``changed`` is the number of manual changes. */
+/**
+ * A run. `position` is its position in the queue, from 1, and `expected` the time until its
+ * expected start, in seconds. `fidelity` is null for simulations, which are exact, and before the
+ * end of the run. `changed` is the number of manual changes.
+ */
 export interface Entry {
   id: string;
   number: number;
@@ -106,7 +122,7 @@ export interface Entry {
   expected: number | null;
 }
 
-/** Accuracy with which a run of real kernels followed its scenario, and the reason in a sentence. */
+/** The accuracy with which a run of real kernels followed its scenario, and the reason. */
 export interface Fidelity {
   verdict: "valid" | "degraded" | "void";
   text: string;
@@ -123,7 +139,7 @@ export interface Fork {
   name: string;
 }
 
-/** A configuration with its scenario, and the positions of its nodes in the drawing. */
+/** A configuration with its scenario, and the positions of the nodes in the picture. */
 export interface Full {
   id: string;
   name: string;
@@ -136,7 +152,10 @@ export interface Full {
   positions: Record<string, unknown>;
 }
 
-/** The flows of a group, and the numbers of started, complete and incomplete pages, files, mails, transfers or calls. */
+/**
+ * The flows of a group, with the numbers of started, finished and unfinished pages, files, mails,
+ * transfers or calls.
+ */
 export interface Group {
   name: string;
   flows: number;
@@ -152,7 +171,13 @@ export interface Invitation {
   link: string;
 }
 
-/** A launch of a configuration or of a scenario's text. Each instrument adds a run to the batch; ``campaign`` adds the variants and replications of the scenario's [campaign]. ``once`` is any text of the client: a repeated launch with the same text returns the same runs. ``pace`` slows simulations down to a number of seconds of the scenario per second, so that they can be watched and changed. */
+/**
+ * A launch of a configuration or of a scenario's text, with one run per instrument. `campaign`
+ * launches all variants and replications of the scenario's [campaign]. `once` is an identifier
+ * chosen by the client: a repeated launch with the same identifier returns the same runs. `pace`
+ * limits simulations to a number of simulated seconds per second, so that users can watch and
+ * change them.
+ */
 export interface Launch {
   configuration?: string | null;
   text?: string | null;
@@ -182,14 +207,17 @@ export interface Map {
   flows: MapFlow[];
 }
 
-/** A scenario's text, a time in seconds, and the name of the constellation if there are several. */
+/** A scenario's text, a time in seconds, and the name of a constellation (default: the first). */
 export interface MapAt {
   text: string;
   time?: number;
   network?: string | null;
 }
 
-/** A flow between two sites, by number: the satellites of its path and the delay (s), null without a path. */
+/**
+ * A flow between two sites, given by their numbers. `satellites` are the satellites on its path
+ * and `delay` is the delay (s); both are null without a path.
+ */
 export interface MapFlow {
   name: string;
   from: number;
@@ -204,7 +232,11 @@ export interface Mark {
   baseline?: boolean | null;
 }
 
-/** A mean over ``count`` runs and half the width of its confidence interval (null for a single run), in the metric's ``unit``. ``text`` has both in its ``shown_unit``, rounded according to the interval. */
+/**
+ * A mean over `count` runs and the half-width of its confidence interval (null for a single run),
+ * in the metric's `unit`. `text` contains both in the metric's `shown_unit`, rounded according to
+ * the interval.
+ */
 export interface Mean {
   count: number;
   mean: number;
@@ -212,7 +244,11 @@ export interface Mean {
   text: string;
 }
 
-/** Means over ``complete`` of the ``runs`` of a launch that the caller may read. ``missing`` names up to a hundred of the other runs. ``across`` is the key on the axis of a figure, and ``available`` are the names of all metrics. */
+/**
+ * Means over the runs of a launch. `runs` is the number of runs that the caller may read, and
+ * `complete` the number of runs in the means. `missing` lists up to a hundred of the others.
+ * `across` is the key on the axis of figures, and `available` lists all metrics.
+ */
 export interface Means {
   name: string;
   confidence: number;
@@ -227,7 +263,10 @@ export interface Means {
   latex: string;
 }
 
-/** A metric: its unit, its display unit, and the ``size`` of the display unit in the unit. ``"1"`` is a number without a unit. */
+/**
+ * A metric: its unit, its display unit, and the `size` of the display unit in terms of the unit.
+ * The unit of a plain number is `"1"`.
+ */
 export interface Metric {
   metric: string;
   unit: string;
@@ -235,7 +274,7 @@ export interface Metric {
   size: number;
 }
 
-/** A run that the means do not contain, and the reason. */
+/** A run that is not included in the means, and the reason. */
 export interface Missing {
   id: string;
   number: number;
@@ -244,7 +283,7 @@ export interface Missing {
   reason: string;
 }
 
-/** A configuration to save. */
+/** A new configuration to be saved. */
 export interface New {
   name: string;
   text: string;
@@ -257,7 +296,7 @@ export interface NewPassword {
   new: string;
 }
 
-/** The name of a new token for the command line. */
+/** The name of a new token, and its permission. */
 export interface NewToken {
   name: string;
   scope?: "read" | "write";
@@ -268,7 +307,10 @@ export interface OfLevel {
   level: "guest" | "user" | "administrator";
 }
 
-/** Parts of the network without capacity during the whole run or during ``spans_s``, the affected flows, and a description as text. */
+/**
+ * Parts of the network without capacity, the affected flows, and a description. The outage lasts
+ * the whole run, or the time ranges `spans_s`.
+ */
 export interface Outage {
   whole_run: boolean;
   spans_s: ([number, number])[];
@@ -284,7 +326,12 @@ export interface PlotLine {
   value: (number | null)[];
 }
 
-/** Means at one point of the varied keys, of one flow, terminal or link, or of the requested selection. ``at`` are the positions on the axes, ``runs`` is the number of existing runs at this point, and ``means`` has an entry per metric, null without a value. ``fidelity`` is that of the least accurate run in the means; null for simulations, which are exact. */
+/**
+ * Means at one combination of the varied values, for one flow, terminal or link, or for the
+ * requested group. `at` are the positions on the axes, `runs` is the number of runs of this
+ * combination, and `means` has an entry per metric, null without a value. `fidelity` is the
+ * fidelity of the least accurate run; null for simulations, which are exact.
+ */
 export interface Point {
   labels: string[];
   at: number[];
@@ -294,7 +341,10 @@ export interface Point {
   fidelity: Fidelity | null;
 }
 
-/** The queue: waiting and running runs, and the number of slots. Only the caller's own runs have names. */
+/**
+ * The queue: waiting and running runs, and the number of slots. Runs that the caller may not read
+ * have no name.
+ */
 export interface Queue {
   slots: number;
   real_time: boolean;
@@ -303,12 +353,15 @@ export interface Queue {
   entries: Entry[];
 }
 
-/** The reason of a refusal. */
+/** The reason of a refused request. */
 export interface Refusal {
   detail: string;
 }
 
-/** A part of a run with one serving satellite of a site, one link of a multilink, or one value of a changed key. Times are seconds of the run; an open end is null. */
+/**
+ * A time range of a run with one serving satellite of a site, one link of a multilink, or one
+ * value of a changed key. Times are seconds of the run; an open end is null.
+ */
 export interface Region {
   kind: string;
   of: string;
@@ -317,13 +370,16 @@ export interface Region {
   end: number | null;
 }
 
-/** One test of a study, or all tests. ``once`` has the same meaning as in other launches. */
+/** One test of a study; null for all tests. `once` identifies the launch, as in `Launch`. */
 export interface Reproduce {
   test?: string | null;
   once?: string | null;
 }
 
-/** Results of a run: statistics per group of flows, a row per flow with its prediction (flows without a group first), and the quantities for plots. */
+/**
+ * Results of a run: statistics per group of flows, a row per flow with its prediction (flows
+ * without a group first), and the recorded quantities by trace.
+ */
 export interface Results {
   complete: boolean;
   groups: Group[];
@@ -334,7 +390,7 @@ export interface Results {
   fidelity: Record<string, unknown>;
 }
 
-/** A satellite: degrees, and metres above the ground. */
+/** The position of a satellite: longitude and latitude in degrees, altitude in metres. */
 export interface Satellite {
   name: string;
   longitude: number;
@@ -370,7 +426,10 @@ export interface Scenario {
   resolved: Record<string, unknown>;
 }
 
-/** A quantity over time, with a line per flow, terminal or link. Long lines are reduced to the minimum and maximum of equal intervals. */
+/**
+ * A quantity over time, with a line per flow, terminal or link. Long lines are `thinned` to the
+ * minimum and maximum of equal intervals.
+ */
 export interface Series {
   quantity: string;
   unit: string;
@@ -378,7 +437,18 @@ export interface Series {
   lines: PlotLine[];
 }
 
-/** A site on the ground, with its lowest elevation (deg) and the numbers of the satellites that serve it. */
+/** The caller, and the limits of the caller's level. */
+export interface SessionUser {
+  id: number;
+  name: string;
+  level: "guest" | "user" | "administrator";
+  limits: Record<string, unknown>;
+}
+
+/**
+ * A site on the ground, with its minimum elevation (`mask`, deg) and the numbers of its serving
+ * satellites.
+ */
 export interface Site {
   name: string;
   longitude: number;
@@ -387,7 +457,10 @@ export interface Site {
   serving: number[];
 }
 
-/** Statistics of a quantity over the ``count`` flows of a group that have it, in the unit that ``about`` names. */
+/**
+ * Statistics of a quantity over the `count` flows of a group that have the quantity. `about` names
+ * the quantity and the unit.
+ */
 export interface Statistics {
   about: string;
   count: number;
@@ -401,7 +474,10 @@ export interface Statistics {
   worst_flow: string;
 }
 
-/** A study with its title, description and tests; ``impossible`` is the reason if not all tests can run here. */
+/**
+ * A study with its title, description and tests. `impossible` is the reason if some of the tests
+ * cannot run on this test bed.
+ */
 export interface Study {
   name: string;
   title: string;
@@ -410,21 +486,24 @@ export interface Study {
   impossible: string | null;
 }
 
-/** A test of a study, with its description in the README, if any; ``impossible`` is the reason if it cannot run here. */
+/**
+ * A test of a study, with its description from the README (may be empty). `impossible` is the
+ * reason if the test cannot run on this test bed.
+ */
 export interface StudyTest {
   name: string;
   about: string;
   impossible: string | null;
 }
 
-/** A scenario to start from. */
+/** A scenario from which a new configuration can start. */
 export interface Template {
   name: string;
   about: string;
   kind: string;
 }
 
-/** A token; its secret is shown once. */
+/** A token. Only the response to its creation contains the secret. */
 export interface Token {
   id: string;
   name: string;
@@ -446,7 +525,11 @@ export interface TraceColumn {
   unit: string;
 }
 
-/** A varied key: its path, a short name, and the name with a unit as the title of an axis. ``ticks`` are the positions of the values on that axis, and ``labels`` their names; values that are not ``numbers`` are placed side by side. */
+/**
+ * A varied key: its path, its short name, and the title of its axis with a unit. `ticks` are the
+ * positions of the values on the axis, and `labels` their names. `numbers` is false for values
+ * that are not numbers, which have equal distances.
+ */
 export interface Varied {
   key: string;
   name: string;
@@ -456,16 +539,11 @@ export interface Varied {
   labels: string[];
 }
 
-/** A change of a run in progress: a key path of the scenario and its new value, as in an override. */
+/**
+ * A change of a run in progress: a key path of the scenario, and its new value as in an override
+ * of the command line.
+ */
 export interface Wanted {
   key: string;
   value: string;
-}
-
-/** The caller and the limits of the level. */
-export interface Who {
-  id: number;
-  name: string;
-  level: "guest" | "user" | "administrator";
-  limits: Record<string, unknown>;
 }

@@ -1,9 +1,10 @@
-// Requests to the REST interface, whose document is /api/openapi.json.
+// Requests to the REST interface, which /api/openapi.json describes.
 
-import { isAway, missed, returned } from "./connection";
-import { ended } from "./session";
+import { connected, isGatewayError, markDisconnected } from "./connection";
+import { loggedIn } from "./session";
 
-/** An answer other than success: its status (0: no answer), and a text for the user. */
+/** An unsuccessful response: its HTTP status (0 if there was no response), and a message for the
+ * user. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -13,8 +14,8 @@ export class Refusal extends Error {
   }
 }
 
-const AWAY =
-  "The test bed does not answer, so this was not done. What you typed is still here: try again when the connection is back.";
+const NO_RESPONSE =
+  "The test bed does not respond, so the change was not made. Your input is kept: try again when the connection is restored.";
 
 async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
   let answer: Response;
@@ -27,45 +28,46 @@ async function request<T>(method: string, path: string, body?: unknown): Promise
     });
     text = answer.status === 204 ? "" : await answer.text();
   } catch {
-    missed();
-    throw new Refusal(0, AWAY);
+    markDisconnected();
+    throw new Refusal(0, NO_RESPONSE);
   }
   if (answer.status === 204) return undefined as T;
-  let told: { detail?: string };
+  let parsed: { detail?: string };
   try {
-    told = JSON.parse(text) as { detail?: string };
+    parsed = JSON.parse(text) as { detail?: string };
   } catch {
-    if (isAway(answer.status)) {
-      missed();
-      throw new Refusal(0, AWAY);
+    if (isGatewayError(answer.status)) {
+      markDisconnected();
+      throw new Refusal(0, NO_RESPONSE);
     }
     throw new Refusal(
       answer.status,
-      `The test bed failed (${answer.status}). Try again; if it fails again, tell your administrator.`,
+      `Internal error of the test bed (status ${answer.status}). Try again. If the error persists, contact your administrator.`,
     );
   }
   if (!answer.ok) {
     if (answer.status === 401 && path !== "/session") {
-      await ended();
+      await loggedIn();
       return request<T>(method, path, body);
     }
     throw new Refusal(
       answer.status,
-      told.detail ??
-        `The test bed failed (${answer.status}). Try again; if it fails again, tell your administrator.`,
+      parsed.detail ??
+        `Internal error of the test bed (status ${answer.status}). Try again. If the error persists, contact your administrator.`,
     );
   }
-  return told as T;
+  return parsed as T;
 }
 
-/** A request that changes nothing on the test bed, so that it can be made again when the connection is back. */
+/** Sends a request that changes nothing on the test bed. After a lost connection, the request is
+ * repeated. */
 async function computed<T>(path: string, body: unknown): Promise<T> {
   for (;;) {
     try {
       return await request<T>("POST", path, body);
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== 0) throw error;
-      await returned();
+      await connected();
     }
   }
 }

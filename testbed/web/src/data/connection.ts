@@ -1,74 +1,75 @@
-// Whether the test bed answers. While it does not, it is asked until it does, and then the views load again.
+// The state of the connection to the test bed. While the test bed does not respond, this module
+// probes it at intervals. The views reload their data after the reconnection.
 
 import { useSyncExternalStore } from "react";
 
-const EVERY_MS = 2000;
+const PROBE_INTERVAL_MS = 2000;
 
-let lost = false;
-let times = 0;
-const listening = new Set<() => void>();
+let disconnected = false;
+let reconnections = 0;
+const listeners = new Set<() => void>();
 
-function tell(): void {
-  for (const call of listening) call();
+function notify(): void {
+  for (const call of listeners) call();
 }
 
 function subscribe(call: () => void): () => void {
-  listening.add(call);
-  return () => listening.delete(call);
+  listeners.add(call);
+  return () => listeners.delete(call);
 }
 
-/** Answers of a proxy whose test bed does not run. */
-export function isAway(status: number): boolean {
+/** Returns true for the status by which a proxy reports that the test bed is down. */
+export function isGatewayError(status: number): boolean {
   return status === 502 || status === 503 || status === 504;
 }
 
 async function probe(): Promise<boolean> {
   try {
-    return !isAway((await fetch("/api/session")).status);
+    return !isGatewayError((await fetch("/api/session")).status);
   } catch {
     return false;
   }
 }
 
-/** The test bed has not answered. */
-export function missed(): void {
-  if (lost) return;
-  lost = true;
-  tell();
+/** Marks the connection as lost, and probes the test bed until it responds. */
+export function markDisconnected(): void {
+  if (disconnected) return;
+  disconnected = true;
+  notify();
   const ask = async () => {
     if (!(await probe())) {
-      setTimeout(() => void ask(), EVERY_MS);
+      setTimeout(() => void ask(), PROBE_INTERVAL_MS);
       return;
     }
-    lost = false;
-    times += 1;
-    tell();
+    disconnected = false;
+    reconnections += 1;
+    notify();
   };
-  setTimeout(() => void ask(), EVERY_MS);
+  setTimeout(() => void ask(), PROBE_INTERVAL_MS);
 }
 
-/** Asks whether the test bed answers, after something has looked as if it did not. */
-export async function doubted(): Promise<void> {
-  if (!lost && !(await probe())) missed();
+/** Probes the test bed once, after a sign of a lost connection. */
+export async function checkConnection(): Promise<void> {
+  if (!disconnected && !(await probe())) markDisconnected();
 }
 
-/** Returns when the test bed answers again. */
-export function returned(): Promise<void> {
+/** Resolves when the test bed responds; immediately if the connection is not lost. */
+export function connected(): Promise<void> {
   return new Promise((resolve) => {
-    if (!lost) return resolve();
+    if (!disconnected) return resolve();
     const stop = subscribe(() => {
-      if (lost) return;
+      if (disconnected) return;
       stop();
       resolve();
     });
   });
 }
 
-export function useLost(): boolean {
-  return useSyncExternalStore(subscribe, () => lost);
+export function useDisconnected(): boolean {
+  return useSyncExternalStore(subscribe, () => disconnected);
 }
 
-/** How often the test bed has come back: what was loaded before may be out of date. */
-export function useReturns(): number {
-  return useSyncExternalStore(subscribe, () => times);
+/** The number of reconnections. After each, previously loaded data may be out of date. */
+export function useReconnections(): number {
+  return useSyncExternalStore(subscribe, () => reconnections);
 }

@@ -1,4 +1,4 @@
-// What the server says of a draft.
+// The server's analysis of a draft.
 
 import type { Change, Table } from "./schema";
 
@@ -42,19 +42,20 @@ export interface View {
   cautions: string[];
   resolved: Table;
   campaign: Table | null;
-  /** The number of runs of a launch with one instrument. */
+  /** Number of runs per instrument of a launch. */
   runs: number;
   picture: PictureData;
   predictions: Prediction[];
   cost: { events: number; seconds: number; refused: string | null };
-  /** The instruments that cannot run the draft here, with the reason. Also of a draft that is not valid. */
+  /** The instruments that cannot run the draft on this test bed, each with the reason. Also filled
+   * for invalid drafts. */
   impossible: Record<string, string>;
 }
 
-/** Makes changes in the text of the draft, one after the other. Returns whether they were made. */
+/** Applies changes to the text of the draft, in order. Resolves to true if all were applied. */
 export type Edit = (edits: Change[]) => Promise<boolean>;
 
-/** The first free name: the stem with a number. */
+/** The first unused name that consists of the stem and a number. */
 export function unused(stem: string, names: string[]): string {
   for (let count = 1; ; count++) if (!names.includes(`${stem}${count}`)) return `${stem}${count}`;
 }

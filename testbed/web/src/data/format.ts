@@ -1,4 +1,4 @@
-// Texts of times, numbers and tables, and files of them.
+// Formats times, numbers and tables as text, and saves texts as files.
 
 export function when(seconds: number | null | undefined): string {
   return seconds
@@ -25,13 +25,13 @@ export function rounded(value: unknown): string {
   return String(Number(value.toPrecision(4)));
 }
 
-/** A number in another unit, of which one is `1 / factor` of the value's. */
+/** Formats a number after multiplication by `factor`, for display in another unit. */
 export function scaled(value: unknown, factor: number): string {
   return typeof value === "number" ? rounded(value * factor) : "–";
 }
 
 export function csv(rows: (string | number)[][]): string {
-  // A cell that begins like a formula would be one in a spreadsheet.
+  // A spreadsheet would evaluate cells that begin like a formula.
   const cell = (given: string | number) => {
     const text = String(given);
     return `"${(/^[=+@\t-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text).replaceAll('"', '""')}"`;

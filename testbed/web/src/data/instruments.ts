@@ -1,15 +1,15 @@
-// The instruments that a launch uses.
+// The instruments chosen for a launch.
 
 import { useState } from "react";
-import type { Who } from "./api.gen";
+import type { SessionUser } from "./api.gen";
 
-/** What is to be run is kept for the tab, so that it outlives a reload. */
-export function useInstruments(id: string, who: Who): [string[], (next: string[]) => void] {
+/** The instruments chosen for a configuration. The tab keeps the choice across reloads. */
+export function useInstruments(id: string, user: SessionUser): [string[], (next: string[]) => void] {
   const key = `instruments ${id}`;
   const [found, setFound] = useState<string[]>(
     () => JSON.parse(sessionStorage.getItem(key) ?? '["simulate"]') as string[],
   );
-  const allowed = (who.limits.instruments as string[]) ?? [];
+  const allowed = (user.limits.instruments as string[]) ?? [];
   return [
     found.filter((one) => allowed.includes(one)),
     (next) => {

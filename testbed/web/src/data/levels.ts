@@ -4,10 +4,10 @@ import type { Account } from "./api.gen";
 
 export type Level = Account["level"];
 
-/** From the lowest: each level may do everything that the levels before it may do. */
+/** In ascending order. Each level includes the permissions of all lower levels. */
 export const LEVELS: Level[] = ["guest", "user", "administrator"];
 
-/** True if a level is at least another one. */
-export function reaches(level: Level, least: Level): boolean {
-  return LEVELS.indexOf(level) >= LEVELS.indexOf(least);
+/** Returns true if a level is at least `required`. */
+export function isAtLeast(level: Level, required: Level): boolean {
+  return LEVELS.indexOf(level) >= LEVELS.indexOf(required);
 }

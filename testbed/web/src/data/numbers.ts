@@ -1,11 +1,12 @@
-// Texts of numbers along an axis.
+// Labels and positions of ticks along an axis.
 
-/** Texts of the ticks of an axis, with the digits that distinguish neighbouring ticks. Null ticks have no text. */
+/** Labels of the ticks of an axis, with enough digits to distinguish neighbouring ticks. The label
+ * of a null tick is empty. */
 export function tickTexts(ticks: (number | null)[]): string[] {
   const known = [...new Set(ticks.filter((one): one is number => one !== null))].sort((a, b) => a - b);
   const gap = Math.min(...known.slice(1).map((one, place) => one - known[place]!));
   const largest = Math.max(...known.map(Math.abs), 0);
-  // Digits up to a tenth of the smallest gap distinguish ticks; trailing zeros are left out.
+  // A tenth of the smallest gap is the last digit; trailing zeros are omitted.
   const digits = Number.isFinite(gap) ? Math.ceil(-Math.log10(gap)) + 1 : 6;
   const small = largest > 0 && largest < 1e-4;
   return ticks.map((one) => {
@@ -24,18 +25,20 @@ function exponential(value: number, gap: number): string {
     .replace("e+", "e");
 }
 
-/** The positions of ticks between two powers of ten: 1, 2 and 5 of each decade, or only the powers if there are many. */
-export function decades(least: number, most: number): number[] {
-  const [first, last] = [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most))];
+/** Positions of the ticks of a logarithmic axis: 1, 2 and 5 times each power of ten, or only the
+ * powers if the axis spans more than three decades. */
+export function decades(min: number, max: number): number[] {
+  const [first, last] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
   const steps = last - first <= 3 ? [1, 2, 5] : [1];
   const found: number[] = [];
   for (let power = first; power <= last; power++) {
     for (const step of steps) found.push(Number(`${step}e${power}`));
   }
-  return found.filter((one) => one >= least * (1 - 1e-9) && one <= most * (1 + 1e-9));
+  return found.filter((one) => one >= min * (1 - 1e-9) && one <= max * (1 + 1e-9));
 }
 
-/** True if numbers are so different that a logarithmic axis shows them better: all above zero, over two decades or more. */
+/** Returns true if numbers suit a logarithmic axis: all are positive and they span two decades or
+ * more. */
 export function spansDecades(values: number[]): boolean {
   return values.length > 1 && Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) >= 99.9;
 }

@@ -1,8 +1,8 @@
-// Quantities with units. The schema has the units of each kind of quantity, with their sizes.
+// Quantities with units. The schema lists the units of each kind of quantity, with their sizes.
 
 import { resolved, type Schema } from "./schema";
 
-/** The units of a kind of quantity: by base unit, each unit with its size in the base unit. */
+/** The units of a kind of quantity: for each base unit, units with their sizes in the base unit. */
 export type Units = Record<string, Record<string, number>>;
 
 export interface Quantity {
@@ -13,7 +13,7 @@ export interface Quantity {
   value: number;
 }
 
-/** The units that the values of a key may have; none for anything but a quantity. */
+/** The units allowed for the values of a key; empty if the values are not quantities. */
 export function unitsOf(given: Schema, root: Schema): Units {
   const schema = resolved(given, root);
   if (schema.units) return schema.units;
@@ -21,13 +21,13 @@ export function unitsOf(given: Schema, root: Schema): Units {
   return parts.find((one) => one.units)?.units ?? {};
 }
 
-/** The quantity of a text such as "250 ms"; null if the text is something else. */
+/** Parses a text such as "250 ms". Returns null if the text is not a quantity. */
 export function quantity(text: unknown, units: Units): Quantity | null {
   if (typeof text !== "string") return null;
   const given = text.trim();
   for (const [base, sizes] of Object.entries(units)) {
     for (const [unit, size] of Object.entries(sizes)) {
-      // "250 ms" also ends with "s", but then "250 m" is no number.
+      // "250 ms" also ends with "s", but the remainder "250 m" is not a number.
       const before = given.endsWith(unit) ? given.slice(0, -unit.length).trim() : "";
       const number = Number(before);
       if (before && Number.isFinite(number)) return { number, unit, base, value: number * size };
@@ -36,10 +36,10 @@ export function quantity(text: unknown, units: Units): Quantity | null {
   return null;
 }
 
-/** The number of a quantity in another unit; null if the two measure different things. */
+/** Converts a quantity to another unit. Returns null if the units have different dimensions. */
 export function inUnit(of: Quantity, unit: string, units: Units): number | null {
   const size = units[of.base]?.[unit];
   if (size === undefined) return null;
-  // Without the rounding errors of the two conversions.
+  // Twelve digits hide the rounding errors of the two conversions.
   return unit === of.unit ? of.number : Number((of.value / size).toPrecision(12));
 }

@@ -1,4 +1,4 @@
-// The parts of JSON Schema that the scenario's schema uses.
+// The subset of JSON Schema used by the schema of scenarios.
 
 export interface Schema {
   $ref?: string;
@@ -20,11 +20,11 @@ export interface Schema {
   oneOf?: Schema[];
   anyOf?: Schema[];
   changeable?: boolean;
-  /** Of a quantity: by base unit, each unit with its size in the base unit. */
+  /** Units of a quantity: for each base unit, the units and their sizes in the base unit. */
   units?: Record<string, Record<string, number>>;
-  /** Of an application: the kinds of transport that carry it, the one to propose first. */
+  /** Transports that can carry an application. The first is the default. */
   transports?: string[];
-  /** Whether it is a text of several lines, which a file could hold. */
+  /** True for a text of several lines, which a file may contain instead. */
   long?: boolean;
 }
 
@@ -34,12 +34,14 @@ export function isTable(value: unknown): value is Table {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value cannot be written here: the null of an optional key, a file, or the source that a file held. */
+/** Returns true for alternatives that forms do not offer: the null of an optional key, a file, and
+ * the inline contents of a file. */
 function foreign(part: Schema): boolean {
   return part.type === "null" || part.properties?.file !== undefined || part.pattern === "\n";
 }
 
-/** The schema that a reference leads to, with what is said beside the reference, and without what cannot be written here. */
+/** Follows references, and drops the alternatives that forms do not offer. Keywords next to a
+ * reference override those of its target. */
 export function resolved(schema: Schema, root: Schema): Schema {
   let found = schema;
   for (let depth = 0; depth < 8; depth++) {
@@ -57,7 +59,7 @@ export function resolved(schema: Schema, root: Schema): Schema {
   return found;
 }
 
-/** The variants of a schema with the key `kind`; empty for any other. */
+/** The variants of a schema with the key `kind`; empty for other schemas. */
 export function variants(schema: Schema): { kind: string; schema: Schema }[] {
   return (schema.oneOf ?? []).flatMap((part) => {
     const kind = part.properties?.kind?.const;
@@ -65,7 +67,7 @@ export function variants(schema: Schema): { kind: string; schema: Schema }[] {
   });
 }
 
-/** The values among which a text is chosen, each with its description; empty if it is free. */
+/** The allowed values of a text, each with its description; empty if any text is allowed. */
 export function choices(schema: Schema): { value: string; about: string }[] {
   if (schema.enum)
     return schema.enum.filter((one) => one !== null).map((one) => ({ value: String(one), about: "" }));
@@ -78,17 +80,17 @@ export function choices(schema: Schema): { value: string; about: string }[] {
   return [];
 }
 
-/** A first value for a key that is set: its default, or the least that is valid. */
-export function beginning(given: Schema, root: Schema, depth = 0): unknown {
+/** The initial value of a key: its default, or else a minimal valid value. */
+export function initialValue(given: Schema, root: Schema, depth = 0): unknown {
   const schema = resolved(given, root);
   if (schema.default !== undefined && schema.default !== null) return schema.default;
   if (schema.const !== undefined) return schema.const;
   const kinds = variants(schema);
-  if (kinds[0]) return depth > 5 ? kinds[0].kind : beginning(kinds[0].schema, root, depth + 1);
+  if (kinds[0]) return depth > 5 ? kinds[0].kind : initialValue(kinds[0].schema, root, depth + 1);
   const listed = choices(schema);
   if (listed[0]) return listed[0].value;
   if (schema.oneOf?.[0] ?? schema.anyOf?.[0])
-    return beginning((schema.oneOf ?? schema.anyOf)![0]!, root, depth + 1);
+    return initialValue((schema.oneOf ?? schema.anyOf)![0]!, root, depth + 1);
   switch (schema.type) {
     case "boolean":
       return false;
@@ -104,7 +106,7 @@ export function beginning(given: Schema, root: Schema, depth = 0): unknown {
   const made: Table = isTable(example) ? { ...example } : {};
   for (const key of schema.required ?? []) {
     const inner = schema.properties?.[key];
-    if (inner && !(key in made)) made[key] = beginning(inner, root, depth + 1);
+    if (inner && !(key in made)) made[key] = initialValue(inner, root, depth + 1);
   }
   return made;
 }
@@ -114,7 +116,8 @@ export interface Change {
   value: unknown;
 }
 
-/** The changes that turn one value into another: key by key in tables, whole for lists and for another variant. */
+/** The changes that turn one value into another. Tables are compared key by key; lists, and tables
+ * of another kind, are replaced as a whole. */
 export function changes(before: unknown, after: unknown, path: string[]): Change[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
   if (isTable(before) && isTable(after) && before.kind === after.kind) {

@@ -1,39 +1,40 @@
-// A log-in that has ended while the page is open. Requests wait until there is one again, so that nothing typed is lost.
+// A session that expires while the page is open. Requests wait until the user has logged in again,
+// so that no input is lost.
 
 import { useSyncExternalStore } from "react";
 
-let waiting: { done: Promise<void>; release: () => void } | null = null;
-const listening = new Set<() => void>();
+let pendingLogin: { done: Promise<void>; release: () => void } | null = null;
+const listeners = new Set<() => void>();
 
-function tell(): void {
-  for (const call of listening) call();
+function notify(): void {
+  for (const call of listeners) call();
 }
 
-/** Returns when the user has logged in again. */
-export function ended(): Promise<void> {
-  if (waiting === null) {
+/** Resolves when the user has logged in again. */
+export function loggedIn(): Promise<void> {
+  if (pendingLogin === null) {
     let release: () => void = () => undefined;
     const done = new Promise<void>((resolve) => (release = resolve));
-    waiting = { done, release };
-    tell();
+    pendingLogin = { done, release };
+    notify();
   }
-  return waiting.done;
+  return pendingLogin.done;
 }
 
-/** The user has logged in: what waits for it continues. */
-export function renewed(): void {
-  waiting?.release();
-  waiting = null;
-  tell();
+/** Resumes the waiting requests after the user has logged in. */
+export function resumeRequests(): void {
+  pendingLogin?.release();
+  pendingLogin = null;
+  notify();
 }
 
-/** Whether something waits for the user to log in. */
-export function useEnded(): boolean {
+/** Returns true while requests wait for the user to log in. */
+export function useSessionExpired(): boolean {
   return useSyncExternalStore(
     (call) => {
-      listening.add(call);
-      return () => listening.delete(call);
+      listeners.add(call);
+      return () => listeners.delete(call);
     },
-    () => waiting !== null,
+    () => pendingLogin !== null,
   );
 }

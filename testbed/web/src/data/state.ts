@@ -1,10 +1,11 @@
-// The page's address, data that is loaded, and the stream of events.
+// The page's address, data loaded from the test bed, and the stream of events.
 
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { api } from "./api";
-import { doubted, returned, useReturns } from "./connection";
+import { checkConnection, connected, useReconnections } from "./connection";
 
-/** The view: the parts of the path after #, and the values after ?. It is the whole view, so a link opens the same one. */
+/** The address of a view: the parts of the path after #, and the parameters after ?. The address
+ * contains the whole state of the view, so a link opens an identical view. */
 export interface Place {
   path: string[];
   values: URLSearchParams;
@@ -19,17 +20,17 @@ function parsed(): Place {
 }
 
 let place = parsed();
-const listening = new Set<() => void>();
+const listeners = new Set<() => void>();
 window.addEventListener("hashchange", () => {
   place = parsed();
-  for (const call of listening) call();
+  for (const call of listeners) call();
 });
 
 export function usePlace(): Place {
   return useSyncExternalStore(
     (call) => {
-      listening.add(call);
-      return () => listening.delete(call);
+      listeners.add(call);
+      return () => listeners.delete(call);
     },
     () => place,
   );
@@ -41,19 +42,20 @@ export function link(path: string[], values: Record<string, string | undefined> 
   return `#/${path.map(encodeURIComponent).join("/")}${query ? `?${query}` : ""}`;
 }
 
-/** Goes to a view; `replace` leaves no entry for the back button. */
+/** Navigates to a view. With `replace`, the navigation adds no entry to the browser's history. */
 export function go(path: string[], values: Record<string, string | undefined> = {}, replace = false): void {
   const to = link(path, values);
   if (replace) {
     history.replaceState(null, "", to);
     place = parsed();
-    for (const call of listening) call();
+    for (const call of listeners) call();
   } else {
     location.hash = to;
   }
 }
 
-/** A value of the view's address, and a way to change it, which leaves no entry for the back button. */
+/** A parameter of the page's address, and a function that sets it without an entry in the browser's
+ * history. */
 export function useValue(name: string, otherwise = ""): [string, (value: string) => void] {
   const { values } = usePlace();
   const set = useCallback(
@@ -74,12 +76,13 @@ export function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What a request returns, and a way to ask again. An empty path asks for nothing. */
-export function useLoaded<T>(path: string): { value: T | undefined; error: string; again: () => void } {
+/** The response to a GET request, and a function that repeats the request. An empty path sends no
+ * request. */
+export function useLoaded<T>(path: string): { value: T | undefined; error: string; reload: () => void } {
   const [found, setFound] = useState<{ path: string; value?: T; error: string }>({ path: "", error: "" });
   const [count, setCount] = useState(0);
-  const returns = useReturns();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: count and returns only ask again
+  const reconnections = useReconnections();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: they repeat the request
   useEffect(() => {
     if (!path) return;
     let current = true;
@@ -90,16 +93,16 @@ export function useLoaded<T>(path: string): { value: T | undefined; error: strin
     return () => {
       current = false;
     };
-  }, [path, count, returns]);
-  const again = useCallback(() => setCount((before) => before + 1), []);
+  }, [path, count, reconnections]);
+  const reload = useCallback(() => setCount((before) => before + 1), []);
   return {
     value: found.path === path ? found.value : undefined,
     error: found.path === path ? found.error : "",
-    again,
+    reload,
   };
 }
 
-/** The states in which a run stays. */
+/** The states of a run that has ended. */
 export const FINAL = ["done", "failed", "cancelled", "incomplete"];
 
 export interface RunEvent {
@@ -109,7 +112,8 @@ export interface RunEvent {
   reason: string;
 }
 
-/** What a run in progress has shown since the last part: rows by table and entity (the time in seconds, then the columns). */
+/** Live data of a run since the previous part: rows by table and entity. A row contains the time in
+ * seconds, then the columns. */
 export interface Part {
   rows: Record<string, Record<string, (number | null)[][]>>;
   dropped: number;
@@ -117,29 +121,30 @@ export interface Part {
 }
 type OnRows = (parts: Part[], begins: boolean) => void;
 
-const watching = new Set<(event: RunEvent | null) => void>();
-let rowsOf: { run: string; call: OnRows } | null = null;
+const eventListeners = new Set<(event: RunEvent | null) => void>();
+let rowsListener: { run: string; call: OnRows } | null = null;
 let source: EventSource | null = null;
 
-/** Opens the tab's one stream again, or closes it, after what it is needed for has changed. */
-function reopen(): void {
+/** Opens or closes the only stream of the tab, after a change of its subscribers. */
+function updateStream(): void {
   source?.close();
   source = null;
-  if (watching.size === 0 && rowsOf === null) return;
-  const made = new EventSource(rowsOf ? `/api/events?run=${rowsOf.run}` : "/api/events");
-  source = made;
-  // The browser connects again by itself, except after an answer other than success: of a proxy, or because the log-in has ended.
+  if (eventListeners.size === 0 && rowsListener === null) return;
+  const stream = new EventSource(rowsListener ? `/api/events?run=${rowsListener.run}` : "/api/events");
+  source = stream;
+  // Browsers reconnect automatically, except after an error status: from a proxy, or for an expired
+  // session.
   source.addEventListener("error", () => {
-    if (source !== made) return;
-    void doubted();
-    if (made.readyState === EventSource.CLOSED) void reconnect(made);
+    if (source !== stream) return;
+    void checkConnection();
+    if (stream.readyState === EventSource.CLOSED) void reconnect(stream);
   });
   source.addEventListener("run", (event) => {
     const data = JSON.parse((event as MessageEvent<string>).data) as RunEvent;
-    for (const each of watching) each(data);
+    for (const each of eventListeners) each(data);
   });
   source.addEventListener("reload", () => {
-    for (const each of watching) each(null);
+    for (const each of eventListeners) each(null);
   });
   source.addEventListener("rows", (event) => {
     const data = JSON.parse((event as MessageEvent<string>).data) as {
@@ -147,47 +152,49 @@ function reopen(): void {
       begins: boolean;
       parts: Part[];
     };
-    if (rowsOf?.run === data.run) rowsOf.call(data.parts, data.begins);
+    if (rowsListener?.run === data.run) rowsListener.call(data.parts, data.begins);
   });
 }
 
 async function reconnect(closed: EventSource): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 2000));
-  await returned();
-  // Waits for a log-in if there is none.
+  await connected();
+  // Without a session, this request waits until the user has logged in.
   await api.get("/queue").catch(() => undefined);
   if (source !== closed) return;
-  reopen();
-  for (const each of watching) each(null);
+  updateStream();
+  for (const each of eventListeners) each(null);
 }
 
-/** Calls with every event of one's runs, and with null when some may have been missed. There is one stream for the whole tab. */
+/** Calls back for every event of the user's runs, and with null if events may have been lost. All
+ * subscribers share the stream of the tab. */
 export function useEvents(call: (event: RunEvent | null) => void): void {
   const latest = useRef(call);
   latest.current = call;
   useEffect(() => {
-    const told = (event: RunEvent | null) => latest.current(event);
-    watching.add(told);
-    if (source === null) reopen();
+    const listener = (event: RunEvent | null) => latest.current(event);
+    eventListeners.add(listener);
+    if (source === null) updateStream();
     return () => {
-      watching.delete(told);
-      if (watching.size === 0) reopen();
+      eventListeners.delete(listener);
+      if (eventListeners.size === 0) updateStream();
     };
   }, []);
 }
 
-/** Calls with what a run in progress shows, from its beginning, over the same stream. A tab watches one run at a time. */
+/** Calls back with the live data of a run, from its start, over the stream of the tab. A tab can
+ * watch one run at a time. */
 export function useRows(run: string, call: OnRows): void {
   const latest = useRef(call);
   latest.current = call;
   useEffect(() => {
     const own = { run, call: (parts: Part[], begins: boolean) => latest.current(parts, begins) };
-    rowsOf = own;
-    reopen();
+    rowsListener = own;
+    updateStream();
     return () => {
-      if (rowsOf === own) {
-        rowsOf = null;
-        reopen();
+      if (rowsListener === own) {
+        rowsListener = null;
+        updateStream();
       }
     };
   }, [run]);

@@ -1,7 +1,7 @@
-// Small parts that several views use.
+// Small components shared by several views.
 
 import { type ReactNode, useEffect, useId, useRef } from "react";
-import { Wrong } from "./problems";
+import { FieldError } from "./problems";
 
 export function Notice({
   text,
@@ -28,7 +28,7 @@ export function Field({
 }: {
   label: string;
   help?: string;
-  /** What is wrong with the value. */
+  /** Error message about the value. */
   problem?: string;
   children: (id: string, described: string | undefined) => ReactNode;
 }) {
@@ -36,8 +36,8 @@ export function Field({
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      {children(id, [problem && `${id}-wrong`, help && `${id}-help`].filter(Boolean).join(" ") || undefined)}
-      <Wrong id={`${id}-wrong`} text={problem} />
+      {children(id, [problem && `${id}-error`, help && `${id}-help`].filter(Boolean).join(" ") || undefined)}
+      <FieldError id={`${id}-error`} text={problem} />
       {help && (
         <p className="help" id={`${id}-help`}>
           {help}
@@ -47,11 +47,11 @@ export function Field({
   );
 }
 
-/** A part of the page that may be wider than the window, such as a table: a region that scrolls by itself. */
-export function Wide({ label, children }: { label: string; children: ReactNode }) {
+/** A scrollable region for content that may be wider than the window, such as a table. */
+export function ScrollRegion({ label, children }: { label: string; children: ReactNode }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls only what can have the focus
-    <section className="wide" aria-label={label} tabIndex={0}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls focusable elements only
+    <section className="scroll-region" aria-label={label} tabIndex={0}>
       {children}
     </section>
   );
@@ -59,13 +59,13 @@ export function Wide({ label, children }: { label: string; children: ReactNode }
 
 const PAGE = "bentpipe test bed";
 
-/** A heading that gets the focus when a view opens, so that a screen reader says where one is. It is the page's title too, with
- * the part of the view that is open. */
+/** The heading of a view, which gets the focus when the view opens, so that screen readers announce
+ * it. The title of the document consists of `part`, such as the open tab, and the heading. */
 export function Title({ children, part = "" }: { children: ReactNode; part?: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     const has = document.activeElement;
-    // A form of the view may have taken it.
+    // A form of the view may already have taken the focus.
     if (has === document.body || has?.closest("header")) heading.current?.focus({ preventScroll: true });
   }, []);
   useEffect(() => {

@@ -1,27 +1,28 @@
-// Several choices among names, as check boxes that can be closed away.
+// A multiple choice among names, as check boxes in a collapsible list.
 
-/** `choose` gets the names that are chosen next. Between `least` and `most` of them can be chosen. */
+/** Check boxes for `names`, of which at least `min` and at most `max` can be chosen. `choose`
+ * gets the new choice. */
 export function Choices({
   title,
   legend,
   names,
   chosen,
   choose,
-  least = 0,
-  most = Infinity,
+  min = 0,
+  max = Infinity,
 }: {
   title: string;
   legend: string;
   names: string[];
   chosen: string[];
   choose: (chosen: string[]) => void;
-  least?: number;
-  most?: number;
+  min?: number;
+  max?: number;
 }) {
   return (
     <details>
       <summary>{title}</summary>
-      <fieldset className="many">
+      <fieldset className="choices">
         <legend className="hidden">{legend}</legend>
         {names.map((one) => {
           const checked = chosen.includes(one);
@@ -30,7 +31,7 @@ export function Choices({
               <input
                 type="checkbox"
                 checked={checked}
-                disabled={checked ? chosen.length <= least : chosen.length >= most}
+                disabled={checked ? chosen.length <= min : chosen.length >= max}
                 onChange={() => choose(checked ? chosen.filter((other) => other !== one) : [...chosen, one])}
               />
               {one}

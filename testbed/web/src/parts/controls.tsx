@@ -1,5 +1,5 @@
-// What may change while a run is in progress: a slider for every quantity that the schema marks, and any other change as a key
-// and a value.
+// Manual changes to a run in progress: a slider for each number that the schema marks as
+// changeable, and a form for other keys.
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../data/api";
@@ -7,7 +7,7 @@ import type { Changed, Scenario } from "../data/api.gen";
 import { inUnit, quantity, type Units, unitsOf } from "../data/quantities";
 import { isTable, resolved, type Schema, type Table, variants } from "../data/schema";
 import { message, useLoaded } from "../data/state";
-import { Field, Notice, Wide } from "./basics";
+import { Field, Notice, ScrollRegion } from "./basics";
 
 interface Slider {
   key: string;
@@ -15,13 +15,14 @@ interface Slider {
   value: number;
   unit: string;
   units: Units;
-  least: number;
-  most: number;
+  min: number;
+  max: number;
   logarithmic: boolean;
   about: string;
 }
 
-/** Every number and quantity of the scenario below a key that the schema marks as changeable. */
+/** Sliders for all numbers and quantities of a scenario below keys that the schema marks as
+ * changeable. */
 export function sliders(data: Table, root: Schema): Slider[] {
   const found: Slider[] = [];
   const walk = (value: unknown, given: Schema | undefined, path: string[], changeable: boolean) => {
@@ -67,26 +68,27 @@ function sliderOf(
     schema.maximum <= 1 &&
     (schema.minimum ?? 0) === 0
   ) {
-    return { key, value, unit: "", units: {}, least: 0, most: schema.maximum, logarithmic: false };
+    return { key, value, unit: "", units: {}, min: 0, max: schema.maximum, logarithmic: false };
   }
   const { number, unit } =
     typeof value === "number"
       ? { number: value, unit: "" }
       : (quantity(value, units) ?? { number: 0, unit: "" });
   if (number <= 0) return null;
-  const least = Math.max(number / 10, schema?.minimum ?? 0);
+  const min = Math.max(number / 10, schema?.minimum ?? 0);
   return {
     key,
     value: number,
     unit,
     units,
-    least,
-    most: Math.min(number * 10, schema?.maximum ?? Infinity),
+    min,
+    max: Math.min(number * 10, schema?.maximum ?? Infinity),
     logarithmic: true,
   };
 }
 
-/** `events` counts what has happened in the run, and `recorded` is called when the record has another change that was made. */
+/** The manual changes of a run. An increment of `events` reloads the list of changes. `recorded` is
+ * called after each change that the run has made. */
 export function Controls({
   run,
   data,
@@ -105,34 +107,36 @@ export function Controls({
   useEffect(() => {
     if (made.value) setChanges(made.value);
   }, [made.value]);
-  // The run answers before its answer is recorded.
+  // The run may answer before the test bed has recorded the answer, so the list is polled.
   const unanswered = changes.some((one) => one.done === null && one.refused === null);
   const count = changes.filter((one) => one.done !== null).length;
   useEffect(() => {
     if (count > 0) recorded();
   }, [count, recorded]);
-  const again = made.again;
+  const reload = made.reload;
   useEffect(() => {
     if (!unanswered) return;
-    const timer = setInterval(again, 500);
+    const timer = setInterval(reload, 500);
     return () => clearInterval(timer);
-  }, [unanswered, again]);
+  }, [unanswered, reload]);
   const [key, setKey] = useState("");
   const [value, setValue] = useState("");
-  const { asked, trouble, change } = useChanges(run.id, setChanges);
-  /** The value that the run has, by key: of the last change that was made. */
+  const { pending, failure, change } = useChanges(run.id, setChanges);
+  /** The last change of each key, which has the current value. */
   const set = new Map(changes.flatMap((one) => (one.done !== null ? [[one.key, one]] : [])));
   return (
     <>
-      <h2>Change while it runs</h2>
-      <Notice text={trouble} />
-      {all.length === 0 && <p className="soft">Nothing of this scenario can change while it runs.</p>}
+      <h2>Change settings during the run</h2>
+      <Notice text={failure} />
+      {all.length === 0 && (
+        <p className="soft">This scenario has no settings that can be changed during a run.</p>
+      )}
       {all.map((one) => (
-        <Slide
+        <SliderField
           key={one.key}
           of={one}
           set={set.get(one.key)}
-          asked={asked.includes(one.key)}
+          pending={pending.includes(one.key)}
           change={change}
         />
       ))}
@@ -145,7 +149,10 @@ export function Controls({
             change(key, value);
           }}
         >
-          <Field label="Key" help="Such as link.sat.error; the reference marks the keys that can change.">
+          <Field
+            label="Key"
+            help="For example link.sat.error. The reference marks keys that can be changed during a run."
+          >
             {(id, described) => (
               <input
                 id={id}
@@ -157,7 +164,7 @@ export function Controls({
           </Field>
           <Field
             label="New value"
-            help={'As in TOML: 1 Mbit/s, 0.01, { kind = "packet", probability = 0.01 }'}
+            help={'For example 1 Mbit/s, 0.01 or { kind = "packet", probability = 0.01 }'}
           >
             {(id, described) => (
               <input
@@ -173,64 +180,66 @@ export function Controls({
           </button>
         </form>
       </details>
-      <MadeList changes={changes} />
+      <ManualChanges changes={changes} />
     </>
   );
 }
 
-/** Milliseconds between looks for a run's answer, and how long its answer is waited for. */
-const LOOK_MS = 200;
-const MOST_MS = 5000;
+/** Interval at which the run's answer is polled, in milliseconds. */
+const POLL_MS = 200;
+/** Longest wait for the run's answer to one change, in milliseconds. */
+const ANSWER_TIMEOUT_MS = 5000;
 
-/** Changes of a run, sent one at a time: the next one when the run has answered. Of a key that is changed again meanwhile, only
- * the latest value is sent. `asked` are the keys whose change has not been answered. */
+/** Sends changes to a run one at a time, each after the answer to the previous one. If a key
+ * changes several times in between, only its latest value is sent. `pending` lists the keys whose
+ * change has no answer yet. */
 function useChanges(
   run: string,
-  seen: (changes: Changed[]) => void,
-): { asked: string[]; trouble: string; change: (key: string, value: string) => void } {
-  const wanted = useRef(new Map<string, string>());
+  onChanges: (changes: Changed[]) => void,
+): { pending: string[]; failure: string; change: (key: string, value: string) => void } {
+  const queued = useRef(new Map<string, string>());
   const busy = useRef(false);
-  const here = useRef(true);
-  const [asked, setAsked] = useState<string[]>([]);
-  const [trouble, setTrouble] = useState("");
+  const mounted = useRef(true);
+  const [pending, setPending] = useState<string[]>([]);
+  const [failure, setFailure] = useState("");
   useEffect(() => {
-    here.current = true;
+    mounted.current = true;
     return () => {
-      here.current = false;
+      mounted.current = false;
     };
   }, []);
   const answered = async (made: Changed) => {
-    const until = Date.now() + MOST_MS;
-    while (here.current && Date.now() < until) {
+    const until = Date.now() + ANSWER_TIMEOUT_MS;
+    while (mounted.current && Date.now() < until) {
       const all = await api.get<Changed[]>(`/runs/${run}/changes`);
-      seen(all);
+      onChanges(all);
       const found = all.find((one) => one.id === made.id);
       if (!found || found.done !== null || found.refused !== null) return;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   };
   const send = async () => {
     if (busy.current) return;
     busy.current = true;
-    for (let next = first(wanted.current); next && here.current; next = first(wanted.current)) {
+    for (let next = first(queued.current); next && mounted.current; next = first(queued.current)) {
       const [key, value] = next;
-      wanted.current.delete(key);
+      queued.current.delete(key);
       try {
         await answered(await api.post<Changed>(`/runs/${run}/changes`, { key, value }));
       } catch (error) {
-        setTrouble(message(error));
+        setFailure(message(error));
       }
-      setAsked([...wanted.current.keys()]);
+      setPending([...queued.current.keys()]);
     }
     busy.current = false;
   };
   const change = (key: string, value: string) => {
-    setTrouble("");
-    wanted.current.set(key, value);
-    setAsked((before) => [...new Set([...before, key])]);
+    setFailure("");
+    queued.current.set(key, value);
+    setPending((before) => [...new Set([...before, key])]);
     void send();
   };
-  return { asked, trouble, change };
+  return { pending, failure, change };
 }
 
 function first(of: Map<string, string>): [string, string] | undefined {
@@ -239,29 +248,28 @@ function first(of: Map<string, string>): [string, string] | undefined {
 
 const STEPS = 200;
 
-function Slide({
+function SliderField({
   of,
   set,
-  asked,
+  pending,
   change,
 }: {
   of: Slider;
   set: Changed | undefined;
-  asked: boolean;
+  pending: boolean;
   change: (key: string, value: string) => void;
 }) {
-  // While it is moved, its own value; otherwise that of the run, which may have been changed in another window.
+  // The position of the slider while the user moves it (otherwise null). At other times, the slider
+  // shows the value of the run, which another window may have changed.
   const [moved, setMoved] = useState<number | null>(null);
   const current = (set && valueIn(set.value, of)) ?? of.value;
   const value = moved ?? current;
   const scale = (number: number) =>
     of.logarithmic
-      ? Math.log(number / of.least) / Math.log(of.most / of.least)
-      : (number - of.least) / (of.most - of.least);
+      ? Math.log(number / of.min) / Math.log(of.max / of.min)
+      : (number - of.min) / (of.max - of.min);
   const back = (place: number) => {
-    const number = of.logarithmic
-      ? of.least * (of.most / of.least) ** place
-      : of.least + place * (of.most - of.least);
+    const number = of.logarithmic ? of.min * (of.max / of.min) ** place : of.min + place * (of.max - of.min);
     const rounded = Number(number.toPrecision(3));
     return Number.isInteger(of.value) && of.unit === "" && of.logarithmic
       ? Math.max(1, Math.round(rounded))
@@ -274,15 +282,16 @@ function Slide({
     sent.current = text;
     change(of.key, text);
   };
-  // The run has answered what was asked last: its value counts, also if it has refused.
-  const before = useRef(asked);
+  // After the answer to the last change, show the value of the run, even if the run refused the
+  // change.
+  const before = useRef(pending);
   useEffect(() => {
-    if (before.current && !asked && text === sent.current) {
+    if (before.current && !pending && text === sent.current) {
       sent.current = "";
       setMoved(null);
     }
-    before.current = asked;
-  }, [asked, text]);
+    before.current = pending;
+  }, [pending, text]);
   return (
     <Field label={of.key}>
       {(id) => (
@@ -303,7 +312,7 @@ function Slide({
           <output htmlFor={id}>
             {text}
             <span className="soft">
-              {asked ? " asked" : moved !== null ? "" : set ? ` set at ${set.done!.toFixed(1)} s` : ""}
+              {pending ? " pending" : moved !== null ? "" : set ? ` set at ${set.done!.toFixed(1)} s` : ""}
             </span>
           </output>
         </span>
@@ -312,32 +321,33 @@ function Slide({
   );
 }
 
-/** The number of a value in the unit of its slider; null if it is none, for example a rate of symbols instead of bits. */
+/** Converts a value to the unit of its slider. Returns null if the value cannot be converted, such
+ * as a symbol rate to bit/s. */
 function valueIn(text: string, { unit, units }: Slider): number | null {
   if (unit === "") return Number.isFinite(Number(text)) ? Number(text) : null;
   const found = quantity(text, units);
   return found && inUnit(found, unit, units);
 }
 
-/** The changes that were made by hand in a run, with what became of them. */
-export function MadeList({ changes }: { changes: Changed[] }) {
+/** A table of the manual changes of a run, each with its time or the reason of its refusal. */
+export function ManualChanges({ changes }: { changes: Changed[] }) {
   if (changes.length === 0) return null;
   return (
-    <Wide label="Changes by hand">
+    <ScrollRegion label="Manual changes">
       <table>
-        <caption>Changes by hand</caption>
+        <caption>Manual changes</caption>
         <thead>
           <tr>
-            <th>At</th>
+            <th>Time</th>
             <th>Key</th>
             <th>Value</th>
-            <th>By</th>
+            <th>User</th>
           </tr>
         </thead>
         <tbody>
           {changes.map((one) => (
             <tr key={one.id}>
-              <td>{one.done !== null ? `${one.done.toFixed(2)} s` : one.refused ? "refused" : "asked"}</td>
+              <td>{one.done !== null ? `${one.done.toFixed(2)} s` : one.refused ? "refused" : "pending"}</td>
               <th scope="row">
                 <code>{one.key}</code>
                 {one.refused && <p className="notice error">{one.refused}</p>}
@@ -348,6 +358,6 @@ export function MadeList({ changes }: { changes: Changed[] }) {
           ))}
         </tbody>
       </table>
-    </Wide>
+    </ScrollRegion>
   );
 }

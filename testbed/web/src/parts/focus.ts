@@ -1,5 +1,6 @@
-// The focus when what had it is removed or disabled (a row, a button that was for one moment): it goes to the nearest
-// region around it, or to the heading of the view, so that the keyboard and a screen reader continue from there.
+// Restores the focus after the focused element was removed or disabled, such as the button of a
+// removed row. The focus moves to the nearest enclosing region, or to the heading of the view, so
+// that keyboard and screen reader continue from there.
 
 let around: Element[] = [];
 
@@ -11,7 +12,8 @@ document.addEventListener("focusin", (event) => {
 
 const PLACES = "section, [role=region], dialog, main";
 
-/** What gets the focus for a part of the page: itself if it can, or else its heading. */
+/** The element that receives the focus for a region: the region if it is focusable, otherwise its
+ * heading. */
 function place(part: Element): HTMLElement | null {
   if (part.getAttribute("tabindex") === "0") return part as HTMLElement;
   const heading = part.querySelector<HTMLElement>("h1, h2");
@@ -22,10 +24,10 @@ function place(part: Element): HTMLElement | null {
 function restore(): void {
   if (around.length === 0) return;
   const [had, ...outer] = around;
-  // What is disabled has it until some later frame.
+  // A disabled element keeps the focus until a later frame.
   if (document.activeElement !== document.body && document.activeElement !== had) return;
   const gone = !had!.isConnected || had!.matches(":disabled");
-  // Otherwise the user has left it.
+  // An element that is still there lost the focus because the user moved on.
   if (!gone) return;
   around = [];
   for (const part of outer) {
@@ -36,7 +38,7 @@ function restore(): void {
   }
 }
 
-// After the views have been drawn: a new one may have taken the focus.
+// Runs after rendering, because a new view may have taken the focus.
 let due = false;
 new MutationObserver(() => {
   if (due) return;

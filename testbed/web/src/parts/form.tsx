@@ -1,11 +1,12 @@
-// The form of one entity, generated from the scenario's schema: every key with its unit, range, default and description.
+// The form of one entity, generated from the scenario's schema. Each key has its unit, range,
+// default and description.
 
 import { memo, useId, useState } from "react";
-import { beginning, choices, isTable, resolved, type Schema, type Table, variants } from "../data/schema";
-import { useProblem, Wrong } from "./problems";
+import { choices, initialValue, isTable, resolved, type Schema, type Table, variants } from "../data/schema";
+import { FieldError, useProblem } from "./problems";
 
-interface Given {
-  /** The path of the key, as problems name it. */
+interface FieldProperties {
+  /** Path of the key, as in messages about problems. */
   at: string;
   schema: Schema;
   root: Schema;
@@ -14,10 +15,10 @@ interface Given {
   disabled?: boolean;
 }
 
-/** A table with more keys than this has a field to find them. */
-const MANY = 12;
+/** Tables with more keys than this have a search field. */
+const SEARCH_MIN_KEYS = 12;
 
-/** A table's keys. `fixed` are those that the form does not change. */
+/** A form for the keys of a table, except the keys in `fixed`. */
 export function TableForm({
   at,
   schema,
@@ -26,10 +27,10 @@ export function TableForm({
   change,
   disabled,
   fixed = [],
-}: Given & { fixed?: string[] }) {
+}: FieldProperties & { fixed?: string[] }) {
   const table = isTable(value) ? value : {};
   const id = useId();
-  const [sought, setSought] = useState("");
+  const [search, setSearch] = useState("");
   const required = schema.required ?? [];
   const keys = Object.entries(schema.properties ?? {}).filter(
     ([key]) => key !== "kind" && !fixed.includes(key),
@@ -38,20 +39,20 @@ export function TableForm({
     const { [key]: _, ...rest } = table;
     change(inner === undefined ? rest : { ...table, [key]: inner });
   };
-  const shown = keys.filter(([key, inner]) => mentions(key, inner, root, sought));
+  const shown = keys.filter(([key, inner]) => matches(key, inner, root, search));
   return (
     <div className="keys">
-      {keys.length > MANY && (
+      {keys.length > SEARCH_MIN_KEYS && (
         <div className="field">
-          <label htmlFor={id}>Find among {keys.length} keys</label>
+          <label htmlFor={id}>Search {keys.length} keys</label>
           <input
             id={id}
             type="search"
-            value={sought}
-            placeholder="a word of the name or the description"
-            onChange={(event) => setSought(event.target.value)}
+            value={search}
+            placeholder="word in a name or description"
+            onChange={(event) => setSearch(event.target.value)}
           />
-          {shown.length === 0 && <p className="help">No key mentions it.</p>}
+          {shown.length === 0 && <p className="help">No matching key.</p>}
         </div>
       )}
       {shown.map(([key, inner]) => (
@@ -71,14 +72,14 @@ export function TableForm({
   );
 }
 
-/** Whether the name or the description of a key mentions what is sought. */
-function mentions(name: string, schema: Schema, root: Schema, sought: string): boolean {
+/** Returns true if the name or the description of a key contains the search text. */
+function matches(name: string, schema: Schema, root: Schema, search: string): boolean {
   const text = [
     name,
     name.replaceAll("_", " "),
     schema.description ?? resolved(schema, root).description ?? "",
   ].join(" ");
-  return text.toLowerCase().includes(sought.trim().toLowerCase());
+  return text.toLowerCase().includes(search.trim().toLowerCase());
 }
 
 const Key = memo(
@@ -91,7 +92,7 @@ const Key = memo(
     required,
     change,
     disabled,
-  }: Given & { name: string; required: boolean }) {
+  }: FieldProperties & { name: string; required: boolean }) {
     const id = useId();
     const schema = resolved(given, root);
     const simple = isSimple(schema);
@@ -99,7 +100,7 @@ const Key = memo(
     const label = name.replaceAll("_", " ");
     const problem = useProblem(at);
     const described =
-      [about && `${id}-help`, problem && `${id}-wrong`].filter(Boolean).join(" ") || undefined;
+      [about && `${id}-help`, problem && `${id}-error`].filter(Boolean).join(" ") || undefined;
     if (simple) {
       return (
         <div className="field">
@@ -107,7 +108,7 @@ const Key = memo(
             {label}
             {required && <span className="soft"> (required)</span>}
           </label>
-          <Simple
+          <SimpleField
             id={id}
             described={described}
             invalid={problem !== ""}
@@ -117,8 +118,8 @@ const Key = memo(
             disabled={disabled}
             required={required}
           />
-          <Wrong id={`${id}-wrong`} text={problem} />
-          {about && <About id={`${id}-help`} text={about} />}
+          <FieldError id={`${id}-error`} text={problem} />
+          {about && <Description id={`${id}-help`} text={about} />}
         </div>
       );
     }
@@ -126,21 +127,21 @@ const Key = memo(
     return (
       <fieldset className="inner" aria-describedby={described}>
         <legend>{label}</legend>
-        <Wrong id={`${id}-wrong`} text={problem} />
-        {about && <About id={`${id}-help`} text={about} />}
+        <FieldError id={`${id}-error`} text={problem} />
+        {about && <Description id={`${id}-help`} text={about} />}
         {!required && (
           <label className="check">
             <input
               type="checkbox"
               checked={isSet}
               disabled={disabled}
-              onChange={(event) => change(event.target.checked ? beginning(given, root) : undefined)}
+              onChange={(event) => change(event.target.checked ? initialValue(given, root) : undefined)}
             />
             set
           </label>
         )}
         {isSet && (
-          <Value at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />
+          <ValueField at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />
         )}
       </fieldset>
     );
@@ -153,16 +154,16 @@ const Key = memo(
     before.change === after.change,
 );
 
-function About({ id, text }: { id: string; text: string }) {
+function Description({ id, text }: { id: string; text: string }) {
   return (
     <p className="help" id={id}>
-      {flowing(text)}
+      {unwrapped(text)}
     </p>
   );
 }
 
-/** Text without the line breaks of its source, except between paragraphs. */
-function flowing(text: string): string {
+/** Removes the line breaks of the source, except between paragraphs, and the marks of code. */
+function unwrapped(text: string): string {
   return text.replace(/([^\n])\n(?!\n|```)/g, "$1 ").replaceAll("`", "");
 }
 
@@ -172,7 +173,7 @@ function range({ minimum, maximum, default: standard, changeable }: Schema): str
     parts.push(`Range: ${minimum ?? "…"} to ${maximum ?? "…"}.`);
   if (standard !== undefined && standard !== null && typeof standard !== "object")
     parts.push(`Default: ${String(standard)}.`);
-  if (changeable) parts.push("Can change while it runs.");
+  if (changeable) parts.push("Can be changed during a run.");
   return parts.join(" ");
 }
 
@@ -183,7 +184,7 @@ function isSimple(schema: Schema): boolean {
   );
 }
 
-function Simple({
+function SimpleField({
   id,
   described,
   invalid = false,
@@ -192,7 +193,12 @@ function Simple({
   change,
   disabled,
   required,
-}: Omit<Given, "root" | "at"> & { id: string; described?: string; invalid?: boolean; required: boolean }) {
+}: Omit<FieldProperties, "root" | "at"> & {
+  id: string;
+  described?: string;
+  invalid?: boolean;
+  required: boolean;
+}) {
   const common = { id, "aria-describedby": described, "aria-invalid": invalid || undefined, disabled };
   const listed = choices(schema);
   if (schema.type === "boolean" && listed.length === 0) {
@@ -225,7 +231,7 @@ function Simple({
     );
   }
   const numeric = schema.type === "integer" || schema.type === "number";
-  // A text of several lines would lose them in a field of one.
+  // A single-line field would lose the line breaks.
   if (schema.long || (typeof value === "string" && value.includes("\n"))) {
     return (
       <textarea
@@ -247,20 +253,21 @@ function Simple({
       placeholder={[required ? "" : "not set", schema.examples?.[0] && `such as ${schema.examples[0]}`]
         .filter(Boolean)
         .join(", ")}
-      onChange={(event) => change(typed(event.target.value, numeric))}
+      onChange={(event) => change(parsedInput(event.target.value, numeric))}
     />
   );
 }
 
-/** What was typed: a number where one is meant, and otherwise the text, about which the check says what is wrong. */
-export function typed(text: string, numeric: boolean): unknown {
+/** Parses the input for a key: a number if the key is numeric, otherwise the text. The check of the
+ * scenario reports texts that are not valid. */
+export function parsedInput(text: string, numeric: boolean): unknown {
   if (text === "") return undefined;
   return numeric && text.trim() !== "" && Number.isFinite(Number(text)) && !/\.0*$/.test(text)
     ? Number(text)
     : text;
 }
 
-function Value({ at, schema: given, root, value, change, disabled }: Given) {
+function ValueField({ at, schema: given, root, value, change, disabled }: FieldProperties) {
   const id = useId();
   const schema = resolved(given, root);
   const kinds = variants(schema);
@@ -277,14 +284,14 @@ function Value({ at, schema: given, root, value, change, disabled }: Given) {
             disabled={disabled}
             onChange={(event) => {
               const next = kinds.find((one) => one.kind === event.target.value);
-              if (next) change(moved(value, next.schema, root));
+              if (next) change(converted(value, next.schema, root));
             }}
           >
             {kinds.map((one) => (
               <option key={one.kind}>{one.kind}</option>
             ))}
           </select>
-          {chosen?.schema.description && <p className="help">{flowing(chosen.schema.description)}</p>}
+          {chosen?.schema.description && <p className="help">{unwrapped(chosen.schema.description)}</p>}
         </div>
         {chosen && (
           <TableForm
@@ -305,12 +312,14 @@ function Value({ at, schema: given, root, value, change, disabled }: Given) {
         <label htmlFor={id} className="hidden">
           value
         </label>
-        <Simple id={id} schema={schema} value={value} change={change} disabled={disabled} required />
+        <SimpleField id={id} schema={schema} value={value} change={change} disabled={disabled} required />
       </>
     );
   }
   if (schema.type === "array") {
-    return <List at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />;
+    return (
+      <ListField at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />
+    );
   }
   if (schema.properties) {
     return (
@@ -322,16 +331,18 @@ function Value({ at, schema: given, root, value, change, disabled }: Given) {
     .map((one) => resolved(one, root))
     .find((one) => (isTable(value) ? one.type === "object" || one.properties : one.type !== "object"));
   if (part && part !== schema)
-    return <Value at={at} schema={part} root={root} value={value} change={change} disabled={disabled} />;
+    return <ValueField at={at} schema={part} root={root} value={value} change={change} disabled={disabled} />;
   if (isTable(value) && isTable(schema.additionalProperties)) {
-    return <Named at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />;
+    return (
+      <TablesField at={at} schema={schema} root={root} value={value} change={change} disabled={disabled} />
+    );
   }
-  return <p className="help">{JSON.stringify(value)} – change it in the TOML text.</p>;
+  return <p className="help">{JSON.stringify(value)} – edit this value in the TOML text.</p>;
 }
 
-/** Another variant with the values that both have. */
-function moved(value: unknown, schema: Schema, root: Schema): Table {
-  const made = beginning(schema, root) as Table;
+/** Initial value of another variant. Keeps the values of its required keys, if they are set. */
+function converted(value: unknown, schema: Schema, root: Schema): Table {
+  const made = initialValue(schema, root) as Table;
   if (!isTable(value)) return made;
   for (const key of Object.keys(schema.properties ?? {})) {
     if (key !== "kind" && key in value && (schema.required ?? []).includes(key)) made[key] = value[key];
@@ -339,16 +350,16 @@ function moved(value: unknown, schema: Schema, root: Schema): Table {
   return made;
 }
 
-function List({ at, schema, root, value, change, disabled }: Given) {
+function ListField({ at, schema, root, value, change, disabled }: FieldProperties) {
   const items = Array.isArray(value) ? (value as unknown[]) : [];
   const of = schema.items ?? {};
   return (
     <div className="list">
       {items.map((item, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: items have no names, and their forms follow their values
+        // biome-ignore lint/suspicious/noArrayIndexKey: items have no names
         <div className="item" key={place}>
           <div className="grow">
-            <Value
+            <ValueField
               at={`${at}.${place}`}
               schema={of}
               root={root}
@@ -361,27 +372,27 @@ function List({ at, schema, root, value, change, disabled }: Given) {
             type="button"
             disabled={disabled}
             onClick={() => change(items.filter((_, other) => other !== place))}
-            aria-label={`Remove ${place + 1}`}
+            aria-label={`Remove item ${place + 1}`}
           >
             Remove
           </button>
         </div>
       ))}
-      <button type="button" disabled={disabled} onClick={() => change([...items, beginning(of, root)])}>
+      <button type="button" disabled={disabled} onClick={() => change([...items, initialValue(of, root)])}>
         Add
       </button>
     </div>
   );
 }
 
-function Named({ at, schema, root, value, change, disabled }: Given) {
+function TablesField({ at, schema, root, value, change, disabled }: FieldProperties) {
   const table = value as Table;
   return (
     <>
       {Object.entries(table).map(([name, inner]) => (
         <fieldset className="inner" key={name}>
           <legend>{name}</legend>
-          <Value
+          <ValueField
             at={`${at}.${name}`}
             schema={schema.additionalProperties as Schema}
             root={root}

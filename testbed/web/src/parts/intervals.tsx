@@ -1,15 +1,17 @@
-// A figure of means with their confidence intervals over one varied key, a line for each combination of the others.
+// A figure of means with confidence intervals over one varied key. Each combination of the other
+// keys is a line.
 
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Means, Varied } from "../data/api.gen";
 import { decades, spansDecades, tickTexts } from "../data/numbers";
-import { FidelityMark, worst } from "./marks";
+import { FidelityMark, lowestFidelity } from "./marks";
 import { COLOURS } from "./plot";
 
-/** Pixels between the marks of two lines at the same value, so that their intervals do not cover each other. */
-const APART = 7;
+/** Horizontal offset between the marks of two lines at the same value, in pixels, so that their
+ * intervals do not overlap. */
+const LINE_OFFSET_PX = 7;
 
 interface Line {
   label: string;
@@ -27,11 +29,12 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
   const lines = axis ? linesOf(means, place, axis) : [];
   const drawable = lines.length > 0 && lines.length <= COLOURS.length;
   const key = JSON.stringify([title, unit, axis, lines]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: key has the content of all others, which are new objects at each rendering
+  // The other values are new objects at each rendering.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: key contains the other values
   useEffect(() => {
     const inside = element.current;
     if (!inside || !axis || !drawable) return;
-    const made = drawn(inside, axis, lines, unit === "1" ? title : `${title} (${unit})`);
+    const made = createPlot(inside, axis, lines, unit === "1" ? title : `${title} (${unit})`);
     const resize = new ResizeObserver(() => made.setSize({ width: inside.clientWidth, height: 300 }));
     resize.observe(inside);
     return () => {
@@ -43,13 +46,13 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
   return (
     <section>
       <h2>
-        {title} by {axis.name} <FidelityMark of={worst(means.points.map((one) => one.fidelity))} />
+        {title} by {axis.name} <FidelityMark of={lowestFidelity(means.points.map((one) => one.fidelity))} />
       </h2>
-      {lines.length === 0 && <p className="soft">No run has a value of {title}.</p>}
+      {lines.length === 0 && <p className="soft">No run has a value for {title}.</p>}
       {lines.length > COLOURS.length && (
         <p className="soft">
-          {lines.length} lines cannot be told apart: say above what the means are to be of. A figure has{" "}
-          {COLOURS.length} at most.
+          Too many lines ({lines.length}; at most {COLOURS.length}). Choose a single flow, terminal, link or
+          group above.
         </p>
       )}
       {drawable && (
@@ -57,7 +60,7 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
           <div
             ref={element}
             role="img"
-            aria-label={`${title} by ${axis.name}: means with their intervals, which the table has in numbers`}
+            aria-label={`${title} by ${axis.name}: means with confidence intervals; the table lists the numbers`}
           />
         </figure>
       )}
@@ -65,7 +68,7 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
   );
 }
 
-/** The lines of a metric, in its shown unit: a half width of NaN is none. */
+/** The lines of a metric, in its display unit. A half-width of NaN marks a missing interval. */
 function linesOf(means: Means, metric: number, axis: Varied): Line[] {
   const size = means.metrics[metric]?.size ?? 1;
   const several = new Set(means.points.map((one) => one.of)).size > 1;
@@ -94,7 +97,7 @@ function sorted(line: Line): Line {
   return { label: line.label, at: by(line.at), mean: by(line.mean), half: by(line.half) };
 }
 
-function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string): uPlot {
+function createPlot(element: HTMLElement, axis: Varied, lines: Line[], title: string): uPlot {
   const ink = getComputedStyle(element).color;
   const style = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8886" } };
   const ends = lines.flatMap((line) =>
@@ -102,7 +105,8 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
   );
   const means = lines.flatMap((line) => line.mean);
   const logarithmic = { x: axis.numbers && spansDecades(axis.ticks), y: spansDecades(means) };
-  // From zero, as the command line draws them, so that a small difference does not look like a large one.
+  // The axis includes zero, as in figures of the command line, so that small differences look
+  // small.
   const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
   const room = 0.05 * (high - low || 1);
   const least = Math.min(...ends.filter((one) => one > 0), ...means);
@@ -111,21 +115,21 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
     : [low < 0 ? low - room : 0, high + room];
   const first = axis.ticks[0] ?? 0;
   const final = axis.ticks.at(-1) ?? 0;
-  const beside = axis.numbers ? 0.06 * (final - first || Math.abs(first) || 1) : 0.5;
+  const offset = axis.numbers ? 0.06 * (final - first || Math.abs(first) || 1) : 0.5;
   const reach = (final / first) ** 0.06;
   const domain: uPlot.Range.MinMax = logarithmic.x
     ? [first / reach, final * reach]
-    : [first - beside, final + beside];
+    : [first - offset, final + offset];
   const longest = Math.max(...axis.labels.map((one) => one.length));
-  /** Whether names do not fit side by side, so that they are written at an angle. */
+  /** True if the names of values do not fit next to each other, so that they are rotated. */
   const crowded = (plot: uPlot) => !axis.numbers && 7 * longest > (plot.width - 80) / axis.labels.length;
-  /** Whether there is room for the name of every value. */
+  /** True if there is room for the label of every value. */
   const spaced = (plot: uPlot, from: number, to: number) => {
     const at = logarithmic.x ? Math.log : Number;
     const gaps = axis.ticks.slice(1).map((one, place) => at(one) - at(axis.ticks[place]!));
     return (Math.min(...gaps) / (at(to) - at(from))) * (plot.width - 80) > 8 * longest + 12;
   };
-  // uPlot would leave out ticks of logarithmic axes.
+  // By default, uPlot omits ticks of logarithmic axes.
   const all: uPlot.Axis.Filter = (_, ticks) => ticks;
   const across: uPlot.Axis = axis.numbers
     ? {
@@ -184,7 +188,13 @@ function drawn(element: HTMLElement, axis: Varied, lines: Line[], title: string)
         draw: [
           (plot) => {
             for (const [number, line] of lines.entries()) {
-              mark(plot, line, COLOURS[number]!, (number - (lines.length - 1) / 2) * APART, axis.numbers);
+              drawLine(
+                plot,
+                line,
+                COLOURS[number]!,
+                (number - (lines.length - 1) / 2) * LINE_OFFSET_PX,
+                axis.numbers,
+              );
             }
           },
         ],
@@ -202,12 +212,13 @@ function multiples(least: number, most: number, step: number): number[] {
   );
 }
 
-/** Draws the means of a line with their intervals, so many pixels beside their place; those over numbers are joined. */
-function mark(plot: uPlot, line: Line, colour: string, beside: number, joined: boolean): void {
+/** Draws the means of a line with their intervals, offset horizontally by `offset` pixels. `joined`
+ * connects the means, for axes of numbers. */
+function drawLine(plot: uPlot, line: Line, colour: string, offset: number, joined: boolean): void {
   const { ctx } = plot;
   const ratio = devicePixelRatio;
-  const x = (at: number) => plot.valToPos(at, "x", true) + beside * ratio;
-  // An interval that reaches below zero ends at the edge of a logarithmic axis.
+  const x = (at: number) => plot.valToPos(at, "x", true) + offset * ratio;
+  // On a logarithmic axis, intervals that reach below zero end at the edge.
   const y = (value: number) => plot.valToPos(Math.max(value, plot.scales.y!.min ?? value), "y", true);
   ctx.save();
   ctx.strokeStyle = ctx.fillStyle = colour;

@@ -1,4 +1,4 @@
-// A run in progress: plots that grow, what happens in it, and what can be changed by hand.
+// A run in progress: live plots, a map of satellites, and manual changes.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Region, Scenario, Series } from "../data/api.gen";
@@ -10,35 +10,35 @@ import { Controls } from "./controls";
 import { Plot } from "./plot";
 import { Satellites } from "./satellites";
 
-/** The columns of the tables of traces, after the time. */
+/** The tables of traces with their columns after the time. */
 type Tables = Record<string, { entity: string; columns: { name: string; unit: string }[] }>;
 
-interface Shown {
+interface LivePlot {
   title: string;
   trace: string;
   column: string;
   unit: string;
-  /** Whether the column counts bytes, and its rate is shown. */
+  /** True for a column that counts bytes; the plot shows its rate. */
   rate?: boolean;
 }
 
-const SHOWN: Shown[] = [
+const LIVE_PLOTS: LivePlot[] = [
   { title: "goodput", trace: "delivery", column: "delivered", unit: "kbit/s", rate: true },
   { title: "received", trace: "datagram", column: "received", unit: "kbit/s", rate: true },
   { title: "RTT", trace: "tcp", column: "rtt", unit: "s" },
   { title: "congestion window", trace: "tcp", column: "cwnd", unit: "segments" },
   { title: "queue", trace: "link", column: "queue_packets", unit: "packets" },
-  { title: "terminal's queue", trace: "dama", column: "queue", unit: "bytes" },
-  { title: "requests", trace: "dama", column: "request", unit: "slots" },
-  { title: "grants", trace: "dama", column: "assigned", unit: "slots" },
-  { title: "granted by the control centre", trace: "ncc", column: "granted", unit: "slots" },
+  { title: "terminal queue", trace: "dama", column: "queue", unit: "bytes" },
+  { title: "capacity requests", trace: "dama", column: "request", unit: "slots" },
+  { title: "assigned capacity", trace: "dama", column: "assigned", unit: "slots" },
+  { title: "capacity granted by the control centre", trace: "ncc", column: "granted", unit: "slots" },
   { title: "allowed rate", trace: "tfrc", column: "allowed", unit: "bit/s" },
   { title: "path delay", trace: "path", column: "delay", unit: "s" },
 ];
-/** Lines in a plot. */
-const MOST_LINES = 8;
-/** How often plots are drawn again. */
-const DRAW_MS = 400;
+/** Largest number of lines in a live plot. */
+const MAX_LINES = 8;
+/** Interval between redraws of the plots, in milliseconds. */
+const DRAW_INTERVAL_MS = 400;
 
 type Rows = Record<string, Record<string, (number | null)[][]>>;
 
@@ -75,12 +75,12 @@ export function Live({ run }: { run: Scenario }) {
     waiting.current ??= setTimeout(() => {
       waiting.current = undefined;
       setCount((before) => before + 1);
-    }, DRAW_MS);
+    }, DRAW_INTERVAL_MS);
   });
   useEffect(() => () => clearTimeout(waiting.current), []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies(count): the rows are in a reference, and count says that there are more
+  // biome-ignore lint/correctness/useExhaustiveDependencies(count): count changes with the rows
   const plots = useMemo(
-    () => (tables ? SHOWN.flatMap((shown) => plotted(shown, rows.current, tables) ?? []) : []),
+    () => (tables ? LIVE_PLOTS.flatMap((shown) => plotData(shown, rows.current, tables) ?? []) : []),
     [count, tables],
   );
   const started = run.state === "running" || run.state === "leased";
@@ -90,9 +90,9 @@ export function Live({ run }: { run: Scenario }) {
         <Progress value={run.progress} label="Progress of this run" />
         <span>{Math.round(100 * run.progress)} %</span>
       </div>
-      {!started && <p className="soft">Plots appear when it has started.</p>}
+      {!started && <p className="soft">Plots appear after the start of the run.</p>}
       {started && run.instrument === "kernel" && (
-        <p className="soft">A kernel in virtual time shows its plots when it has ended.</p>
+        <p className="soft">Plots of kernel runs appear after the end of the run.</p>
       )}
       <div className="columns">
         <section aria-label="Live plots" className="left">
@@ -111,11 +111,11 @@ export function Live({ run }: { run: Scenario }) {
           ))}
           {dropped > 0 && (
             <p className="soft">
-              {dropped} rows were not shown, so as not to slow the run; its files have them.
+              The plots omit {dropped} rows in order not to slow the run. The files of the run contain them.
             </p>
           )}
         </section>
-        <section aria-label="Changes by hand" className="right">
+        <section aria-label="Manual changes" className="right">
           {run.mine && run.instrument !== "kernel" && started && (
             <Controls run={run} data={resolved} events={asked} recorded={recorded} />
           )}
@@ -129,15 +129,15 @@ function seconds(duration: unknown, schema: Schema): number | undefined {
   return quantity(duration, unitsOf(schema.properties?.duration ?? {}, schema))?.value;
 }
 
-function plotted(
-  shown: Shown,
+function plotData(
+  shown: LivePlot,
   rows: Rows,
   tables: Tables,
 ): { title: string; series: { name: string; of: Series }[] } | null {
   const entities = Object.entries(rows[shown.trace] ?? {});
   const column = 1 + (tables[shown.trace]?.columns.findIndex((one) => one.name === shown.column) ?? -1);
   if (entities.length === 0 || column < 1) return null;
-  const lines = entities.slice(0, MOST_LINES).map(([name, some]) => {
+  const lines = entities.slice(0, MAX_LINES).map(([name, some]) => {
     const time = some.map((row) => row[0] as number);
     const value = some.map((row) => row[column] ?? null);
     return shown.rate ? { name, ...rates(time, value) } : { name, time, value };
@@ -149,7 +149,7 @@ function plotted(
   };
 }
 
-/** The rate of a count of bytes in kbit/s, over at least a hundredth of what there is so far. */
+/** The rate of a byte count in kbit/s, averaged over at least a hundredth of the time so far. */
 function rates(time: number[], bytes: (number | null)[]): { time: number[]; value: (number | null)[] } {
   const window = Math.max(1e-3, ((time.at(-1) ?? 0) - (time[0] ?? 0)) / 100);
   const found = { time: [] as number[], value: [] as (number | null)[] };

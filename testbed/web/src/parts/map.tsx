@@ -1,4 +1,5 @@
-// A constellation on a map: satellites, the links between them, the sites that they serve, and the paths of flows.
+// A constellation on a map: satellites, inter-satellite links, sites on the ground, and paths of
+// flows.
 
 import { type GeoPermissibleObjects, geoCircle, geoGraticule10, geoNaturalEarth1, geoPath } from "d3-geo";
 import { useEffect, useId, useMemo, useRef, useState } from "react";
@@ -23,16 +24,17 @@ const projection = geoNaturalEarth1().fitExtent(
   { type: "Sphere" },
 );
 const path = geoPath(projection);
-/** With more satellites than this, neither links nor footprints are drawn. */
-const MOST_LINKS = 400;
+/** Links between satellites are drawn up to this number of satellites. */
+const MAX_SATELLITES_WITH_LINKS = 400;
 const EARTH_M = 6371008.8;
 const STEPS = 120;
 
-/** `time` follows a run in progress; without it a slider chooses the moment. */
+/** The map of the constellation in a scenario. `time` is the time of a run in progress; without it,
+ * a slider sets the time. */
 export function ConstellationMap({ text, time }: { text: string; time?: number }) {
   const id = useId();
   const [data, setData] = useState<MapData>();
-  const [trouble, setTrouble] = useState("");
+  const [failure, setFailure] = useState("");
   const [chosen, setChosen] = useState(0);
   const [network, setNetwork] = useState<string>();
   const [playing, setPlaying] = useState(false);
@@ -40,7 +42,7 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
   const busy = useRef(false);
   const wanted = useRef("");
   useEffect(() => {
-    // One request at a time, and the newest moment after it.
+    // One request at a time. The next request is for the latest time.
     const body = JSON.stringify({ text, time: at, network: network ?? null });
     wanted.current = body;
     const next = async () => {
@@ -51,10 +53,10 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
         while (done !== wanted.current) {
           done = wanted.current;
           setData(await api.post<MapData>("/drafts/map", JSON.parse(done)));
-          setTrouble("");
+          setFailure("");
         }
       } catch (error) {
-        setTrouble(message(error));
+        setFailure(message(error));
       } finally {
         busy.current = false;
       }
@@ -72,8 +74,8 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
   }, [playing, duration]);
   return (
     <section aria-label="Map">
-      <Notice text={trouble} kind="plain" />
-      {data && <Drawn data={data} />}
+      <Notice text={failure} kind="plain" />
+      {data && <MapImage data={data} />}
       {data && time === undefined && (
         <div className="row">
           <button type="button" onClick={() => setPlaying(!playing)}>
@@ -125,7 +127,7 @@ export function ConstellationMap({ text, time }: { text: string; time?: number }
   );
 }
 
-function Drawn({ data }: { data: MapData }) {
+function MapImage({ data }: { data: MapData }) {
   const ground = useMemo(
     () => ({
       land: path(LAND) ?? "",
@@ -134,7 +136,7 @@ function Drawn({ data }: { data: MapData }) {
     }),
     [],
   );
-  const few = data.satellites.length <= MOST_LINKS;
+  const few = data.satellites.length <= MAX_SATELLITES_WITH_LINKS;
   const place = (one: { longitude: number; latitude: number }): [number, number] => [
     one.longitude,
     one.latitude,
@@ -162,7 +164,9 @@ function Drawn({ data }: { data: MapData }) {
             <g key={`${site.name} ${number}`}>
               <path
                 className="footprint"
-                d={path(geoCircle().center(place(of)).radius(reach(of.altitude, site.mask))()) ?? ""}
+                d={
+                  path(geoCircle().center(place(of)).radius(footprintRadius(of.altitude, site.mask))()) ?? ""
+                }
               />
               <path className="serving" d={line(place(site), place(of))} />
             </g>
@@ -206,8 +210,9 @@ function Drawn({ data }: { data: MapData }) {
   );
 }
 
-/** Degrees on the ground around the point below a satellite within which it is above an elevation. */
-function reach(altitude: number, elevation: number): number {
+/** Radius of a satellite's footprint: the central angle, in degrees, between the subsatellite point
+ * and the points that see the satellite at the given elevation. */
+function footprintRadius(altitude: number, elevation: number): number {
   const mask = (elevation * Math.PI) / 180;
   return ((Math.acos((EARTH_M / (EARTH_M + altitude)) * Math.cos(mask)) - mask) * 180) / Math.PI;
 }

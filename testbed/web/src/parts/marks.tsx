@@ -1,31 +1,32 @@
-// Marks beside the numbers of a run: its fidelity, and changes by hand.
+// Marks next to the numbers of a run: its fidelity, and manual changes.
 
 import { useId, useState } from "react";
 import type { Fidelity } from "../data/api.gen";
 
-/** The part of a run that its marks show. */
+/** The properties of a run that its marks show. */
 export interface Marked {
   fidelity: Fidelity | null;
   changed: number;
 }
 
-/** Pixels that the text of a mark takes at most. */
-const WIDTH = 320;
+/** Largest width of a tooltip, in pixels. */
+const MAX_WIDTH = 320;
 
-/** A short label whose reason appears while the pointer is over it or it has the focus. Escape hides the reason. */
+/** A short label with a tooltip, which appears while the label has the pointer or the focus. Escape
+ * hides the tooltip. */
 function Mark({ kind, label, reason }: { kind: string; label: string; reason: string }) {
   const id = useId();
-  // Fixed to the window, since tables cut off what is beyond their edges.
+  // Positioned relative to the window, because tables clip content beyond their edges.
   const [at, setAt] = useState<{ left: number; top: number } | null>(null);
   const show = (element: Element) => {
     const place = element.getBoundingClientRect();
-    setAt({ left: Math.max(8, Math.min(place.left, window.innerWidth - WIDTH - 8)), top: place.bottom });
+    setAt({ left: Math.max(8, Math.min(place.left, window.innerWidth - MAX_WIDTH - 8)), top: place.bottom });
   };
   return (
     <span
       className={`mark ${kind}`}
       role="note"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: the reason appears with the focus
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the tooltip appears with the focus
       tabIndex={0}
       aria-label={label}
       aria-describedby={id}
@@ -43,45 +44,47 @@ function Mark({ kind, label, reason }: { kind: string; label: string; reason: st
   );
 }
 
-const ABOUT: Record<Fidelity["verdict"], string> = {
+const VERDICT_TEXTS: Record<Fidelity["verdict"], string> = {
   valid: "The emulation followed the scenario within its tolerances.",
-  degraded: "The emulation missed a tolerance: compare its numbers with care.",
+  degraded: "The emulation exceeded a tolerance: interpret its numbers with caution.",
   void: "The emulation was too inaccurate: do not use its numbers.",
 };
 
 export function FidelityMark({ of }: { of: Fidelity | null }) {
-  return of && <Mark kind={of.verdict} label={of.verdict} reason={`${ABOUT[of.verdict]} ${of.text}.`} />;
+  return (
+    of && <Mark kind={of.verdict} label={of.verdict} reason={`${VERDICT_TEXTS[of.verdict]} ${of.text}.`} />
+  );
 }
 
 export function Marks({ run }: { run: Marked }) {
-  const times = run.changed === 1 ? "One value was" : `${run.changed} values were`;
+  const count = run.changed === 1 ? "1 manual change" : `${run.changed} manual changes`;
   return (
     <>
       <FidelityMark of={run.fidelity} />
       {run.changed > 0 && (
         <Mark
           kind="changed"
-          label="changed by hand"
-          reason={`${times} changed by hand while it ran. The tab scenario of the run lists them.`}
+          label="changed manually"
+          reason={`${count} during the run, listed in the tab "scenario" of the run.`}
         />
       )}
     </>
   );
 }
 
-/** The marks of a run as a text, for legends and files; empty without any. */
+/** The marks of a run as text, for legends and files; empty for a run without marks. */
 export function markText(run: Marked): string {
   const found = [
     run.fidelity && run.fidelity.verdict !== "valid" ? run.fidelity.verdict : "",
-    run.changed > 0 ? "changed by hand" : "",
+    run.changed > 0 ? "changed manually" : "",
   ];
   return found.filter(Boolean).join(", ");
 }
 
 const GRADES: Fidelity["verdict"][] = ["valid", "degraded", "void"];
 
-/** The least accurate of several; null without any. */
-export function worst(of: (Fidelity | null)[]): Fidelity | null {
+/** The lowest of several fidelities; null if there is none. */
+export function lowestFidelity(of: (Fidelity | null)[]): Fidelity | null {
   return of.reduce(
     (before, one) =>
       one && (!before || GRADES.indexOf(one.verdict) > GRADES.indexOf(before.verdict)) ? one : before,

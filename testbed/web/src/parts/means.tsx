@@ -4,15 +4,16 @@ import { useEffect, useRef, useState } from "react";
 import type { Means, Point } from "../data/api.gen";
 import { csv, save } from "../data/format";
 import { FINAL, link, useEvents, useLoaded, useValue } from "../data/state";
-import { Field, Notice, Wide } from "./basics";
+import { Field, Notice, ScrollRegion } from "./basics";
 import { Choices } from "./choices";
 import { Intervals } from "./intervals";
 import { FidelityMark } from "./marks";
 
-/** Metrics that are shown at a time: as many as the interface takes. */
-const MOST_METRICS = 12;
-/** Milliseconds between the end of a run and new means, in which other runs may end. */
-const WAIT = 2000;
+/** Largest number of metrics shown at a time, the limit of the REST interface. */
+const MAX_METRICS = 12;
+/** Delay between the end of a run and the next request for means, in milliseconds. Other runs may
+ * end within it. */
+const RELOAD_DELAY_MS = 2000;
 
 export function MeansOfLaunch({ batch }: { batch: string }) {
   const [metric, show] = useValue("metric");
@@ -25,7 +26,7 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
       .map((one) => ["metric", one]),
     ...(of ? [["of", of]] : []),
   ] as [string, string][]);
-  const { value, error, again } = useLoaded<Means>(`/batches/${batch}/means?${query.toString()}`);
+  const { value, error, reload } = useLoaded<Means>(`/batches/${batch}/means?${query.toString()}`);
   const [last, setLast] = useState<Means>();
   useEffect(() => {
     if (value) setLast(value);
@@ -35,11 +36,11 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
     if (due.current !== undefined || (event !== null && !FINAL.includes(event.state))) return;
     due.current = setTimeout(() => {
       due.current = undefined;
-      again();
-    }, WAIT);
+      reload();
+    }, RELOAD_DELAY_MS);
   });
   useEffect(() => () => clearTimeout(due.current), []);
-  // What is shown stays until the next is there.
+  // The previous means stay visible until the next ones arrive.
   const found = value ?? last;
   if (!found) return error ? <Notice text={error} /> : <p aria-busy="true">Loading…</p>;
   const shown = found.metrics.map((one) => one.metric);
@@ -49,7 +50,7 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
     <>
       <Notice text={error} />
       <p role="status">{summary(found)}</p>
-      <Missing of={found} />
+      <MissingRuns of={found} />
       {found.available.length > 0 && (
         <>
           <Choices
@@ -58,13 +59,13 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
             names={found.available}
             chosen={wanted}
             choose={(next) => show(next.join(","))}
-            least={1}
-            most={MOST_METRICS}
+            min={1}
+            max={MAX_METRICS}
           />
           <div className="row">
-            <Only of={of} choose={setOf} />
+            <EntityFilter of={of} choose={setOf} />
             {found.keys.length > 1 && across !== null && (
-              <Field label="Axis of the figures">
+              <Field label="Horizontal axis">
                 {(id) => (
                   <select id={id} value={across} onChange={(event) => setX(event.target.value)}>
                     {found.keys.map((one) => (
@@ -77,7 +78,7 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
               </Field>
             )}
           </div>
-          <Table of={found} />
+          <MeansTable of={found} />
           {across !== null &&
             shown.map((one) => <Intervals key={one} means={found} metric={one} across={across} />)}
         </>
@@ -86,10 +87,10 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
   );
 }
 
-/** What the means are over, and why there may be no intervals, in words. */
+/** A sentence about the runs in the means, and one about the confidence intervals. */
 function summary(found: Means): string {
   if (found.complete === 0)
-    return `None of the ${found.runs === 1 ? "one run" : `${found.runs} runs`} has ended with results${found.missing.some((one) => !FINAL.includes(one.state)) ? " yet" : ""}, so there are no means.`;
+    return `${found.runs === 1 ? "The run has no" : `None of the ${found.runs} runs has`} results${found.missing.some((one) => !FINAL.includes(one.state)) ? " yet" : ""}, so there are no means.`;
   const over =
     found.complete === found.runs
       ? `${found.runs === 1 ? "one run" : `all ${found.runs} runs`}`
@@ -99,22 +100,22 @@ function summary(found: Means): string {
   const alone = counts.filter((one) => one === 1).length;
   const intervals =
     alone === 0 || counts.length === 0
-      ? `The intervals contain the true mean with a confidence of ${confidence}.`
+      ? `The confidence level of the intervals is ${confidence}.`
       : alone === counts.length
-        ? "A mean over one run has no interval; replications, which step 3 (Test) sets, give it one."
-        : `The intervals contain the true mean with a confidence of ${confidence}; a mean over one run has none.`;
+        ? "A mean over one run has no interval. To get intervals, set replications in step 3, Test."
+        : `The confidence level of the intervals is ${confidence}. A mean over one run has no interval.`;
   return `Means of ${found.name} over ${over}. ${intervals}`;
 }
 
-/** The runs that the means leave out. */
-function Missing({ of }: { of: Means }) {
+/** The list of runs that are not included in the means. */
+function MissingRuns({ of }: { of: Means }) {
   const count = of.runs - of.complete;
   if (count === 0) return null;
   const more = count - of.missing.length;
   return (
     <details open={count <= 10}>
       <summary>
-        {count} {count === 1 ? "run is" : "runs are"} not in the means
+        {count} {count === 1 ? "run is" : "runs are"} not included in the means
       </summary>
       <ul>
         {of.missing.map((one) => (
@@ -132,22 +133,22 @@ function Missing({ of }: { of: Means }) {
   );
 }
 
-/** One flow, terminal or link instead of all, or the mean over a group. */
-function Only({ of, choose }: { of: string; choose: (of: string) => void }) {
+/** The choice of the flow, terminal, link or group whose means are shown. */
+function EntityFilter({ of, choose }: { of: string; choose: (of: string) => void }) {
   const [typed, setTyped] = useState(of);
   useEffect(() => setTyped(of), [of]);
   return (
     <form
       className="row"
-      aria-label="What the means are of"
+      aria-label="Filter of the means"
       onSubmit={(event) => {
         event.preventDefault();
         choose(typed.trim());
       }}
     >
       <Field
-        label="Only of"
-        help="A flow, terminal or link; or a group or a pattern such as st*, for the mean over it. Empty: each of them."
+        label="Flow, terminal or link"
+        help="A name; for a mean over several, a group or a pattern such as st*. Leave empty to list all."
       >
         {(id, described) => (
           <input
@@ -164,35 +165,36 @@ function Only({ of, choose }: { of: string; choose: (of: string) => void }) {
   );
 }
 
-/** Whether means are of several flows, terminals or links, or of nothing else that a row could be named by. */
-function named(of: Means): boolean {
+/** Returns true if rows need the name of their flow, terminal or link: there are several, or no key
+ * is varied. */
+function hasEntities(of: Means): boolean {
   return of.keys.length === 0 || new Set(of.points.map((one) => one.of)).size > 1;
 }
 
-/** True if some of the runs were emulations, which have a fidelity. */
-function judged(of: Means): boolean {
+/** Returns true if some runs were emulations, which have a fidelity. */
+function hasFidelity(of: Means): boolean {
   return of.points.some((one) => one.fidelity);
 }
 
-function Table({ of }: { of: Means }) {
-  const entities = named(of);
+function MeansTable({ of }: { of: Means }) {
+  const entities = hasEntities(of);
   const title = (metric: string, unit: string) =>
     metric.replaceAll("_", " ") + (unit === "1" ? "" : ` (${unit})`);
-  // A link has no goodput, and a flow no utilisation: their cells are empty.
+  // Cells are empty where a metric does not apply: a link has no goodput, a flow no utilisation.
   const measured = new Set(
     of.points.flatMap((point) => point.means.flatMap((one, place) => (one ? [`${place} ${point.of}`] : []))),
   );
   if (of.points.length === 0)
     return (
       <p className="soft">
-        No run has a value of {of.metrics.map((one) => one.metric.replaceAll("_", " ")).join(" or ")}.
+        No run has a value for {of.metrics.map((one) => one.metric.replaceAll("_", " ")).join(" or ")}.
       </p>
     );
   return (
     <>
-      <Wide label="Means">
+      <ScrollRegion label="Means">
         <table className="means">
-          <caption>Mean ± half width of its interval</caption>
+          <caption>Mean ± half-width of the confidence interval</caption>
           <thead>
             <tr>
               {of.keys.map((one) => (
@@ -201,7 +203,7 @@ function Table({ of }: { of: Means }) {
                 </th>
               ))}
               {entities && <th>of</th>}
-              {judged(of) && <th>fidelity</th>}
+              {hasFidelity(of) && <th>fidelity</th>}
               {of.metrics.flatMap((one) => [
                 <th key={one.metric}>{title(one.metric, one.shown_unit)}</th>,
                 <th key={`${one.metric} runs`}>runs</th>,
@@ -217,7 +219,7 @@ function Table({ of }: { of: Means }) {
                   </th>
                 ))}
                 {entities && <th scope="row">{point.of}</th>}
-                {judged(of) && (
+                {hasFidelity(of) && (
                   <td>
                     <FidelityMark of={point.fidelity} />
                   </td>
@@ -227,19 +229,19 @@ function Table({ of }: { of: Means }) {
                   const known = one !== null || measured.has(`${place} ${point.of}`);
                   return [
                     <td key={key}>{one?.text ?? (known ? "–" : "")}</td>,
-                    <td key={`${key} runs`}>{known && runs(point, place)}</td>,
+                    <td key={`${key} runs`}>{known && runCount(point, place)}</td>,
                   ];
                 })}
               </tr>
             ))}
           </tbody>
         </table>
-      </Wide>
+      </ScrollRegion>
       <p className="row">
-        <button type="button" onClick={() => save("means.csv", data(of))}>
+        <button type="button" onClick={() => save("means.csv", csvText(of))}>
           CSV
         </button>
-        <button type="button" onClick={() => save("means.tex", remarks(of) + of.latex)}>
+        <button type="button" onClick={() => save("means.tex", fidelityComments(of) + of.latex)}>
           LaTeX
         </button>
       </p>
@@ -247,22 +249,22 @@ function Table({ of }: { of: Means }) {
   );
 }
 
-/** Comments of LaTeX with the fidelity of each point that is not valid. */
-function remarks(of: Means): string {
+/** LaTeX comments with the fidelity of each point whose verdict is not "valid". */
+function fidelityComments(of: Means): string {
   const doubtful = of.points.filter((one) => one.fidelity && one.fidelity.verdict !== "valid");
   return doubtful
     .map((one) => `% ${[...one.labels, one.of].join(", ")}: ${one.fidelity!.verdict}\n`)
     .join("");
 }
 
-/** The number of runs that a mean is over, and of how many where some are missing. */
-function runs(point: Point, place: number): string {
+/** The number of runs in a mean, with the total if some runs are missing. */
+function runCount(point: Point, place: number): string {
   const count = point.means[place]?.count ?? 0;
   return count < point.runs ? `${count} of ${point.runs}` : String(count);
 }
 
-/** The table with all digits, in the same units. */
-function data(of: Means): string {
+/** The table as CSV, with all digits, in the same units. */
+function csvText(of: Means): string {
   const columns = of.metrics.flatMap(({ metric, shown_unit: unit }) => {
     const shown = unit === "1" ? "" : ` (${unit})`;
     return [`${metric}${shown}`, `${metric} half width${shown}`, `${metric} runs`];
@@ -270,7 +272,7 @@ function data(of: Means): string {
   const lines = of.points.map((point) => [
     ...point.labels,
     point.of,
-    ...(judged(of) ? [point.fidelity?.verdict ?? ""] : []),
+    ...(hasFidelity(of) ? [point.fidelity?.verdict ?? ""] : []),
     ...point.means.flatMap((one, place) => {
       const { size } = of.metrics[place]!;
       return [
@@ -281,7 +283,7 @@ function data(of: Means): string {
     }),
   ]);
   return csv([
-    [...of.keys.map((one) => one.name), "of", ...(judged(of) ? ["fidelity"] : []), ...columns],
+    [...of.keys.map((one) => one.name), "of", ...(hasFidelity(of) ? ["fidelity"] : []), ...columns],
     ...lines,
   ]);
 }

@@ -33,32 +33,33 @@ function unchanged(_: unknown, next: unknown): unknown {
   return next;
 }
 
-/** The form of an entity. What is typed shows at once, and becomes a change of the text when typing pauses. */
+/** The form of an entity. Input appears at once, and changes the text when typing pauses. */
 export function Panel({
   path,
   schema,
   data,
   edit,
   stale,
-  adapted = unchanged,
+  adapt = unchanged,
 }: {
   path: string[];
   schema: Schema;
   data: Table;
   edit?: Edit;
   stale: boolean;
-  /** What else of the entity follows from a change. */
-  adapted?: (before: unknown, next: unknown) => unknown;
+  /** Adapts other keys of the entity to a change. */
+  adapt?: (before: unknown, next: unknown) => unknown;
 }) {
   const found = entity(path, schema, data);
   const known = JSON.stringify(found?.value);
   const [value, setValue] = useState<unknown>(found?.value);
   const [base, setBase] = useState(known);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  /** The value that the text has, as far as is known here, and one that was typed since (none: null). */
+  /** The value in the text, as last known here. */
   const written = useRef<unknown>(found?.value);
+  /** The input that is not in the text yet; null if there is none. */
   const typed = useRef<{ value: unknown } | null>(null);
-  // The text was changed elsewhere, or a change has arrived. What was typed since stays.
+  // The text has changed, here or elsewhere. Input that is not in the text yet is kept.
   if (known !== base && !stale) {
     setBase(known);
     if (typed.current === null) {
@@ -74,7 +75,7 @@ export function Panel({
     const sent = typed.current;
     if (sent === null || !edit) return;
     const from = written.current;
-    // Before the answer, so that what is typed until then is compared with it.
+    // Set before the response, so that later input is compared with this value.
     written.current = sent.value;
     void edit(changes(from, sent.value, path)).then((made) => {
       if (!made) written.current = from;
@@ -83,17 +84,17 @@ export function Panel({
   }, [edit]);
   const change = useCallback(
     (given: unknown) => {
-      const next = adapted(before, given);
+      const next = adapt(before, given);
       typed.current = { value: next };
       setValue(next);
       clearTimeout(timer.current);
       timer.current = setTimeout(send, 400);
     },
-    [before, send, adapted],
+    [before, send, adapt],
   );
-  // Another panel is opened before typing has paused.
+  // Sends pending input when another panel opens before typing has paused.
   useEffect(() => () => void (timer.current !== undefined && send()), [send]);
-  if (!found) return <p className="soft">It is not part of the scenario any more.</p>;
+  if (!found) return <p className="soft">This part is no longer in the scenario.</p>;
   return (
     <TableForm
       schema={found.schema}

@@ -1,4 +1,4 @@
-// The picture of the network, and the same as a list for the keyboard.
+// The picture of the network as a graph of nodes and links.
 
 import {
   Background,
@@ -37,46 +37,47 @@ const SYMBOLS: Record<string, string> = { host: "●", router: "◆", proxy: "�
 const TYPES = { part: Part };
 const FIT = { maxZoom: 1.2 };
 
-interface Calls {
+interface Handlers {
   choose: (path: string[]) => void;
   move?: (positions: Positions) => void;
   connect?: (from: string, to: string) => void;
 }
 
-/** The picture, which is drawn again only when the network changes, not with every key that is typed beside it. */
+/** The picture of the network. It is redrawn only when the network changes, not on each keystroke
+ * in the panel next to it. */
 export function Picture({
   data,
   positions,
   chosen,
-  ...calls
-}: { data: PictureData; positions: Positions; chosen: string } & Calls) {
-  const latest = useRef<Calls>(calls);
-  latest.current = calls;
+  ...handlers
+}: { data: PictureData; positions: Positions; chosen: string } & Handlers) {
+  const latest = useRef<Handlers>(handlers);
+  latest.current = handlers;
   return (
-    <Drawn
+    <Graph
       data={data}
       positions={positions}
       chosen={chosen}
-      calls={latest}
-      editable={calls.move !== undefined}
+      handlers={latest}
+      editable={handlers.move !== undefined}
     />
   );
 }
 
-const Drawn = memo(function Drawn({
+const Graph = memo(function Graph({
   data,
   positions,
   chosen,
-  calls,
+  handlers,
   editable,
 }: {
   data: PictureData;
   positions: Positions;
   chosen: string;
-  calls: RefObject<Calls>;
+  handlers: RefObject<Handlers>;
   editable: boolean;
 }) {
-  const places = useMemo(() => laid(data, positions), [data, positions]);
+  const places = useMemo(() => layout(data, positions), [data, positions]);
   const paths = useMemo(
     () => new Map([...data.nodes, ...data.edges].map((one) => [one.id, one.path])),
     [data],
@@ -86,9 +87,10 @@ const Drawn = memo(function Drawn({
   const flow = useRef<ReactFlowInstance<PartNode>>(null);
   const frame = useRef<HTMLDivElement>(null);
   const parts = `${data.nodes.length} ${data.edges.length}`;
-  // biome-ignore lint/correctness/useExhaustiveDependencies(parts): other numbers of parts move the picture
+  // biome-ignore lint/correctness/useExhaustiveDependencies(parts): fits after a change of parts
   useEffect(() => {
-    // What was added, or a narrower page, may have moved nodes out of the view; they have to be measured first.
+    // New parts or a narrower page may move nodes out of the view. The delay lets the nodes be
+    // measured first.
     let timer: ReturnType<typeof setTimeout>;
     const fit = () => {
       clearTimeout(timer);
@@ -116,10 +118,10 @@ const Drawn = memo(function Drawn({
     setEdges(
       data.edges.map((one) => ({
         id: one.id,
-        // Drawn from left to right, whatever its direction.
+        // Edges are drawn from left to right, regardless of their direction.
         source: places[one.from]![0] <= places[one.to]![0] ? one.from : one.to,
         target: places[one.from]![0] <= places[one.to]![0] ? one.to : one.from,
-        label: data.edges.length > MOST_LABELS ? undefined : one.label,
+        label: data.edges.length > MAX_LABELS ? undefined : one.label,
         selected: one.path.join(".") === chosen,
         focusable: false,
       })),
@@ -133,17 +135,17 @@ const Drawn = memo(function Drawn({
         nodeTypes={TYPES}
         onNodesChange={nodesChanged}
         onEdgesChange={edgesChanged}
-        onNodeClick={(_, node) => calls.current.choose(paths.get(node.id) ?? [])}
-        onEdgeClick={(_, edge) => calls.current.choose(paths.get(edge.id) ?? [])}
+        onNodeClick={(_, node) => handlers.current.choose(paths.get(node.id) ?? [])}
+        onEdgeClick={(_, edge) => handlers.current.choose(paths.get(edge.id) ?? [])}
         onNodeDragStop={(_, __, dragged) =>
-          calls.current.move?.({
+          handlers.current.move?.({
             ...positions,
             ...Object.fromEntries(
               dragged.map((one) => [one.id, [Math.round(one.position.x), Math.round(one.position.y)]]),
             ),
           })
         }
-        onConnect={(made: Connection) => calls.current.connect?.(made.source, made.target)}
+        onConnect={(made: Connection) => handlers.current.connect?.(made.source, made.target)}
         nodesDraggable={editable}
         nodesConnectable={editable}
         edgesFocusable={false}
@@ -163,18 +165,19 @@ const Drawn = memo(function Drawn({
   );
 });
 
-/** With more edges than this their labels would cover each other. */
-const MOST_LABELS = 60;
+/** Largest number of edges with labels; more labels would overlap. */
+const MAX_LABELS = 60;
 
-/** Where nodes are drawn: as they were moved, and otherwise in columns by their distance from the first. */
-function laid(data: PictureData, positions: Positions): Positions {
+/** The positions of nodes: as moved by the user, otherwise in columns by the distance from the
+ * first node. */
+function layout(data: PictureData, positions: Positions): Positions {
   const next = new Map<string, string[]>();
   for (const { from, to } of data.edges) {
     next.set(from, [...(next.get(from) ?? []), to]);
     next.set(to, [...(next.get(to) ?? []), from]);
   }
   const column = new Map<string, number>();
-  // From the source of the first flow, so that data goes to the right.
+  // Columns start at the source of the first flow, so that data travels to the right.
   const starts = [...data.nodes].sort(
     (a, b) =>
       Number(b.id === data.first) - Number(a.id === data.first) ||
@@ -199,7 +202,7 @@ function laid(data: PictureData, positions: Positions): Positions {
     const at = column.get(id) ?? 0;
     const row = rows.get(at) ?? 0;
     rows.set(at, row + 1);
-    // A long column is broken into several.
+    // A column of more than 24 nodes is split.
     found[id] = positions[id] ?? [at * 260 + Math.floor(row / 24) * 180, (row % 24) * 80];
   }
   for (const { id } of data.nodes) {

@@ -1,4 +1,4 @@
-// A plot of lines over time, with the regions in which something holds.
+// A plot of lines over time, with shaded regions such as the time with one satellite.
 
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
@@ -20,8 +20,8 @@ export const COLOURS = [
   "#0369a1",
   "#9f1239",
 ];
-/** Regions that are drawn in a plot: more would be stripes. */
-const MOST_REGIONS = 60;
+/** Largest number of regions in a plot; more would look like stripes. */
+const MAX_REGIONS = 60;
 
 type Line = { label: string; data: [number[], (number | null)[]] };
 
@@ -31,8 +31,9 @@ interface Given {
   regions?: Region[];
   /** End of the time axis of a run in progress. */
   end?: number;
-  /** The part of the time axis that is shown, and who is told when another one is chosen (none: the whole). */
+  /** The visible time range (default: all). */
   part?: [number, number];
+  /** Called when the user chooses another time range (undefined: all). */
   choose?: (part: [number, number] | undefined) => void;
 }
 
@@ -52,9 +53,9 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
   const latest = useRef(lines);
   latest.current = lines;
   const unit = series[0]?.of.unit ?? "";
-  // A plot is made anew only for other lines; new values are put into it.
+  // Only a change of the set of lines creates a new plot. New values update the existing plot.
   const labels = JSON.stringify([title, unit, lines.map((one) => one.label)]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies(labels): the lines are in a reference, and labels says that there are others
+  // biome-ignore lint/correctness/useExhaustiveDependencies(labels): labels identify the lines
   useEffect(() => {
     const element = place.current;
     if (!element || latest.current.length === 0) return;
@@ -72,7 +73,7 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
               (drawn.current.end === undefined ? [least, most] : [0, drawn.current.end]),
           },
         },
-        // What is dragged over is told, and comes back as the part that is shown.
+        // A selection is reported by `choose`, and returns as `part`.
         cursor: {
           drag: { setScale: drawn.current.choose === undefined, x: true, y: false },
           bind: {
@@ -111,10 +112,10 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
               of.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
             },
           ],
-          drawClear: [(of) => shade(of, drawn.current.regions, ink)],
+          drawClear: [(of) => drawRegions(of, drawn.current.regions, ink)],
         },
       },
-      joined(latest.current),
+      alignedData(latest.current),
       element,
     );
     plot.current = made;
@@ -126,9 +127,9 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
       plot.current = undefined;
     };
   }, [labels, title, unit]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the drawing reads all of them from references
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the plot reads from references
   useEffect(() => {
-    plot.current?.setData(joined(latest.current));
+    plot.current?.setData(alignedData(latest.current));
   }, [series, regions, end, part?.join()]);
   const thinned = series.some((one) => one.of.thinned);
   return (
@@ -136,25 +137,24 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
       <div ref={place} role="img" aria-label={`${title} over time`} />
       {thinned && (
         <figcaption className="soft">
-          Thinned to the extremes of each interval. A shorter part of the time has more detail; the run's
-          Parquet files have everything.
+          Thinned: only the extremes of each interval are drawn. A shorter time range shows more detail; the
+          run's Parquet files contain all values.
         </figcaption>
       )}
     </figure>
   );
 }
 
-function joined(lines: Line[]): uPlot.AlignedData {
+function alignedData(lines: Line[]): uPlot.AlignedData {
   return lines.length === 0 ? [[]] : uPlot.join(lines.map((line) => line.data as uPlot.AlignedData));
 }
 
-/** Draws regions as bands behind the lines, each entity in a row of its own, with the label at its start. */
-function shade(plot: uPlot, all: Region[], ink: string): void {
+/** Draws regions as bands behind the lines. Each entity has a row of labels, which stand at the
+ * starts of its regions. */
+function drawRegions(plot: uPlot, all: Region[], ink: string): void {
   const { ctx, bbox } = plot;
   const [least, most] = [plot.scales.x!.min ?? 0, plot.scales.x!.max ?? 0];
-  const regions = all
-    .filter((one) => one.start <= most && (one.end ?? Infinity) > least)
-    .slice(-MOST_REGIONS);
+  const regions = all.filter((one) => one.start <= most && (one.end ?? Infinity) > least).slice(-MAX_REGIONS);
   const rows = [...new Set(regions.map((one) => `${one.kind} ${one.of}`))];
   const ratio = devicePixelRatio;
   ctx.save();
@@ -165,7 +165,8 @@ function shade(plot: uPlot, all: Region[], ink: string): void {
   ctx.textBaseline = "top";
   ctx.textAlign = "left";
   const at = (time: number) => plot.valToPos(time, "x", true);
-  // Bands alternate from one change of anything to the next; the labels say of what.
+  // The colour of bands alternates at the start of each region of any entity; the labels name the
+  // entity.
   const starts = [...new Set(regions.map((one) => one.start))].sort((a, b) => a - b);
   starts.forEach((start, number) => {
     const next = starts[number + 1];
@@ -180,7 +181,7 @@ function shade(plot: uPlot, all: Region[], ink: string): void {
     ctx.fillStyle = "#88888880";
     ctx.fillRect(from, bbox.top, ratio, bbox.height);
   });
-  // From the last one: where labels would overlap, the latest value is the one that still holds.
+  // In reverse order: of labels that would overlap, only the latest is drawn.
   const taken: number[] = [];
   ctx.fillStyle = ink;
   for (const one of regions.toReversed()) {

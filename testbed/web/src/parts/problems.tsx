@@ -1,4 +1,4 @@
-// What is wrong with a draft, for the fields of its keys.
+// The problems of a draft, for the form fields of its keys.
 
 import { createContext, useContext } from "react";
 import type { Problem } from "../data/draft";
@@ -7,10 +7,10 @@ const Problems = createContext<Problem[]>([]);
 
 export const ProblemsOf = Problems.Provider;
 
-/** What is wrong with the value of a key, as a text; empty if nothing is known. */
+/** The message about the value of a key; empty if there is no problem. */
 export function useProblem(path: string): string {
   const found = useContext(Problems).find((one) => one.path === path);
-  return found ? sentence(found) : "";
+  return found ? problemText(found) : "";
 }
 
 /** The problems of keys below a path. */
@@ -18,19 +18,19 @@ export function useProblemsBelow(path: string): Problem[] {
   return useContext(Problems).filter((one) => one.path.startsWith(path));
 }
 
-/** A problem as a text that says what is wrong and what is allowed. */
-export function sentence(one: Problem): string {
+/** A problem as text: the value, the message, and the allowed values. */
+export function problemText(one: Problem): string {
   const value = one.value === null ? "" : `${one.value} `;
   const nearest = one.nearest ? ` – did you mean ${one.nearest}?` : "";
   const allowed = one.allowed.length > 0 ? ` Allowed: ${one.allowed.join(", ")}` : "";
   return `${value}${one.message}${nearest || (allowed && ".")}${allowed}`;
 }
 
-/** Text of a problem beside its field, which is described by it. */
-export function Wrong({ id, text }: { id: string; text: string }) {
+/** The error message of a field. The field refers to it by `aria-describedby`. */
+export function FieldError({ id, text }: { id: string; text: string }) {
   if (!text) return null;
   return (
-    <p className="wrong" id={id}>
+    <p className="field-error" id={id}>
       {text}
     </p>
   );

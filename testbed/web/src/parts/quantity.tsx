@@ -1,35 +1,37 @@
-// One quantity of one or several runs over time, as a plot with its data.
+// A plot of one quantity of one or several runs over time, with its data as CSV.
 
 import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../data/api";
 import type { Region, Results, Series } from "../data/api.gen";
-import { useReturns } from "../data/connection";
+import { useReconnections } from "../data/connection";
 import { csv, save } from "../data/format";
 import { message } from "../data/state";
 import { Notice } from "./basics";
 import { Plot } from "./plot";
-import { useTime } from "./time";
+import { useTimeRange } from "./time";
 
-/** The quantities of the study's figure 17, and the round-trip time. */
-const FIRST = ["tcp.sent", "tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
+/** The default quantities: those of figure 17 in the paper of studies/satnex, and the round-trip
+ * time. */
+const DEFAULT_QUANTITIES = ["tcp.sent", "tcp.cwnd", "tcp.ssthresh", "tcp.rtt"];
 
-/** What was recorded of a run, as traces and their quantities. */
+/** The recorded quantities of a run, as "trace.column". */
 export function quantitiesOf(results: Results | null | undefined): string[] {
   return Object.entries(results?.quantities ?? {}).flatMap(([trace, columns]) =>
     columns.map((one) => `${trace}.${one}`),
   );
 }
 
-/** The quantities of which plots show first: those of TCP, or of a run without TCP the first that were recorded. */
-export function firstOf(known: string[]): string[] {
-  const first = FIRST.filter((one) => known.includes(one));
-  return first.length > 0 ? first : known.slice(0, FIRST.length);
+/** The quantities that are plotted by default: those of TCP, or for runs without TCP the first
+ * recorded quantities. */
+export function defaultQuantities(known: string[]): string[] {
+  const first = DEFAULT_QUANTITIES.filter((one) => known.includes(one));
+  return first.length > 0 ? first : known.slice(0, DEFAULT_QUANTITIES.length);
 }
 
-/** Milliseconds in which further changes of the part of the time are waited for. */
-const SETTLE = 150;
+/** Delay after a change of the time range before data is loaded, in milliseconds. */
+const DEBOUNCE_MS = 150;
 
-/** One quantity of several runs in one plot. A part of the time is loaded with its own detail. */
+/** A plot of one quantity of several runs. Each time range is loaded with its own detail. */
 export function Quantity({
   runs,
   quantity,
@@ -41,17 +43,18 @@ export function Quantity({
   regions?: Region[];
   marks?: ReactNode;
 }) {
-  const [part, choose] = useTime();
+  const [part, choose] = useTimeRange();
   const [series, setSeries] = useState<{ name: string; of: Series }[]>([]);
-  const [trouble, setTrouble] = useState("");
+  const [failure, setFailure] = useState("");
   const key = runs.map((one) => `${one.id} ${one.name}`).join(",");
   const within = part ? `?from=${part[0]}&to=${part[1]}` : "";
-  const returns = useReturns();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: key has the content of runs, which is a new list at each rendering; returns only asks again
+  const reconnections = useReconnections();
+  // `runs` is a new list at each rendering.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: key contains runs
   useEffect(() => {
     let current = true;
-    setTrouble("");
-    // The present lines stay until the detail has arrived.
+    setFailure("");
+    // The previous lines stay visible until the new data arrives.
     const timer = setTimeout(
       () =>
         Promise.all(
@@ -61,36 +64,36 @@ export function Quantity({
           })),
         ).then(
           (found) => current && setSeries(found),
-          (error: unknown) => current && setTrouble(message(error)),
+          (error: unknown) => current && setFailure(message(error)),
         ),
-      within ? SETTLE : 0,
+      within ? DEBOUNCE_MS : 0,
     );
     return () => {
       current = false;
       clearTimeout(timer);
     };
-  }, [key, quantity, within, returns]);
+  }, [key, quantity, within, reconnections]);
   return (
     <section>
       <div className="heading">
         <h2>{quantity}</h2>
         {marks}
         {part && (
-          <button type="button" onClick={() => choose(undefined)} aria-label={`All of ${quantity}`}>
-            Whole time
+          <button type="button" onClick={() => choose(undefined)} aria-label={`All times of ${quantity}`}>
+            All times
           </button>
         )}
         {series.length > 0 && (
           <button
             type="button"
-            onClick={() => save(`${quantity}.csv`, data(series))}
+            onClick={() => save(`${quantity}.csv`, csvText(series))}
             aria-label={`Data of ${quantity} as CSV`}
           >
             CSV
           </button>
         )}
       </div>
-      <Notice text={trouble} kind="plain" />
+      <Notice text={failure} kind="plain" />
       {series.length > 0 && (
         <Plot series={series} title={quantity} regions={regions} part={part} choose={choose} />
       )}
@@ -98,8 +101,8 @@ export function Quantity({
   );
 }
 
-/** The points of a figure, a line each. */
-function data(series: { name: string; of: Series }[]): string {
+/** The points of a plot as CSV, one per line. */
+function csvText(series: { name: string; of: Series }[]): string {
   const rows = series.flatMap(({ name, of }) =>
     of.lines.flatMap((line) =>
       line.time.map((time, place) => [name, line.name, time, line.value[place] ?? ""]),

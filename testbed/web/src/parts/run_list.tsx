@@ -1,26 +1,26 @@
-// A list of runs, and the state of a run.
+// The list of runs, and the state of a run.
 
 import { useCallback, useEffect, useState } from "react";
 import { api } from "../data/api";
 import type { Entry } from "../data/api.gen";
-import { useReturns } from "../data/connection";
+import { useReconnections } from "../data/connection";
 import { duration, when } from "../data/format";
 import { FINAL, go, link, message, useEvents, useValue } from "../data/state";
-import { Field, Notice, Progress, Wide } from "./basics";
+import { Field, Notice, Progress, ScrollRegion } from "./basics";
 import { Marks } from "./marks";
 
 const STATES = ["queued", "running", ...FINAL];
 
-/** A list of runs: all that one may look at, those of a batch, or those of a configuration. */
+/** The runs of a configuration (`of`) or of a launch (`batch`), or all runs visible to the user. */
 export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
-  // In the address, so that a link opens the same list.
+  // Filters are stored in the address, so that a link opens the same list.
   const [search, setSearch] = useValue("search");
   const [state, setState] = useValue("state");
   const [picked, setPicked] = useValue("chosen");
   const chosen = picked.split(",").filter(Boolean);
   const [rows, setRows] = useState<Entry[] | null>(null);
   const [more, setMore] = useState(false);
-  const [trouble, setTrouble] = useState("");
+  const [failure, setFailure] = useState("");
   const query = new URLSearchParams({
     limit: "50",
     ...(search && { search }),
@@ -32,20 +32,20 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
     () =>
       api.get<Entry[]>(`/runs?${query}`).then(
         (found) => {
-          setTrouble("");
+          setFailure("");
           setRows(found);
           setMore(found.length === 50);
         },
-        (error: unknown) => setTrouble(message(error)),
+        (error: unknown) => setFailure(message(error)),
       ),
     [query],
   );
-  const returns = useReturns();
-  // biome-ignore lint/correctness/useExhaustiveDependencies(returns): returns only asks again
+  const reconnections = useReconnections();
+  // biome-ignore lint/correctness/useExhaustiveDependencies(reconnections): reloads the list
   useEffect(() => {
     const timer = setTimeout(() => void fetchRows(), search ? 200 : 0);
     return () => clearTimeout(timer);
-  }, [fetchRows, search, returns]);
+  }, [fetchRows, search, reconnections]);
   useEvents((event) => {
     if (event === null || !rows?.some((one) => one.id === event.run)) {
       void fetchRows();
@@ -63,21 +63,21 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
     if (!last || !rows) return;
     try {
       const found = await api.get<Entry[]>(`/runs?${query}&before=${last.number}`);
-      setTrouble("");
+      setFailure("");
       setRows([...rows, ...found]);
       setMore(found.length === 50);
     } catch (error) {
-      setTrouble(message(error));
+      setFailure(message(error));
     }
   };
-  const act = (work: Promise<unknown>) =>
+  const perform = (work: Promise<unknown>) =>
     work.then(
       () => void fetchRows(),
-      (error: unknown) => setTrouble(message(error)),
+      (error: unknown) => setFailure(message(error)),
     );
   return (
     <>
-      <Notice text={trouble} />
+      <Notice text={failure} />
       <div className="row">
         <Field label="Search">
           {(id) => (
@@ -106,11 +106,11 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
       <p className="soft" role="status">
         {rows &&
           (rows.length === 0
-            ? `There are none${search || state ? " like that" : " yet"}.`
+            ? `${search || state ? "No matching runs" : "No runs yet"}.`
             : `${rows.length}${more ? " or more" : ""} ${rows.length === 1 ? "run" : "runs"}`)}
       </p>
       {rows && rows.length > 0 && (
-        <Wide label="Runs">
+        <ScrollRegion label="Runs">
           <table>
             <thead>
               <tr>
@@ -164,7 +164,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                     {one.mine && !FINAL.includes(one.state) && (
                       <button
                         type="button"
-                        onClick={() => void act(api.post(`/runs/${one.id}/cancel`))}
+                        onClick={() => void perform(api.post(`/runs/${one.id}/cancel`))}
                         aria-label={`Cancel run ${one.number}`}
                       >
                         Cancel
@@ -174,8 +174,8 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                       <button
                         type="button"
                         onClick={() =>
-                          confirm(`Remove run ${one.number} with its results?`) &&
-                          void act(api.remove(`/runs/${one.id}`))
+                          confirm(`Remove run ${one.number} and its results?`) &&
+                          void perform(api.remove(`/runs/${one.id}`))
                         }
                         aria-label={`Remove run ${one.number}`}
                       >
@@ -187,11 +187,11 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
               ))}
             </tbody>
           </table>
-        </Wide>
+        </ScrollRegion>
       )}
       {more && (
         <button type="button" onClick={() => void next()}>
-          More
+          Load more
         </button>
       )}
     </>
@@ -202,9 +202,9 @@ export function State({ run }: { run: Entry }) {
   if (run.state === "queued") {
     return (
       <>
-        queued{run.position !== null && `, place ${run.position}`}
+        queued{run.position !== null && `, position ${run.position}`}
         {run.expected !== null && run.expected > 2 && (
-          <span className="soft"> (in about {duration(run.expected)})</span>
+          <span className="soft"> (starts in about {duration(run.expected)})</span>
         )}
       </>
     );

@@ -1,4 +1,4 @@
-// A text to be copied, once: in a field, so that the keyboard can select it.
+// A secret to be copied, in a read-only field that selects its text on focus.
 
 import { Field } from "./basics";
 

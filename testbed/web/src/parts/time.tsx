@@ -1,11 +1,13 @@
-// The part of the time that plots show, by its two ends: what dragging over a plot does, for the keyboard and a single pointer.
+// The time range of plots, as a form with start and end. The form is the alternative to dragging
+// over a plot, for keyboards and pointers that cannot drag.
 
 import { useEffect, useState } from "react";
 import { useValue } from "../data/state";
 import { Field } from "./basics";
 
-/** The part of the time in the address, in seconds of the scenario (none: the whole), and a way to change it. */
-export function useTime(): [[number, number] | undefined, (part: [number, number] | undefined) => void] {
+/** The time range in the address, in seconds of the scenario (undefined: all), and a function that
+ * sets it. */
+export function useTimeRange(): [[number, number] | undefined, (part: [number, number] | undefined) => void] {
   const [time, set] = useValue("time");
   const [from, to] = time.split("-").map(Number);
   const part: [number, number] | undefined =
@@ -13,8 +15,8 @@ export function useTime(): [[number, number] | undefined, (part: [number, number
   return [part, (next) => set(next ? next.map((one) => Math.max(0, one).toPrecision(6)).join("-") : "")];
 }
 
-export function TimeShown() {
-  const [part, choose] = useTime();
+export function TimeRangeForm() {
+  const [part, choose] = useTimeRange();
   const [from, setFrom] = useState("");
   const [to, setTo] = useState("");
   const [wrong, setWrong] = useState("");
@@ -28,12 +30,12 @@ export function TimeShown() {
   return (
     <form
       className="row"
-      aria-label="Part of the time"
+      aria-label="Time range"
       onSubmit={(event) => {
         event.preventDefault();
         const [first, last] = [Number(from || "0"), Number(to)];
         if (!to || !(first >= 0 && first < last))
-          setWrong("The end must be a number of seconds after the beginning.");
+          setWrong("The end must be a number of seconds greater than the start.");
         else choose([first, last]);
       }}
     >
@@ -63,7 +65,7 @@ export function TimeShown() {
       </Field>
       <button type="submit">Show</button>
       <button type="button" disabled={!part} onClick={() => choose(undefined)}>
-        Whole time
+        All times
       </button>
     </form>
   );

@@ -1,22 +1,22 @@
-// One's own account: password, tokens and audit log.
+// The user's account: password, tokens and audit log.
 
 import { type FormEvent, useState } from "react";
 import { useActions } from "../data/actions";
 import { api } from "../data/api";
-import type { AuditLine, Token, Who } from "../data/api.gen";
+import type { AuditLine, SessionUser, Token } from "../data/api.gen";
 import { when } from "../data/format";
 import { message, useLoaded } from "../data/state";
-import { Field, Notice, Title, Wide } from "../parts/basics";
+import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 import { Secret } from "../parts/secret";
 
-export function AccountView({ who, left }: { who: Who; left: () => void }) {
+export function AccountView({ user, onLogOut }: { user: SessionUser; onLogOut: () => void }) {
   return (
     <>
       <div className="heading">
-        <Title>{who.name}</Title>
-        <span className="badge">{who.level}</span>
+        <Title>{user.name}</Title>
+        <span className="badge">{user.level}</span>
         <span className="grow" />
-        <button type="button" onClick={() => void api.remove("/session").then(left, left)}>
+        <button type="button" onClick={() => void api.remove("/session").then(onLogOut, onLogOut)}>
           Log out
         </button>
       </div>
@@ -32,16 +32,22 @@ export function AccountView({ who, left }: { who: Who; left: () => void }) {
 function Password() {
   const [old, setOld] = useState("");
   const [fresh, setFresh] = useState("");
-  const [told, setTold] = useState<{ text: string; kind: "good" | "error" }>({ text: "", kind: "good" });
+  const [outcome, setOutcome] = useState<{ text: string; kind: "good" | "error" }>({
+    text: "",
+    kind: "good",
+  });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     api.put("/session/password", { old, new: fresh }).then(
       () => {
-        setTold({ text: "Changed. All your other log-ins and tokens have ended.", kind: "good" });
+        setOutcome({
+          text: "Password changed. All your other sessions and tokens are now invalid.",
+          kind: "good",
+        });
         setOld("");
         setFresh("");
       },
-      (error: unknown) => setTold({ text: message(error), kind: "error" }),
+      (error: unknown) => setOutcome({ text: message(error), kind: "error" }),
     );
   };
   return (
@@ -76,21 +82,21 @@ function Password() {
           )}
         </Field>
         <button type="submit">Change the password</button>
-        <Notice text={told.text} kind={told.kind} />
+        <Notice text={outcome.text} kind={outcome.kind} />
       </form>
     </section>
   );
 }
 
 function Tokens() {
-  const { value, again } = useLoaded<Token[]>("/tokens");
+  const { value, reload } = useLoaded<Token[]>("/tokens");
   const [name, setName] = useState("");
   const [scope, setScope] = useState("write");
   const [made, setMade] = useState<Token | null>(null);
-  const { trouble, act } = useActions(again);
+  const { failure, perform } = useActions(reload);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void act(
+    void perform(
       api.post<Token>("/tokens", { name, scope }).then((token) => {
         setMade(token);
         setName("");
@@ -101,18 +107,18 @@ function Tokens() {
     <section>
       <h2>Tokens</h2>
       <p className="soft">
-        For <code>bentpipe lab</code> and programs of your own. A token acts as you.
+        Tokens authenticate <code>bentpipe lab</code> and your own programs. A token has your permissions.
       </p>
       <ul>
         {value?.map((one) => (
           <li key={one.id}>
             {one.name}{" "}
             <span className="soft">
-              ({one.scope}, used {when(one.used)})
+              ({one.scope}, last used {when(one.used)})
             </span>{" "}
             <button
               type="button"
-              onClick={() => void act(api.remove(`/tokens/${one.id}`))}
+              onClick={() => void perform(api.remove(`/tokens/${one.id}`))}
               aria-label={`Remove token ${one.name}`}
             >
               Remove
@@ -122,11 +128,11 @@ function Tokens() {
       </ul>
       {made?.secret && (
         <div className="notice good" role="status">
-          <Secret label="The new token: copy it now, it is shown once" text={made.secret} />
+          <Secret label="New token (copy it now; it is shown only once)" text={made.secret} />
         </div>
       )}
       <form className="row" onSubmit={submit}>
-        <Field label="Name of a new token">
+        <Field label="Name of the new token">
           {(id) => (
             <input
               id={id}
@@ -137,17 +143,17 @@ function Tokens() {
             />
           )}
         </Field>
-        <Field label="It may">
+        <Field label="Permission">
           {(id) => (
             <select id={id} value={scope} onChange={(event) => setScope(event.target.value)}>
-              <option value="write">read and change</option>
-              <option value="read">only read</option>
+              <option value="write">read and write</option>
+              <option value="read">read only</option>
             </select>
           )}
         </Field>
         <button type="submit">Create</button>
       </form>
-      <Notice text={trouble} />
+      <Notice text={failure} />
     </section>
   );
 }
@@ -157,14 +163,14 @@ function Audit() {
   return (
     <section>
       <h2>Audit log</h2>
-      <Wide label="Audit log">
+      <ScrollRegion label="Audit log">
         <table>
           <thead>
             <tr>
-              <th>When</th>
-              <th>Who</th>
+              <th>Time</th>
+              <th>User</th>
               <th>Action</th>
-              <th>What</th>
+              <th>Details</th>
             </tr>
           </thead>
           <tbody>
@@ -178,7 +184,7 @@ function Audit() {
             ))}
           </tbody>
         </table>
-      </Wide>
+      </ScrollRegion>
     </section>
   );
 }

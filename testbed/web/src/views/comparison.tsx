@@ -1,19 +1,19 @@
-// Runs side by side: only what differs, from a pinned baseline.
+// A comparison of runs with a baseline, which shows differences only.
 
 import { type ReactNode, useState } from "react";
 import type { Compared, Entry, Results } from "../data/api.gen";
 import { csv, rounded, save } from "../data/format";
 import { go, useLoaded, usePlace, useValue } from "../data/state";
-import { Field, Notice, Title, Wide } from "../parts/basics";
+import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 import { Marks, markText } from "../parts/marks";
-import { firstOf, Quantity, quantitiesOf } from "../parts/quantity";
-import { TimeShown } from "../parts/time";
+import { defaultQuantities, Quantity, quantitiesOf } from "../parts/quantity";
+import { TimeRangeForm } from "../parts/time";
 
 interface Difference {
   key: string;
   a: unknown;
   b: unknown;
-  /** Changed while a run was in progress. */
+  /** True for a key that was changed manually during a run. */
   by_hand?: boolean;
 }
 interface NumberDifference {
@@ -22,7 +22,7 @@ interface NumberDifference {
   a: number | null;
   b: number | null;
   relative: number | null;
-  /** The unit of display ("1" for a number), and its size in the unit of the values. */
+  /** Display unit ("1" for a plain number), and its size in the unit of the values. */
   unit: string;
   size: number;
 }
@@ -45,7 +45,7 @@ export function Comparison() {
   const { value, error } = useLoaded<Compared>(runs.length > 0 ? `/comparison?${query.toString()}` : "");
   const [added, setAdded] = useState("");
   const known = quantitiesOf(useLoaded<Results>(value ? `/runs/${value.baseline}/results` : "").value);
-  const first = firstOf(known);
+  const first = defaultQuantities(known);
   const quantity = chosen || (first.includes("tcp.cwnd") ? "tcp.cwnd" : (first[0] ?? ""));
   const to = (next: string[], from = baseline) =>
     go(["compare"], { run: next.join(","), baseline: from, show: chosen }, true);
@@ -54,7 +54,7 @@ export function Comparison() {
     const found = entry(id);
     return found ? `${found.number} ${found.name}${found.label ? ` (${found.label})` : ""}` : id;
   };
-  /** The name with the marks as text, for legends and files. */
+  /** The name of a run with its marks as text, for legends and files. */
   const marked = (id: string) => {
     const found = entry(id);
     const marks = found ? markText(found) : "";
@@ -81,7 +81,7 @@ export function Comparison() {
             </select>
           )}
         </Field>
-        {/* By a button: the arrow keys go through a list's values, each of which would be added. */}
+        {/* Added by a button, because arrow keys step through all options of the list. */}
         <button
           type="button"
           disabled={!added || runs.includes(added)}
@@ -95,7 +95,7 @@ export function Comparison() {
         {runs.length > 0 && (
           <Field
             label="Baseline"
-            help={value?.pinned ? "Your pinned run, until another one is chosen here." : undefined}
+            help={value?.pinned ? "Your pinned run. Choose another run here to use it instead." : undefined}
           >
             {(id, described) => (
               <select
@@ -134,7 +134,9 @@ export function Comparison() {
       </div>
       <Notice text={error} />
       {runs.length === 0 && <p className="soft">Choose runs to compare, here or in the list of runs.</p>}
-      {value && value.others.length === 0 && <p className="soft">This is the baseline. Add another run.</p>}
+      {value && value.others.length === 0 && (
+        <p className="soft">Only the baseline is chosen. Add another run.</p>
+      )}
       {value?.others.map((one) => (
         <section key={String(one.run)}>
           <div className="heading">
@@ -168,7 +170,7 @@ export function Comparison() {
               </select>
             )}
           </Field>
-          <TimeShown />
+          <TimeRangeForm />
           <Quantity runs={plotted} quantity={quantity} />
         </>
       )}
@@ -185,8 +187,8 @@ function marksOf(value: Compared, run: string): [ReactNode, ReactNode] {
   return [of(value.baseline), of(run)];
 }
 
-/** Relative differences below this are shown as 0.0 %, and left out. */
-const LEAST = 0.0005;
+/** Smallest relative difference in the table; smaller differences would be displayed as 0.0 %. */
+const MIN_RELATIVE_DIFFERENCE = 0.0005;
 
 function Differences({
   name,
@@ -202,13 +204,15 @@ function Differences({
   missing: string[];
 }) {
   const differing = flows.filter((one) => one.a !== one.b);
-  const visible = differing.filter((one) => one.relative === null || Math.abs(one.relative) >= LEAST);
+  const visible = differing.filter(
+    (one) => one.relative === null || Math.abs(one.relative) >= MIN_RELATIVE_DIFFERENCE,
+  );
   const small = differing.length - visible.length;
   return (
-    <div className="beside">
-      <Wide label={`Scenario of ${name}`}>
+    <div className="side-by-side">
+      <ScrollRegion label={`Scenario of ${name}`}>
         <table>
-          <caption>What differs in the scenario</caption>
+          <caption>Differences in the scenario</caption>
           <thead>
             <tr>
               <th>Key</th>
@@ -221,7 +225,7 @@ function Differences({
               <tr key={one.key}>
                 <th scope="row">
                   <code>{one.key}</code>
-                  {one.by_hand && <span className="badge">by hand</span>}
+                  {one.by_hand && <span className="badge">manual</span>}
                 </th>
                 <td>{rounded(one.a)}</td>
                 <td>{rounded(one.b)}</td>
@@ -229,11 +233,11 @@ function Differences({
             ))}
           </tbody>
         </table>
-        {scenario.length === 0 && <p className="soft">Nothing.</p>}
-      </Wide>
-      <Wide label={`Results of ${name}`}>
+        {scenario.length === 0 && <p className="soft">None.</p>}
+      </ScrollRegion>
+      <ScrollRegion label={`Results of ${name}`}>
         <table>
-          <caption>What differs in the results</caption>
+          <caption>Differences in the results</caption>
           <thead>
             <tr>
               <th>Flow</th>
@@ -260,16 +264,16 @@ function Differences({
           </tbody>
         </table>
         {differing.length === 0 && flows.length > 0 && (
-          <p className="soft">Nothing: all numbers of all flows are equal.</p>
+          <p className="soft">None: all numbers of all flows are equal.</p>
         )}
         {small > 0 && (
           <p className="soft">
-            {small === 1 ? "One number differs" : `${small} numbers differ`} by less than 0.05 %; the CSV file
-            has all.
+            {small === 1 ? "One number differs" : `${small} numbers differ`} by less than 0.05 %. The CSV file
+            contains all differences.
           </p>
         )}
-        {missing.length > 0 && <p>In one run only: {missing.join(", ")}</p>}
-      </Wide>
+        {missing.length > 0 && <p>Only in one of the two runs: {missing.join(", ")}</p>}
+      </ScrollRegion>
     </div>
   );
 }

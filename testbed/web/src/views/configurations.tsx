@@ -1,33 +1,33 @@
-// The list of named configurations, and how to start a new one.
+// The list of configurations, and the form for a new one.
 
 import { useMemo, useState } from "react";
 import { useActions } from "../data/actions";
 import { api } from "../data/api";
-import type { Brief, Draft, Full, Template, Who } from "../data/api.gen";
+import type { Brief, Draft, Full, SessionUser, Template } from "../data/api.gen";
 import { when } from "../data/format";
 import { go, link, message, useLoaded } from "../data/state";
-import { Field, Notice, Title, Wide } from "../parts/basics";
+import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 
-export function Configurations({ who }: { who: Who }) {
-  const { value, error, again } = useLoaded<Brief[]>("/configurations");
-  const { trouble, told, act } = useActions(again);
-  const guest = who.level === "guest";
+export function Configurations({ user }: { user: SessionUser }) {
+  const { value, error, reload } = useLoaded<Brief[]>("/configurations");
+  const { failure, success, perform } = useActions(reload);
+  const guest = user.level === "guest";
   return (
     <>
       <Title>Configurations</Title>
-      <Notice text={error || trouble} />
-      <Notice text={told} kind="good" />
-      {!guest && <Start names={(value ?? []).map((one) => one.name)} />}
-      {value?.length === 0 && <p className="soft">There are none yet.</p>}
+      <Notice text={error || failure} />
+      <Notice text={success} kind="good" />
+      {!guest && <NewConfiguration names={(value ?? []).map((one) => one.name)} />}
+      {value?.length === 0 && <p className="soft">No configurations yet.</p>}
       {value && value.length > 0 && (
-        <Wide label="Configurations">
+        <ScrollRegion label="Configurations">
           <table>
             <thead>
               <tr>
                 <th>Name</th>
                 <th>Owner</th>
                 <th>Shared</th>
-                <th>Changed</th>
+                <th>Last changed</th>
                 <th>
                   <span className="hidden">Actions</span>
                 </th>
@@ -44,7 +44,11 @@ export function Configurations({ who }: { who: Who }) {
                   <td>{when(one.changed)}</td>
                   <td className="actions">
                     {!guest && (
-                      <button type="button" onClick={() => act(fork(one))} aria-label={`Fork ${one.name}`}>
+                      <button
+                        type="button"
+                        onClick={() => perform(fork(one))}
+                        aria-label={`Fork ${one.name}`}
+                      >
                         Fork
                       </button>
                     )}
@@ -53,14 +57,14 @@ export function Configurations({ who }: { who: Who }) {
                         <button
                           type="button"
                           onClick={() =>
-                            act(
+                            perform(
                               api.put(`/configurations/${one.id}`, {
                                 version: one.version,
                                 shared: !one.shared,
                               }),
                               one.shared
-                                ? `${one.name} is not shared any more.`
-                                : `${one.name} is shared: everyone with an account here sees it and can fork it.`,
+                                ? `${one.name} is no longer shared.`
+                                : `${one.name} is shared: everyone with an account on this test bed can view and fork it.`,
                             )
                           }
                           aria-label={`${one.shared ? "Stop sharing" : "Share"} ${one.name}`}
@@ -70,8 +74,8 @@ export function Configurations({ who }: { who: Who }) {
                         <button
                           type="button"
                           onClick={() =>
-                            confirm(`Remove "${one.name}"? Its runs stay.`) &&
-                            act(api.remove(`/configurations/${one.id}`), `${one.name} was removed.`)
+                            confirm(`Remove "${one.name}"? Its runs are kept.`) &&
+                            perform(api.remove(`/configurations/${one.id}`), `${one.name} was removed.`)
                           }
                           aria-label={`Remove ${one.name}`}
                         >
@@ -84,7 +88,7 @@ export function Configurations({ who }: { who: Who }) {
               ))}
             </tbody>
           </table>
-        </Wide>
+        </ScrollRegion>
       )}
     </>
   );
@@ -97,10 +101,10 @@ async function fork(one: Brief): Promise<void> {
   go(["configuration", made.id]);
 }
 
-function Start({ names }: { names: string[] }) {
+function NewConfiguration({ names }: { names: string[] }) {
   const { value } = useLoaded<Template[]>("/templates");
   const [template, setTemplate] = useState("");
-  const [trouble, setTrouble] = useState("");
+  const [failure, setFailure] = useState("");
   const [busy, setBusy] = useState(false);
   const chosen = useMemo(() => value?.find((one) => one.name === template) ?? value?.[0], [value, template]);
   const free = (wanted: string) => {
@@ -110,12 +114,12 @@ function Start({ names }: { names: string[] }) {
   };
   const create = async (wanted: string, text: () => Promise<string>) => {
     setBusy(true);
-    setTrouble("");
+    setFailure("");
     try {
       const made = await api.post<Full>("/configurations", { name: free(wanted), text: await text() });
       go(["configuration", made.id]);
     } catch (error) {
-      setTrouble(message(error));
+      setFailure(message(error));
       setBusy(false);
     }
   };
@@ -125,9 +129,9 @@ function Start({ names }: { names: string[] }) {
   };
   return (
     <section aria-labelledby="start" className="panel">
-      <h2 id="start">Start a new one</h2>
+      <h2 id="start">New configuration</h2>
       <div className="row">
-        <Field label="From" help={chosen?.about}>
+        <Field label="Template" help={chosen?.about}>
           {(id, described) => (
             <select
               id={id}
@@ -170,13 +174,13 @@ function Start({ names }: { names: string[] }) {
             className="hidden"
             onChange={(event) => {
               upload(event.target.files);
-              // The same file can be chosen again.
+              // Allows the same file to be chosen again.
               event.target.value = "";
             }}
           />
         </label>
       </div>
-      <Notice text={trouble} />
+      <Notice text={failure} />
     </section>
   );
 }
@@ -185,5 +189,5 @@ const KINDS = [
   ["experiment", "Experiments"],
   ["gallery", "Gallery"],
   ["preset", "Presets"],
-  ["blank", "Blank page"],
+  ["blank", "Blank"],
 ] as const;

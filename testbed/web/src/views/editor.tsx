@@ -1,19 +1,20 @@
-// One configuration in five steps: system, connections, test, launch, report. Picture, forms and text are views of one draft;
-// Apply makes it the configuration's scenario.
+// The editor of a configuration, in five steps: system, connections, test, launch, report. Picture,
+// forms and text are views of one draft. Apply saves the draft as the scenario of the
+// configuration.
 
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api, Refusal } from "../data/api";
-import type { Draft, Full, Who } from "../data/api.gen";
+import type { Draft, Full, SessionUser } from "../data/api.gen";
 import type { Positions, View } from "../data/draft";
 import type { Change } from "../data/schema";
 import { go, link, message, useLoaded, usePlace } from "../data/state";
 import { Notice, Title } from "../parts/basics";
-import { ProblemsOf, sentence } from "../parts/problems";
+import { ProblemsOf, problemText } from "../parts/problems";
 import { RunList } from "../parts/run_list";
 import { Connections } from "./steps/connections";
 import { Launch } from "./steps/launch";
 import { System } from "./steps/system";
-import { Trial } from "./steps/trial";
+import { TestStep } from "./steps/test";
 
 const STEPS = [
   ["system", "System"],
@@ -23,14 +24,14 @@ const STEPS = [
   ["report", "Report"],
 ] as const;
 
-export function Editor({ id, who }: { id: string; who: Who }) {
+export function Editor({ id, user }: { id: string; user: SessionUser }) {
   const loaded = useLoaded<Full>(`/configurations/${id}`);
-  // Kept when loading it again has failed: a draft is worked on.
+  // Kept if a reload fails, because the user may be editing a draft.
   const [first, setFirst] = useState<Full>();
   useEffect(() => {
     if (loaded.value) setFirst((before) => before ?? loaded.value);
   }, [loaded.value]);
-  if (first) return <Loaded first={first} who={who} />;
+  if (first) return <Loaded first={first} user={user} />;
   if (loaded.error) {
     return (
       <>
@@ -42,23 +43,23 @@ export function Editor({ id, who }: { id: string; who: Who }) {
   return <p aria-busy="true">Loading…</p>;
 }
 
-/** The draft outlives a reload of the page, not the tab. */
-function kept(id: string): string | null {
+/** The stored draft of a configuration. A draft survives a reload, until the tab is closed. */
+function storedDraft(id: string): string | null {
   return sessionStorage.getItem(`draft ${id}`);
 }
 
-function Loaded({ first, who }: { first: Full; who: Who }) {
+function Loaded({ first, user }: { first: Full; user: SessionUser }) {
   const [applied, setApplied] = useState(first);
-  const [text, setText] = useState(() => (first.mine ? (kept(first.id) ?? first.text) : first.text));
+  const [text, setText] = useState(() => (first.mine ? (storedDraft(first.id) ?? first.text) : first.text));
   const [view, setView] = useState<View | null>(null);
   const [good, setGood] = useState<View | null>(null);
-  const [trouble, setTrouble] = useState("");
-  const [unread, setUnread] = useState("");
-  const [told, setTold] = useState("");
+  const [failure, setFailure] = useState("");
+  const [analysisFailure, setAnalysisFailure] = useState("");
+  const [success, setSuccess] = useState("");
   const { path, values } = usePlace();
   const step = path[2] ?? "system";
   const dirty = text !== applied.text;
-  const mine = applied.mine && who.level !== "guest";
+  const mine = applied.mine && user.level !== "guest";
   const latest = useRef(text);
   latest.current = text;
 
@@ -67,18 +68,18 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
     else sessionStorage.removeItem(`draft ${applied.id}`);
   }, [dirty, text, applied.id]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies(view): only another text needs another look
+  // biome-ignore lint/correctness/useExhaustiveDependencies(view): only the text is analysed
   useEffect(() => {
     const timer = setTimeout(
       () => {
         api.computed<View>("/drafts/view", { text }).then(
           (found) => {
             if (latest.current !== text) return;
-            setUnread("");
+            setAnalysisFailure("");
             setView(found);
             if (found.valid) setGood(found);
           },
-          (error: unknown) => latest.current === text && setUnread(message(error)),
+          (error: unknown) => latest.current === text && setAnalysisFailure(message(error)),
         );
       },
       view === null ? 0 : 250,
@@ -86,7 +87,8 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
     return () => clearTimeout(timer);
   }, [text]);
 
-  // One after the other, each in the text that the one before has made: none is lost when the test bed is slow.
+  // Edits run one at a time, each on the text that the previous edit returned, so that none is lost
+  // if the test bed is slow.
   const turn = useRef<Promise<unknown>>(Promise.resolve());
   const edit = useCallback(
     (edits: Change[]): Promise<boolean> => {
@@ -96,17 +98,17 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
           for (;;) {
             const before = latest.current;
             const next = await api.computed<Draft>("/drafts/edit", { text: before, edits });
-            // The text was typed into meanwhile: the change belongs into what is there now.
+            // The user typed into the text in the meantime: repeat the edit with the current text.
             if (latest.current !== before) continue;
             latest.current = next.text;
-            // Also if this view has been left meanwhile.
+            // Stored here as well, in case the user has left this view.
             sessionStorage.setItem(`draft ${first.id}`, next.text);
             setText(next.text);
-            setTrouble("");
+            setFailure("");
             return true;
           }
         } catch (error) {
-          setTrouble(message(error));
+          setFailure(message(error));
           return false;
         }
       };
@@ -117,27 +119,28 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
     [first.id],
   );
 
-  const store = async (change: object, said: string) => {
+  const store = async (change: object, confirmation: string) => {
     try {
       setApplied(
         await api.put<Full>(`/configurations/${applied.id}`, { version: applied.version, ...change }),
       );
-      setTrouble("");
-      setTold(said);
+      setFailure("");
+      setSuccess(confirmation);
       return true;
     } catch (error) {
-      setTrouble(message(error));
-      if (error instanceof Refusal && error.status === 409) await elsewhere(message(error));
+      setFailure(message(error));
+      if (error instanceof Refusal && error.status === 409) await resolveConflict(message(error));
       return false;
     }
   };
-  /** Another window has applied another text: both stay, and the user chooses. */
-  const elsewhere = async (said: string) => {
+  /** Handles a version conflict, after another window has applied another text. Both texts are
+   * kept, and the user chooses one. */
+  const resolveConflict = async (reason: string) => {
     const now = await api.get<Full>(`/configurations/${applied.id}`).catch(() => null);
     if (now === null || now.version === applied.version) return;
     setApplied(now);
-    setTrouble(
-      `${said.replace("; load it again", "")}. Nothing was overwritten, and your changes are still here: Apply puts them in place of the others, Discard changes shows the others.`,
+    setFailure(
+      `${reason.replace("; load it again", "")}. Nothing was overwritten, and your changes are kept: Apply replaces the other version with yours, Discard changes loads the other version.`,
     );
   };
   const apply = async () => {
@@ -145,13 +148,13 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
     return store({ text: latest.current }, "Applied.");
   };
   const reset = async () => {
-    if (!confirm("Restore the scenario with which this configuration was first saved?")) return;
+    if (!confirm("Restore the first saved scenario of this configuration?")) return;
     try {
       const made = await api.post<Full>(`/configurations/${applied.id}/reset`);
       setApplied(made);
       setText(made.text);
     } catch (error) {
-      setTrouble(message(error));
+      setFailure(message(error));
     }
   };
 
@@ -162,7 +165,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
         {!applied.mine && <span className="badge">shared by {applied.owner}</span>}
         {dirty && (
           <span className="badge warn" role="status">
-            not applied
+            unapplied changes
           </span>
         )}
         <span className="grow" />
@@ -173,7 +176,7 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
             </button>
             <button
               type="button"
-              onClick={() => confirm("Discard all changes since the last Apply?") && setText(applied.text)}
+              onClick={() => confirm("Discard all unapplied changes?") && setText(applied.text)}
               disabled={!dirty}
             >
               Discard changes
@@ -198,8 +201,8 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
           ))}
         </ol>
       </nav>
-      <Notice text={trouble || unread} />
-      {!dirty && <Notice text={told} kind="good" />}
+      <Notice text={failure || analysisFailure} />
+      {!dirty && <Notice text={success} kind="good" />}
       <Problems view={view} id={applied.id} />
       <ProblemsOf value={view && !view.valid ? view.problems : NONE}>
         {step === "system" && (
@@ -224,16 +227,16 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
           />
         )}
         {step === "test" && (
-          <Trial
+          <TestStep
             view={good}
             impossible={view?.impossible ?? {}}
             edit={mine ? edit : undefined}
             id={applied.id}
-            who={who}
+            user={user}
           />
         )}
         {step === "launch" && (
-          <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} who={who} />
+          <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} user={user} />
         )}
         {step === "report" && (
           <section>
@@ -248,14 +251,15 @@ function Loaded({ first, who }: { first: Full; who: Who }) {
 
 const NONE: View["problems"] = [];
 
-/** The parts of a scenario that have a panel, by the beginning of a key's path. */
+/** Matches key paths inside those parts of a scenario that have a panel. The match is the path of
+ * the part. */
 const PANELS = /^(link|multilink|proxy|service|flow|network|edge)\.[^.]+/;
 
 function Problems({ view, id }: { view: View | null; id: string }) {
   if (!view || view.valid) return null;
   return (
     <div className="notice error" role="alert">
-      <strong>Not valid yet.</strong>
+      <strong>The scenario is not valid:</strong>
       <ul>
         {view.problems.slice(0, 8).map((one) => (
           <li key={`${one.line} ${one.path} ${one.message}`}>
@@ -267,7 +271,7 @@ function Problems({ view, id }: { view: View | null; id: string }) {
             )}
             {one.path && <KeyLink path={one.path} id={id} />}
             {(one.path || one.line !== null) && ": "}
-            {sentence(one)}
+            {problemText(one)}
           </li>
         ))}
       </ul>
@@ -275,7 +279,7 @@ function Problems({ view, id }: { view: View | null; id: string }) {
   );
 }
 
-/** The name of a key, which leads to the form that has it. */
+/** The path of a key, as a link to the form that contains the key. */
 function KeyLink({ path, id }: { path: string; id: string }) {
   if (path.startsWith("campaign.")) {
     return (

@@ -1,4 +1,4 @@
-// The accounts of everyone, for administrators.
+// The administration of accounts and invitations.
 
 import { useState } from "react";
 import { useActions } from "../data/actions";
@@ -7,25 +7,25 @@ import type { Account, Invitation } from "../data/api.gen";
 import { when } from "../data/format";
 import { LEVELS } from "../data/levels";
 import { useLoaded } from "../data/state";
-import { Field, Notice, Title, Wide } from "../parts/basics";
+import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 import { Secret } from "../parts/secret";
 
 export function People() {
-  const { value, error, again } = useLoaded<Account[]>("/accounts");
+  const { value, error, reload } = useLoaded<Account[]>("/accounts");
   const [level, setLevel] = useState("user");
   const [invitation, setInvitation] = useState<Invitation | null>(null);
-  const { trouble, told, act } = useActions(again);
+  const { failure, success, perform } = useActions(reload);
   return (
     <>
       <Title>People</Title>
-      <Notice text={error || trouble} />
-      <Notice text={told} kind="good" />
+      <Notice text={error || failure} />
+      <Notice text={success} kind="good" />
       <section className="panel" aria-labelledby="invite">
         <h2 id="invite">Invite someone</h2>
         <div className="row">
           <Field
             label="Level"
-            help="Guests look; users work on what is theirs; administrators see and change everything."
+            help="Guests can view shared items. Users can also create and change items of their own. Administrators can view and change everything."
           >
             {(id, described) => (
               <select
@@ -43,28 +43,28 @@ export function People() {
           <button
             type="button"
             className="primary"
-            onClick={() => void act(api.post<Invitation>("/invitations", { level }).then(setInvitation))}
+            onClick={() => void perform(api.post<Invitation>("/invitations", { level }).then(setInvitation))}
           >
-            Create a link
+            Create an invitation
           </button>
         </div>
         {invitation && (
           <div className="notice good" role="status">
             <p>
-              Give this link to one person: it creates one account of the level {invitation.level}, within a
-              week.
+              Send this link to one person. It creates one account with the level {invitation.level}, and
+              expires after a week.
             </p>
             <Secret label="Link" text={location.origin + invitation.link} />
           </div>
         )}
       </section>
-      <Wide label="Accounts">
+      <ScrollRegion label="Accounts">
         <table>
           <thead>
             <tr>
               <th>Name</th>
               <th>Level</th>
-              <th>Since</th>
+              <th>Created</th>
               <th>
                 <span className="hidden">Actions</span>
               </th>
@@ -79,9 +79,9 @@ export function People() {
                     key={one.level}
                     of={one}
                     set={(next) =>
-                      void act(
+                      void perform(
                         api.patch(`/accounts/${one.id}`, { level: next }),
-                        `${one.name} has the level ${next} now.`,
+                        `${one.name} now has the level ${next}.`,
                       )
                     }
                   />
@@ -92,8 +92,8 @@ export function People() {
                     type="button"
                     aria-label={`Remove ${one.name}`}
                     onClick={() =>
-                      confirm(`Remove ${one.name} with all configurations and runs?`) &&
-                      void act(api.remove(`/accounts/${one.id}`), `${one.name} was removed.`)
+                      confirm(`Remove ${one.name} with all of their configurations and runs?`) &&
+                      void perform(api.remove(`/accounts/${one.id}`), `${one.name} was removed.`)
                     }
                   >
                     Remove
@@ -103,12 +103,13 @@ export function People() {
             ))}
           </tbody>
         </table>
-      </Wide>
+      </ScrollRegion>
     </>
   );
 }
 
-/** The level of an account, set by a button: the arrow keys go through the levels, each of which would be given for a moment. */
+/** The level of an account. A button sets the level, because arrow keys step through all levels of
+ * the list. */
 function Level({ of, set }: { of: Account; set: (level: string) => void }) {
   const [level, setLevel] = useState<string>(of.level);
   return (

@@ -1,18 +1,18 @@
-// The queue of the laboratory.
+// The queue of runs of all users.
 
 import { useEffect } from "react";
 import type { Queue } from "../data/api.gen";
 import { link, useEvents, useLoaded } from "../data/state";
-import { Notice, Title, Wide } from "../parts/basics";
+import { Notice, ScrollRegion, Title } from "../parts/basics";
 import { State } from "../parts/run_list";
 
 export function QueueView() {
-  const { value, error, again } = useLoaded<Queue>("/queue");
-  useEvents(() => again());
+  const { value, error, reload } = useLoaded<Queue>("/queue");
+  useEvents(() => reload());
   useEffect(() => {
-    const timer = setInterval(again, 5000);
+    const timer = setInterval(reload, 5000);
     return () => clearInterval(timer);
-  }, [again]);
+  }, [reload]);
   return (
     <>
       <Title>Queue</Title>
@@ -20,18 +20,18 @@ export function QueueView() {
       {value && (
         <>
           <p>
-            {value.running} running, {value.waiting} waiting. The laboratory does {value.slots}{" "}
-            {value.slots === 1 ? "run" : "runs"} at a time; users take turns.{" "}
+            {value.running} running, {value.waiting} waiting. The test bed executes up to {value.slots}{" "}
+            {value.slots === 1 ? "run" : "runs"} at a time, and users take turns.{" "}
             {value.real_time
-              ? "Emulations in real time have it for themselves."
-              : "Emulation in real time is off."}
+              ? "An emulation in real time runs alone."
+              : "Emulation in real time is disabled."}
           </p>
           {value.entries.length > 0 && (
-            <Wide label="Runs in the queue">
+            <ScrollRegion label="Runs in the queue">
               <table>
                 <thead>
                   <tr>
-                    <th>Place</th>
+                    <th>Position</th>
                     <th>Run</th>
                     <th>Owner</th>
                     <th>Instrument</th>
@@ -41,7 +41,7 @@ export function QueueView() {
                 <tbody>
                   {value.entries.map((one) => (
                     <tr key={one.number}>
-                      <td>{one.position ?? "now"}</td>
+                      <td>{one.position ?? "–"}</td>
                       <th scope="row">
                         {one.id ? (
                           <a href={link(["runs", one.id])}>{`${one.number} ${one.name}`}</a>
@@ -58,7 +58,7 @@ export function QueueView() {
                   ))}
                 </tbody>
               </table>
-            </Wide>
+            </ScrollRegion>
           )}
         </>
       )}

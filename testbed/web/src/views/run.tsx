@@ -1,4 +1,4 @@
-// One run: its progress while it runs, then its report, plots and files.
+// A run: live plots while it is in progress, then its report, plots, files and scenario.
 
 import { useEffect, useState } from "react";
 import { useActions } from "../data/actions";
@@ -15,31 +15,31 @@ import type {
 } from "../data/api.gen";
 import { rounded, scaled, when } from "../data/format";
 import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "../data/state";
-import { Notice, Title, Wide } from "../parts/basics";
+import { Notice, ScrollRegion, Title } from "../parts/basics";
 import { Choices } from "../parts/choices";
-import { MadeList } from "../parts/controls";
+import { ManualChanges } from "../parts/controls";
 import { Live } from "../parts/live";
 import { type Marked, Marks } from "../parts/marks";
-import { firstOf, Quantity, quantitiesOf } from "../parts/quantity";
+import { defaultQuantities, Quantity, quantitiesOf } from "../parts/quantity";
 import { State } from "../parts/run_list";
-import { TimeShown } from "../parts/time";
+import { TimeRangeForm } from "../parts/time";
 
 const TABS = ["report", "plots", "files", "scenario"] as const;
 
 export function RunView({ id }: { id: string }) {
   const loaded = useLoaded<Scenario>(`/runs/${id}`);
-  const { trouble, told, act } = useActions(loaded.again);
+  const { failure, success, perform } = useActions(loaded.reload);
   const { path } = usePlace();
   const tab = path[2] ?? "report";
   useEvents((event) => {
-    if (event === null || event.run === id) loaded.again();
+    if (event === null || event.run === id) loaded.reload();
   });
   const [last, setLast] = useState<Scenario>();
   useEffect(() => {
     if (loaded.value) setLast(loaded.value);
   }, [loaded.value]);
   const run = loaded.value ?? last;
-  // What is shown stays when it cannot be loaded again: the connection may be away.
+  // If a reload fails, for example without connection, the last known state stays visible.
   if (loaded.error && !run) {
     return (
       <>
@@ -60,7 +60,7 @@ export function RunView({ id }: { id: string }) {
         <Marks run={run} />
         <span className="grow" />
         {run.mine && !ended && (
-          <button type="button" onClick={() => void act(api.post(`/runs/${id}/cancel`))}>
+          <button type="button" onClick={() => void perform(api.post(`/runs/${id}/cancel`))}>
             Cancel
           </button>
         )}
@@ -68,18 +68,18 @@ export function RunView({ id }: { id: string }) {
           <>
             <button
               type="button"
-              onClick={() => void act(api.patch(`/runs/${id}`, { baseline: !run.baseline }))}
+              onClick={() => void perform(api.patch(`/runs/${id}`, { baseline: !run.baseline }))}
             >
               {run.baseline ? "Unpin baseline" : "Pin as baseline"}
             </button>
             <button
               type="button"
               onClick={() =>
-                void act(
+                void perform(
                   api.patch(`/runs/${id}`, { shared: !run.shared }),
                   run.shared
-                    ? "Not shared any more: only you and administrators can open it."
-                    : "Shared: everyone with an account here can open it by this page's address.",
+                    ? "No longer shared: only you and administrators can open this run."
+                    : "Shared: everyone with an account on this test bed can open this run by the address of this page.",
                 )
               }
             >
@@ -91,8 +91,8 @@ export function RunView({ id }: { id: string }) {
           </>
         )}
       </div>
-      <Notice text={trouble} />
-      <Notice text={told} kind="good" />
+      <Notice text={failure} />
+      <Notice text={success} kind="good" />
       <p role="status">
         {run.label && <>{run.label}. </>}
         {run.instrument} by {run.owner}, launched {when(run.queued)}:{" "}
@@ -106,13 +106,13 @@ export function RunView({ id }: { id: string }) {
       {!ended && <Live run={run} />}
       {run.configuration && (
         <p>
-          <a href={link(["configuration", run.configuration, "system"])}>Its configuration</a>
+          <a href={link(["configuration", run.configuration, "system"])}>Configuration of this run</a>
         </p>
       )}
       {run.batch && (
         <p>
-          Launched with others: <a href={link(["runs"], { batch: run.batch })}>all runs</a>,{" "}
-          <a href={link(["runs"], { batch: run.batch, part: "means" })}>their means</a>
+          Part of a launch of several runs: <a href={link(["runs"], { batch: run.batch })}>all runs</a>,{" "}
+          <a href={link(["runs"], { batch: run.batch, part: "means" })}>means</a>
         </p>
       )}
       {ended && (
@@ -131,7 +131,7 @@ export function RunView({ id }: { id: string }) {
           )}
           {tab === "plots" && <Plots run={run} />}
           {tab === "files" && <Files id={id} />}
-          {tab === "scenario" && <Repeat run={run} />}
+          {tab === "scenario" && <ScenarioTab run={run} />}
         </>
       )}
     </>
@@ -149,12 +149,12 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
         <Group key={one.name} group={one} run={run} />
       ))}
       {flows && (
-        <Wide label="Flows">
+        <ScrollRegion label="Flows">
           <table>
             <caption>
               Flows
-              {value.flows.length > MOST_FLOWS &&
-                `: the first ${MOST_FLOWS} of ${value.flows.length}; the others are in the files`}
+              {value.flows.length > MAX_FLOWS &&
+                `: the first ${MAX_FLOWS} of ${value.flows.length}; the files contain all`}
               <Marks run={run} />
             </caption>
             <thead>
@@ -169,7 +169,7 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
               </tr>
             </thead>
             <tbody>
-              {value.flows.slice(0, MOST_FLOWS).map((one) => (
+              {value.flows.slice(0, MAX_FLOWS).map((one) => (
                 <tr key={String(one.flow)}>
                   <th scope="row">{String(one.flow)}</th>
                   <td>{scaled(one.goodput, 1e-3)}</td>
@@ -182,21 +182,21 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
               ))}
             </tbody>
           </table>
-        </Wide>
+        </ScrollRegion>
       )}
       {state === "done" && (
         <iframe className="report" title="Report of the run" src={`/api/runs/${id}/report`} sandbox="" />
       )}
       <p>
         <a href={`/api/runs/${id}/report`} target="_blank" rel="noreferrer">
-          The report on a page of its own
+          Open the report in a new tab
         </a>
       </p>
     </>
   );
 }
 
-/** The times without capacity, before the numbers that they explain. */
+/** The outages of the run, shown before the numbers that they affect. */
 function Outages({ of }: { of: Outage[] }) {
   if (of.length === 0) return null;
   return (
@@ -211,10 +211,10 @@ function Outages({ of }: { of: Outage[] }) {
   );
 }
 
-/** Rows of the table of flows. */
-const MOST_FLOWS = 50;
+/** Largest number of rows in the table of flows. */
+const MAX_FLOWS = 50;
 
-/** The statistics of a quantity, with their headings. */
+/** The statistics in the table of a group, with their headings. */
 const STATISTICS = [
   ["mean", "Mean"],
   ["p05", "5 %"],
@@ -224,10 +224,10 @@ const STATISTICS = [
   ["worst", "Worst"],
 ] as const;
 
-/** The flows of a group as statistics, a row per quantity. */
+/** Statistics over the flows of a group, one row per quantity. */
 function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
   return (
-    <Wide label={`Group ${group.name}`}>
+    <ScrollRegion label={`Group ${group.name}`}>
       <table>
         <caption>
           {group.name}: {group.flows} flows
@@ -258,7 +258,7 @@ function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
           ))}
         </tbody>
       </table>
-    </Wide>
+    </ScrollRegion>
   );
 }
 
@@ -268,7 +268,7 @@ function Plots({ run }: { run: Entry }) {
   const [given, show] = useValue("show");
   const regions = useLoaded<Region[]>(`/runs/${id}/regions`).value;
   const known = quantitiesOf(value);
-  const wanted = given ? given.split(",") : firstOf(known);
+  const wanted = given ? given.split(",") : defaultQuantities(known);
   const shown = known.filter((one) => wanted.includes(one));
   if (error) return <Notice text={error} />;
   return (
@@ -280,7 +280,7 @@ function Plots({ run }: { run: Entry }) {
         chosen={shown}
         choose={(next) => show(next.join(",") || "none")}
       />
-      {shown.length > 0 && <TimeShown />}
+      {shown.length > 0 && <TimeRangeForm />}
       {shown.map((one) => (
         <Quantity
           key={one}
@@ -295,10 +295,11 @@ function Plots({ run }: { run: Entry }) {
   );
 }
 
-/** The scenario as it ran, and the way to do it again: with the changes that were made by hand, at the times at which they were made. */
-function Repeat({ run }: { run: Scenario }) {
+/** The resolved scenario of the run, and a button that opens it as a configuration with the manual
+ * changes at their times. */
+function ScenarioTab({ run }: { run: Scenario }) {
   const { value } = useLoaded<Changed[]>(`/runs/${run.id}/changes`);
-  const [trouble, setTrouble] = useState("");
+  const [failure, setFailure] = useState("");
   const open = async () => {
     try {
       const { id } = await api.post<{ id: string }>(`/runs/${run.id}/configuration`, {
@@ -306,24 +307,24 @@ function Repeat({ run }: { run: Scenario }) {
       });
       go(["configuration", id]);
     } catch (error) {
-      setTrouble(message(error));
+      setFailure(message(error));
     }
   };
   return (
     <>
-      <Notice text={trouble} />
+      <Notice text={failure} />
       <p>
         <button type="button" onClick={() => void open()}>
           Open as a configuration
         </button>{" "}
         <span className="soft">
-          It contains every change that was made by hand, so that it repeats this run.
+          The configuration includes all manual changes, so a launch repeats this run.
         </span>
       </p>
-      <MadeList changes={value ?? []} />
-      <Wide label="Resolved scenario">
+      <ManualChanges changes={value ?? []} />
+      <ScrollRegion label="Resolved scenario">
         <pre>{run.scenario}</pre>
-      </Wide>
+      </ScrollRegion>
     </>
   );
 }
@@ -334,7 +335,7 @@ function Files({ id }: { id: string }) {
     <>
       <Notice text={error} />
       <p className="soft">
-        Everything that the run wrote. Traces and tables are Parquet; packets, if recorded, are pcapng for
+        All files of the run. Traces and tables are Parquet files; recorded packets are pcapng files for
         Wireshark.
       </p>
       <ul>

@@ -5,7 +5,7 @@ import { Title } from "../parts/basics";
 import { MeansOfLaunch } from "../parts/means";
 import { RunList } from "../parts/run_list";
 
-/** All runs, or what one launch has put into the queue: its runs, and their means. */
+/** All runs, or with the address parameter `batch` the runs and the means of one launch. */
 export function Runs() {
   const { values } = usePlace();
   const batch = values.get("batch") ?? "";

@@ -1,37 +1,37 @@
-// Studies: published experiments, launched by name.
+// Studies, which are reproductions of published experiments.
 
 import { useRef, useState } from "react";
 import { api } from "../data/api";
-import type { Entry, Study, Who } from "../data/api.gen";
-import { unique } from "../data/once";
+import type { Entry, SessionUser, Study } from "../data/api.gen";
+import { requestId } from "../data/request_id";
 import { go, message, useLoaded } from "../data/state";
 import { Field, Notice, Title } from "../parts/basics";
 
-export function Studies({ who }: { who: Who }) {
+export function Studies({ user }: { user: SessionUser }) {
   const { value, error } = useLoaded<Study[]>("/studies");
   return (
     <>
       <Title>Studies</Title>
       <p className="soft">
-        Published experiments, reproduced with a verdict on each statement of the paper. A whole study can
-        take long; one test is quicker.
+        Reproductions of published experiments, with a verdict on each statement of the paper. A whole study
+        can take long; a single test is faster.
       </p>
       <Notice text={error} />
       {value?.length === 0 && (
-        <p>Studies come with the repository; this test bed was installed without it.</p>
+        <p>No studies: they are part of the repository, and this test bed was installed without it.</p>
       )}
       {value?.map((one) => (
-        <OneStudy key={one.name} study={one} who={who} />
+        <StudyPanel key={one.name} study={one} user={user} />
       ))}
     </>
   );
 }
 
-function OneStudy({ study, who }: { study: Study; who: Who }) {
+function StudyPanel({ study, user }: { study: Study; user: SessionUser }) {
   const [test, setTest] = useState(study.tests[0]?.name ?? "");
-  const [trouble, setTrouble] = useState("");
-  // A launch whose answer was lost is not done twice.
-  const once = useRef(unique());
+  const [failure, setFailure] = useState("");
+  // The identifier prevents a second launch if the response to the first was lost.
+  const once = useRef(requestId());
   const launch = async () => {
     try {
       const made = await api.post<Entry>(`/studies/${study.name}/runs`, {
@@ -40,7 +40,7 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
       });
       go(["runs", made.id]);
     } catch (error) {
-      setTrouble(message(error));
+      setFailure(message(error));
     }
   };
   const reason = test ? study.tests.find((one) => one.name === test)?.impossible : study.impossible;
@@ -48,7 +48,7 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
     <section className="panel" aria-label={study.title}>
       <h2>{study.title}</h2>
       <p className="soft">{study.about}</p>
-      <Notice text={trouble} />
+      <Notice text={failure} />
       <div className="row">
         <Field label={`Test of ${study.name}`}>
           {(id) => (
@@ -57,7 +57,7 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
               value={test}
               onChange={(event) => {
                 setTest(event.target.value);
-                once.current = unique();
+                once.current = requestId();
               }}
             >
               {study.tests.map((one) => (
@@ -69,7 +69,7 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
             </select>
           )}
         </Field>
-        {who.level !== "guest" && (
+        {user.level !== "guest" && (
           <button
             type="button"
             disabled={Boolean(reason)}
@@ -80,7 +80,7 @@ function OneStudy({ study, who }: { study: Study; who: Who }) {
           </button>
         )}
       </div>
-      {reason && <Notice text={`Not possible: ${reason}.`} kind="plain" />}
+      {reason && <Notice text={`Unavailable: ${reason}.`} kind="plain" />}
     </section>
   );
 }

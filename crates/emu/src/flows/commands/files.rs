@@ -1,5 +1,5 @@
-//! Output of programs, and files that replace the machine's for them: files in the folder
-//! `commands` of a run.
+//! Files in the folder `commands` of a run: the output of programs, and files that replace the
+//! machine's files for them.
 
 use super::program::Program;
 use super::Planned;
@@ -31,7 +31,10 @@ pub struct Files {
 }
 
 impl Files {
-    /// Creates the folder, empty, and the list of hosts in it.
+    /// Creates an empty folder with the list of hosts.
+    ///
+    /// # Errors
+    /// Returns an error if the folder cannot be written.
     pub fn new(out: &Path, hosts: &[LiveHost], planned: &[Planned]) -> Result<Files, Error> {
         let mut files = Files { out: out.to_owned(), stems: Vec::new() };
         if planned.is_empty() {
@@ -97,7 +100,7 @@ impl Files {
     }
 }
 
-/// Creates a file in place of an earlier run's, without following links.
+/// Creates a file without following links, in place of a file of an earlier run.
 fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -32,8 +32,8 @@ impl Default for Measured {
     }
 }
 
-/// Reads the output of a client: one direction, or both of a bidirectional test (`--bidir`).
-/// Returns nothing if it is something else, or if iperf3 failed before it measured.
+/// Parses the output of a client: one direction, or both of a bidirectional test (`--bidir`).
+/// Returns nothing for other text, and if iperf3 failed before it measured.
 pub fn read(text: &str) -> Vec<Measured> {
     let Ok(document) = serde_json::from_str::<Value>(text) else { return Vec::new() };
     let version = document.pointer("/start/version").and_then(Value::as_str);
@@ -60,7 +60,7 @@ fn direction(end: &Value, ending: &str, reverse: bool) -> Measured {
     let sum = |name: &str| end.get(format!("{name}{ending}")).unwrap_or(&Value::Null);
     let (sent, received) = (sum("sum_sent"), sum("sum_received"));
     let streams = end.get("streams").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    // Microseconds, and 0 if the sender is at the other end.
+    // Microseconds; 0 if the sender is at the other end.
     let rtts = |key: &str| -> Vec<f64> {
         let path = format!("/sender/{key}");
         streams.iter().map(|stream| number(stream, &path)).filter(|rtt| !reverse && *rtt > 0.0).collect()
@@ -75,14 +75,15 @@ fn direction(end: &Value, ending: &str, reverse: bool) -> Measured {
         reverse,
         sent_bytes: number(sent, "/bytes"),
         delivered_bytes: number(received, "/bytes"),
-        // UDP packets: those that a receiver counts are those that it knows to have been sent.
+        // UDP packets. A receiver counts those that it knows to have been sent.
         packets: [number(sent, "/packets"), number(received, "/packets") - number(received, "/lost_packets")],
         retransmissions: number(sent, "/retransmits"),
         rtt: rtt.map(|microseconds| microseconds / 1e6),
         seconds: number(received, "/seconds"),
     };
     match end.get("sum") {
-        // Versions before 3.12 have one sum for UDP: packets sent, and the lost ones among them.
+        // Versions before 3.12 have one sum for UDP, with the sent packets and the lost ones among
+        // them.
         Some(sum) if received.is_null() => {
             let (packets, lost) = (number(sum, "/packets"), number(sum, "/lost_packets"));
             let share = if packets > 0.0 { (packets - lost) / packets } else { 0.0 };
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_are_counted_where_they_arrive() {
+    fn arrived_datagrams_are_counted_at_the_receiver() {
         // From a run with -u -R over a full queue, iperf 3.12: 69 packets were still in flight when
         // the receiver stopped.
         let sums = json!({

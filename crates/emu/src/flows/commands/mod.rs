@@ -1,5 +1,5 @@
 //! Programs as flows: programs that a scenario names, at hosts of its emulation. They run only if
-//! allowed, and none survives the run.
+//! allowed, and end with the run at the latest.
 
 mod files;
 mod iperf3;
@@ -56,10 +56,10 @@ impl Commands {
         Ok(commands)
     }
 
-    /// Starts the other programs, each at the start time of its flow.
+    /// Starts the programs other than servers, each at the start time of its flow.
     ///
     /// # Errors
-    /// Returns an error if there are no more threads.
+    /// Returns an error if a thread cannot be started.
     pub fn start(&mut self, clock: Clock) -> Result<(), Error> {
         for (planned, program) in self.waiting.drain(..) {
             let started = program.start_at(clock, planned.start).doing("starting a thread for a command")?;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-/// Interval of the checks if a program has ended.
+/// Interval at which a program is checked for its end.
 const LOOK: Span = Span::from_millis(10);
 /// Time for a program to end by itself after SIGTERM.
 const GRACE: Span = Span::from_millis(1000);
@@ -78,7 +78,10 @@ impl Program {
         Ok(started)
     }
 
-    /// Starts the program at `time`.
+    /// Starts the program at `time` of the run.
+    ///
+    /// # Errors
+    /// Returns an error if a thread cannot be started.
     pub fn start_at(self, clock: Clock, time: Time) -> io::Result<Started> {
         self.start(Some(clock.monotonic_at(time)))
     }
@@ -124,8 +127,8 @@ impl Program {
     }
 }
 
-/// Sends a signal to the program and everything that it started in its group. The child has not
-/// been waited for, so its number is still its own.
+/// Sends a signal to the program's process group. The child has not been waited for, so the kernel
+/// has not reused its number.
 fn signal(child: &Child, signal: Signal) {
     let _ = killpg(Pid::from_raw(child.id() as i32), signal);
 }

@@ -1,5 +1,5 @@
-//! Queries of the state of a TCP connection by sock_diag(7). The answer is that of
-//! getsockopt(TCP_INFO), but question and answer are messages of a socket, so a ring can exchange
+//! Queries of the state of a TCP connection by sock_diag(7). The answer equals that of
+//! getsockopt(TCP_INFO). But question and answer are messages on a socket, so a ring can exchange
 //! them in the call that writes a packet.
 
 use super::info::Info;
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_matches_the_socket_s_own_report() {
+    fn the_answer_equals_tcp_info() {
         let asking = match open() {
             Ok(asking) => asking,
             Err(error) => return bentpipe_testing::skipped(format!("this kernel has no sock_diag: {error}")),
@@ -90,10 +90,10 @@ mod tests {
         let own = Info::of(stream.as_fd()).unwrap();
         assert_eq!((told.state(), told.cwnd(), told.srtt()), (own.state(), own.cwnd(), own.srtt()));
         assert_eq!(told.row(true).map(f64::to_bits), own.row(true).map(f64::to_bits));
-        // The other end is a different connection, and there is none with another port.
+        // The other end is a separate connection, and no connection has another port.
         assert!(ask(remote, local).is_some());
         assert!(ask(local, SocketAddrV4::new(*remote.ip(), 1)).is_none());
-        // A reset leaves neither end, but the socket that listens.
+        // After a reset, both ends are gone and only the listening socket remains.
         setsockopt(&stream, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 }).unwrap();
         drop(stream);
         assert!(ask(local, remote).is_none() && ask(remote, local).is_none());

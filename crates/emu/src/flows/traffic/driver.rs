@@ -20,9 +20,10 @@ const POLL: Span = Span::from_millis(10);
 /// Additional interval of the queries per connection, so that queries take a few percent of the
 /// time.
 const POLL_EACH: Span = Span::from_micros(50);
-/// Maximum time between checks if the run must stop.
+/// Maximum time between two checks for a stop of the run.
 const LOOK: Span = Span::from_millis(50);
-/// Number of such checks in a run in virtual time, where time costs nothing but checks do.
+/// Number of such checks in a run in virtual time, in which a check costs more than the time
+/// between two checks.
 const LOOKS: u64 = 200;
 /// Maximum number of timers served before sockets get their turn.
 const TURN: usize = 1024;
@@ -133,8 +134,8 @@ impl Driver {
             self.schedule(number, endpoint);
         }
         if self.clock.timing() == Timing::Real {
-            // Before time zero the clock reads zero, and a SYN would wait for the network's time to
-            // begin.
+            // Before time zero the clock reads zero, so a SYN would wait in the network for time
+            // zero.
             self.clock.wait_for_zero();
         }
         Ok(())
@@ -158,7 +159,7 @@ impl Driver {
             Err(nix::errno::Errno::EINTR) => 0,
             other => other?,
         };
-        // Reports that sockets send by themselves come with an error's flag.
+        // The sockets' own reports set the flag of errors.
         let passed_on = |event: &EpollEvent| event.data() != TIMER && (OF_PACKETS.contains(event.events()));
         if ready == 1 && events[0].data() == TIMER {
             self.clock.woken_at(alarm);

@@ -79,8 +79,8 @@ struct Inner {
     can_discard: bool,
     sinks: BTreeMap<RawFd, Sink>,
     statistics: Statistics,
-    /// Place of the packet of the last query, and its connection, if that has been closed in the
-    /// meantime.
+    /// Place of the packet of the last query, and its connection if the connection has been closed
+    /// since then.
     questioned: Option<Place>,
     closed: Option<(Place, Asked)>,
 }
@@ -101,7 +101,8 @@ pub struct Discarded {
 }
 
 impl Discarded {
-    /// Returns the number of bytes, and the time of the last ones; `None` before the first.
+    /// Returns the number of bytes, and the time of the last discarded bytes; `None` before the
+    /// first.
     pub fn total(&self) -> Option<(u64, Time)> {
         let bytes = self.bytes.load(Ordering::Relaxed);
         (bytes > 0).then(|| (bytes, Time::from_nanos(self.last.load(Ordering::Relaxed))))
@@ -119,8 +120,8 @@ pub struct Watched {
 
 impl Watched {
     /// Makes the engine's thread discard the data that arrives from now on, after `delivered`
-    /// bytes, with a row of `probe` for each time. Nobody else needs to read the socket then.
-    /// Returns `None` if the thread does not support it.
+    /// bytes, with a row of `probe` each time. The socket then needs no other reader. Returns
+    /// `None` if the thread does not support discarding.
     pub fn discard(&self, probe: Option<Probe>, delivered: u64) -> Option<Arc<Discarded>> {
         let mut inner = lock(&self.inner);
         let Inner { connections, can_discard: true, sinks, .. } = &mut *inner else { return None };
@@ -128,8 +129,7 @@ impl Watched {
         asked.discards = true;
         let discarded = Arc::new(Discarded::default());
         let sink = Sink { probe, delivered, discarded: Arc::clone(&discarded) };
-        // It remains there after the end of the connection: the ring may not have reported
-        // everything yet.
+        // The sink outlives the connection, because the ring may still have to report data.
         sinks.insert(asked.socket.as_ref()?.as_raw_fd(), sink);
         Some(discarded)
     }
@@ -143,7 +143,7 @@ impl Drop for Watched {
         for place in places {
             inner.places.remove(&place);
         }
-        // It was queried before, and its answer may arrive only now.
+        // The connection was queried before, and the answer may arrive only now.
         if let Some(place) = inner.questioned.filter(|place| places.contains(place)) {
             inner.closed = asked.map(|asked| (place, Asked { socket: None, ..asked }));
         }
@@ -217,7 +217,8 @@ impl Observer for Exact {
         let mut inner = lock(&self.inner);
         let sockets = inner.places.get(&(node, flow));
         let look = match sockets.and_then(|sockets| inner.connections.get(sockets)) {
-            // Without data, the receive call would take the socket's error from its owner.
+            // Without data, the receive call would consume the socket's error, which is for its
+            // owner.
             Some(Asked { discards: true, socket: Some(socket), .. }) if frame::has_data(packet) => {
                 Look::Discard(socket.as_raw_fd())
             }
@@ -264,8 +265,8 @@ impl Observer for Exact {
 }
 
 impl Inner {
-    /// Queries the connection of the packet at `place` if that is `worth` it, or takes the answer
-    /// in `told`.
+    /// Queries the connection of the packet at `place` if the query is `worth` its cost, or takes
+    /// the answer in `told`.
     fn ask(
         &mut self,
         place: Place,
@@ -291,7 +292,7 @@ impl Inner {
         (asked.srtt, asked.variation) = (info.srtt(), info.variation());
         let state = (info.cwnd(), info.retransmissions(), info.sacked());
         let advanced = acknowledged > asked.acknowledged;
-        // The kernel takes a sample from data that arrived for the first time.
+        // The kernel takes a sample only from data that arrived for the first time.
         let arrived = info.sacked() > asked.state.2 || advanced && info.is_undisturbed();
         // Duplicate acknowledgments change the measurements, the window and the retransmissions.
         if !advanced && timed_out == 0 && before == (asked.srtt, asked.variation) && state == asked.state {
@@ -316,7 +317,7 @@ impl Inner {
 }
 
 /// Returns the round-trip time sample that changed the smoothed time and its variation to their
-/// present values. There may be none: the kernel takes no sample from retransmitted data, so
+/// present values, if there was one. The kernel takes no sample from retransmitted data, so
 /// unchanged values imply a sample only if new data has `arrived`.
 fn sample((srtt, variation): (u32, u32), info: &Info, arrived: bool) -> Option<Span> {
     if srtt == 0 {

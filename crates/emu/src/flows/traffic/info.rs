@@ -139,13 +139,13 @@ impl Info {
         self.word(8)
     }
 
-    /// Returns the acknowledged payload. The kernel also counts the FIN, and the SYN of the end
-    /// that `opened` the connection.
+    /// Returns the number of acknowledged payload bytes. The kernel's count also includes the FIN,
+    /// and the SYN of the end that `opened` the connection.
     pub fn acknowledged(&self, opened: bool) -> u64 {
         self.long(120).saturating_sub(opened.into()).min(self.sent_bytes())
     }
 
-    /// Returns the values of a row of the trace `tcp`. `rtt` is missing: the kernel keeps only the
+    /// Returns the values of a row of the trace `tcp`, except `rtt`: the kernel keeps only the
     /// smoothed value.
     pub fn row(&self, opened: bool) -> [f64; 12] {
         let seconds = |offset| f64::from(self.word(offset)) / 1e6;

@@ -4,8 +4,8 @@ use crate::error::{Doing, Error};
 use nix::errno::Errno;
 use nix::sys::resource::{getrlimit, setrlimit, Resource};
 
-/// Maximum number of files that a run opens in addition to the sockets of its flows; interfaces are
-/// already open.
+/// Maximum number of files that a run opens in addition to the sockets of its flows and the
+/// interfaces, which are already open.
 const SPARE: u64 = 64;
 
 /// Raises this process's limit of open files by `files`, if necessary.

@@ -1,8 +1,8 @@
-//! A connection of a flow over the kernel's TCP. Its events are stored until they are requested.
+//! A connection of a flow over the kernel's TCP. It stores its events until they are requested.
 //!
-//! A direction is closed when all of its data has been sent once, not when it was handed over:
-//! after that the kernel no longer logs acknowledgments. The kernel reports that moment, and the
-//! one at which everything is acknowledged, by stamps in the socket's error queue.
+//! A direction is closed when all of its data has been sent once. It is not closed earlier, because
+//! the kernel logs no acknowledgments of a closed direction. By stamps in the socket's error queue,
+//! the kernel reports when all data was sent, and when all data was acknowledged.
 
 use super::exact::{Discarded, Watched};
 use super::info::Info;
@@ -23,10 +23,9 @@ use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-/// Interval of the checks if everything is sent or acknowledged, in case the kernel does not report
-/// it.
+/// Interval of the checks for complete sending or acknowledgment, for lost reports of the kernel.
 const LOOK: Span = Span::from_millis(200);
-/// Time in which a segment that the kernel has reported counts as sent.
+/// Time after which a segment that the kernel has reported counts as sent.
 const SOON: Span = Span::from_millis(1);
 /// Number of bytes read or written in one call.
 const CHUNK: usize = 256 << 10;
@@ -38,7 +37,7 @@ static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// No events so far.
+    /// The connection has had no events yet.
     Closed,
     Connecting,
     Open,
@@ -62,7 +61,8 @@ pub struct Line {
     /// closed.
     closes: bool,
     shut: bool,
-    /// True if the kernel was asked for reports, and true if one has arrived since the last check.
+    /// True if reports were requested from the kernel, and true if one has arrived since the last
+    /// check.
     reports: bool,
     reported: bool,
     peer_closed: bool,
@@ -140,7 +140,7 @@ impl Line {
         self.events.push_back((now, event));
     }
 
-    /// Checks if all data handed over has arrived.
+    /// Checks if all data passed to the socket has arrived.
     pub fn look(&mut self, now: Time) -> io::Result<()> {
         self.look = Time::MAX;
         if self.phase != Phase::Open || self.to_send > 0 || !(self.drains || self.closes) {
@@ -159,7 +159,7 @@ impl Line {
                 self.shut = true;
                 shutdown(self.socket.as_raw_fd(), Shutdown::Write)?;
             } else if std::mem::take(&mut self.reported) {
-                // The last byte may be on its way to the interface at this moment.
+                // The last byte may be in transit to the interface at this moment.
                 self.look = now + SOON;
                 return Ok(());
             }
@@ -204,7 +204,7 @@ impl Line {
         Ok(())
     }
 
-    /// Reads the kernel's reports, so that further ones can wake this end.
+    /// Reads the kernel's reports, so that further reports can wake this end.
     fn empty_reports(&mut self, scratch: &mut [u8]) {
         let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
         while recv(self.socket.as_raw_fd(), scratch, flags).is_ok() {
@@ -226,7 +226,7 @@ impl Line {
         self.tell(now, Event::Failed);
     }
 
-    /// Keeps the kernel's state of the connection, which is lost with the socket.
+    /// Stores the kernel's state of the connection, which is lost when the socket closes.
     fn end(&mut self) {
         self.last = Info::of(self.socket.as_fd()).ok();
         self.phase = Phase::Ended;
@@ -235,7 +235,7 @@ impl Line {
     }
 
     fn receive(&mut self, flags: EpollFlags, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
-        // A sender is informed of room far more often than of data.
+        // Senders get events of room far more often than events of data.
         if flags == EpollFlags::EPOLLOUT {
             return Ok(());
         }
@@ -252,7 +252,7 @@ impl Line {
                 }
                 Ok(count) => {
                     bytes += count as u64;
-                    // There was no more data, and later data is another event.
+                    // All data has been read; later data causes another event.
                     if count < all && !ends {
                         break;
                     }
@@ -292,7 +292,7 @@ impl Line {
             let mut flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
             let chunk = &ZEROS[..CHUNK.min(usize::try_from(self.to_send).unwrap_or(CHUNK))];
             if self.to_send > CHUNK as u64 {
-                // The end of a call is not the end of a segment.
+                // The end of a call is not necessarily the end of a segment.
                 flags |= MsgFlags::from_bits_retain(libc::MSG_MORE);
             } else if !self.reports {
                 self.reports = true;
@@ -317,12 +317,12 @@ impl Line {
         if actions.send > 0 {
             self.to_send = self.to_send.saturating_add(actions.send);
             self.drains = actions.send != u64::MAX;
-            // The application has not been informed that everything has arrived, and that is no
-            // longer true.
+            // The application has not been informed yet that everything arrived, and new data is
+            // now pending.
             self.events.retain(|(_, event)| *event != Event::MaySend);
         }
         if actions.stop {
-            // The data in the socket's buffer is still sent.
+            // The kernel still sends the data in the socket's buffer.
             self.to_send = 0;
         }
         if actions.close || actions.stop {

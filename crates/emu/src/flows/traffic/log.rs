@@ -19,7 +19,7 @@ pub type Sockets = (SocketAddr, SocketAddr);
 /// An end of a flow, as seen by the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Its number and the connection's, which identify the statistics.
+    /// Number of the end, and number of the connection, which identify the statistics.
     pub end: (usize, u16),
     /// The probe of its trace `tcp`.
     pub probe: Option<Probe>,
@@ -38,14 +38,14 @@ pub struct Statistics {
     senders: BTreeMap<(usize, u16), SourceCounters>,
     /// Number of events for which the ring had no room.
     pub lost: u64,
-    /// Number of rows with an impossible threshold or window that no acknowledgment had changed.
+    /// Number of rows with an impossible threshold or window that no acknowledgment had corrected.
     pub absurd: u64,
     /// Connections whose last row had such a value, with the acknowledged position at the first
     /// such row.
     suspects: BTreeMap<u64, u64>,
 }
 
-/// Threshold or window from which on it is considered impossible, in segments.
+/// Minimum threshold or window, in segments, that is considered impossible.
 const ABSURD: u32 = 1 << 24;
 
 impl Statistics {
@@ -55,8 +55,8 @@ impl Statistics {
     }
 
     /// Checks a row's threshold and window. A skipped operation is repaired at the next
-    /// acknowledgment; until then its garbage may remain. A threshold with the highest bit set
-    /// passes for an infinite one, but then the window shows it.
+    /// acknowledgment; until then its wrong result may remain. A threshold with the highest bit set
+    /// is indistinguishable from an infinite one, but then the window reveals the error.
     fn look(&mut self, socket: u64, row: &Row) {
         if row.cwnd.max(row.ssthresh.unwrap_or(0)) < ABSURD {
             self.suspects.remove(&socket);
@@ -105,7 +105,7 @@ impl TcpLog {
         Ok(TcpLog { ending, thread })
     }
 
-    /// Ends the log and returns its statistics.
+    /// Ends the log. Returns the statistics.
     pub fn finish(self) -> Statistics {
         self.ending.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -132,7 +132,7 @@ impl Reader {
             let count = log.poll(Duration::from_millis(50), &mut |event: &Event| {
                 let seen = match sockets.get(&event.socket) {
                     Some(seen) => *seen,
-                    // A closed socket no longer has a port, so its identity was recorded before.
+                    // A closed socket has no port, so its identity was recorded before it closed.
                     None => match ends.get(&(event.local, event.remote)) {
                         Some(seen) => *sockets.entry(event.socket).or_insert(*seen),
                         None => return,
@@ -189,8 +189,8 @@ mod tests {
             rows.iter().for_each(|row| statistics.look(row.socket, row));
             statistics.absurd
         };
-        // As observed on Linux 6.18: a window of hundreds of millions in one row, and in the
-        // retransmissions that follow.
+        // Observed on Linux 6.18: a window of hundreds of millions in one row, and in the rows of
+        // the retransmissions after it.
         let odd = row(541_331_527, None, 1000);
         assert_eq!(absurd(&[row(10, Some(20), 1000), odd.clone(), odd.clone(), row(5, Some(5), 2448)]), 0);
         assert_eq!(absurd(&[odd, row(541_331_528, None, 2448)]), 1);

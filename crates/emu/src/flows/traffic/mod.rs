@@ -38,13 +38,13 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::BorrowedFd;
 
-/// Number of connections whose kernel log is read if connections come and go.
+/// Number of connections that the kernel's log follows, for flows whose connections come and go.
 const KNOWN: u16 = 4096;
 
 /// The driver's services to an end during a call.
 pub struct Watch<'a> {
     epoll: &'a Epoll,
-    /// Number of the end.
+    /// Number of the end in the driver.
     number: u64,
     scratch: &'a mut [u8],
     rows: &'a mut Rows,
@@ -62,7 +62,7 @@ impl Watch<'_> {
     }
 
     /// Watches a socket only for the end of the arriving data, once the engine's thread discards
-    /// the rest. Earlier rows are written before those of that thread.
+    /// the data. Earlier rows are written before the rows of that thread.
     fn only_its_end(&mut self, fd: BorrowedFd<'_>, connection: u16) -> io::Result<()> {
         self.rows.flush();
         let number = u64::from(connection) << 32 | self.number;
@@ -140,7 +140,7 @@ pub struct Traffic {
     /// Queries by the engine's thread, in virtual time.
     exact: Option<Exact>,
     notes: Vec<String>,
-    /// Keys of the scenario that the kernel cannot apply.
+    /// Keys of the scenario that the kernel cannot apply, a sentence each.
     unapplied: Vec<String>,
 }
 

@@ -21,7 +21,7 @@ pub struct Settings {
     routes: BTreeMap<Ipv4Addr, BTreeMap<&'static str, String>>,
     /// Initial slow-start thresholds of connections, in segments, by the host at the other end.
     thresholds: BTreeMap<Ipv4Addr, u64>,
-    /// Flow for which each value was set, to name both if two flows disagree.
+    /// Flow for which each value was set, for messages about flows that disagree.
     owners: BTreeMap<String, String>,
 }
 

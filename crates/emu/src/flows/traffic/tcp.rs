@@ -83,8 +83,8 @@ impl Sockets {
             socket::pace(socket.as_fd()).map_err(|error| named("pacing", error))?;
         }
         if let Some(window) = self.window() {
-            // Room for small segments too, each of which takes a kilobyte or two. Without
-            // privileges it remains at the 32 MiB of a host's sockets, which the kernel may
+            // Small segments each take a kilobyte or two, so the buffer is larger than the window.
+            // Without privileges it remains at the 32 MiB of a host's sockets, which the kernel may
             // enlarge.
             let _ = setsockopt(&socket, sockopt::RcvBufForce, &(window.min(i32::MAX / 8) as usize * 4));
             set_tcp(socket.as_fd(), socket::TCP_WINDOW_CLAMP, window)?;
@@ -180,8 +180,8 @@ impl Endpoint {
     /// Performs the actions that are due.
     pub fn wake(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         let now = clock.now();
-        // Timers of the application are handled as if it had been woken in time, so that lateness
-        // does not accumulate.
+        // Timers of the application are handled at their due time, so that lateness does not
+        // accumulate.
         while let Some(due) = Some(self.hosted.next_wake()).filter(|due| *due <= now) {
             let Some(event) = self.hosted.due(due) else { break };
             self.call(due, 0, event, watch)?;
@@ -216,7 +216,7 @@ impl Endpoint {
         let socket = match accept4(listener.as_raw_fd(), flags) {
             Ok(fd) => crate::sys::owned(fd),
             Err(Errno::EAGAIN) => return Ok(false),
-            // The connection was reset before it was accepted.
+            // The connection was reset before it could be accepted.
             Err(Errno::ECONNABORTED | Errno::EINTR) => return Ok(true),
             Err(error) => return Err(error.into()),
         };
@@ -314,7 +314,7 @@ impl Endpoint {
     /// Writes the rows of this end; `seen` are the log's statistics of its connections, if there
     /// was a log.
     ///
-    /// Without the log, round-trip times are the kernel's smoothed ones, except the minimum.
+    /// Without the log, round-trip times are the kernel's smoothed values, except for the minimum.
     pub fn report(
         &mut self,
         now: Time,
@@ -337,7 +337,7 @@ impl Endpoint {
             sent.timeouts = sent.timeouts.max(seen.timeouts);
         }
         if self.hosted.next_wake() != Time::MAX {
-            // More data will follow.
+            // The application will send more data.
             sent.completed = None;
         }
         self.received.delivered_packets = totals.packets_in;

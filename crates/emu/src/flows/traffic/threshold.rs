@@ -21,10 +21,11 @@ use std::time::Duration;
 
 /// Time limit for a step of a connection that does not leave the host.
 const LIMIT: Duration = Duration::from_secs(5);
-/// Maximum number of connections until the kernel remembers the threshold. Usually the second has
-/// it, unless the first was not yet closed.
+/// Maximum number of connections until the kernel remembers the threshold. Usually the second
+/// connection already has it, unless the first was not closed yet.
 const TRIES: u64 = 20;
-/// Settings of the namespace during this; the first is set to 1 afterwards, as on all hosts.
+/// Settings of the namespace during these connections. The first one is set to 1 afterwards, as on
+/// all hosts.
 const REMEMBERING: [&str; 2] = ["tcp_no_metrics_save", "tcp_no_ssthresh_metrics_save"];
 
 fn set(name: &str, value: &str) -> io::Result<()> {
@@ -59,8 +60,8 @@ impl Drop for Route {
 fn of_new_connection(listener: &TcpListener) -> io::Result<u64> {
     let SocketAddr::V4(at) = listener.local_addr()? else { return Err(io::ErrorKind::Unsupported.into()) };
     let client = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
-    // Every kernel has reno. The machine's default may ignore the remembered threshold, as bbr
-    // does.
+    // Every kernel has reno. The machine's default congestion control may ignore the remembered
+    // threshold, as bbr does.
     setsockopt(&client, sockopt::TcpCongestion, &"reno".into())?;
     setsockopt(&client, sockopt::SendTimeout, &TimeVal::milliseconds(LIMIT.as_millis() as i64))?;
     connect(client.as_raw_fd(), &SockaddrIn::from(at))?;
@@ -118,7 +119,7 @@ mod tests {
             .within(|| {
                 set_threshold(own, peer, 23).unwrap();
                 assert!(bound(peer).is_err(), "the peer's address is not this host's");
-                // The kernel's memory outlives the route, and ending connections do not change it.
+                // The kernel's memory outlives the route, and ended connections do not change it.
                 let again = Route::add(own, peer, 99).unwrap();
                 let listener = bound(peer).unwrap();
                 for _ in 0..3 {

@@ -27,7 +27,7 @@ static ZEROS: [u8; LARGEST as usize] = [0; LARGEST as usize];
 /// Size of the buffer of datagrams that wait for the driver, in bytes.
 const BUFFER: usize = 16 << 20;
 
-/// One end of a UDP flow.
+/// One end of a flow of datagrams.
 pub struct Endpoint {
     pub site: Site,
     hosted: Hosted,
@@ -87,8 +87,8 @@ impl Endpoint {
     /// Performs the actions that are due.
     pub fn wake(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
         let now = clock.now();
-        // Timers of the application are handled as if it had been woken in time, so that lateness
-        // does not accumulate.
+        // Timers of the application are handled at their due time, so that lateness does not
+        // accumulate.
         while let Some(due) = Some(self.hosted.next_wake()).filter(|due| *due <= now) {
             let Some(event) = self.hosted.due(due) else { break };
             self.tell(clock, due, event, watch)?;
@@ -157,7 +157,8 @@ impl Endpoint {
                     done += count;
                 }
                 Err(error) => match error.raw_os_error() {
-                    // The socket has no room: the rest follows when it reports room.
+                    // The socket has no room. The remaining datagrams are sent when it reports
+                    // room.
                     Some(libc::EAGAIN) => break,
                     Some(libc::EINTR) => {}
                     // The other end is gone, or the interface has no room: datagrams may be lost.
@@ -193,8 +194,8 @@ impl Endpoint {
                 },
             };
         let read = clock.now();
-        // Stamps are of the wall clock, which is continuously corrected: only their age counts. In
-        // virtual time datagrams are read at the moment of their arrival.
+        // Stamps are times of the wall clock, which is continuously corrected, so only their age is
+        // used. In virtual time datagrams are read at the moment of their arrival.
         let wall = match clock.timing() {
             Timing::Real => Some(clock_gettime(ClockId::CLOCK_REALTIME)?),
             Timing::Virtual => None,

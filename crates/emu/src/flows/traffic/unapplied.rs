@@ -94,7 +94,7 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
         ("quick_acks", config.delayed_ack && config.quick_acks != model.quick_acks, "the kernel's is 16"),
         (
             "quick_window",
-            // Without window scaling there is no growth: the window starts at its maximum.
+            // Without window scaling the window does not grow: it starts at its maximum.
             counts
                 && config.window_scaling
                 && config.receive_window_start.is_none()
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linux_transport_is_applied_whole() {
+    fn a_linux_transport_is_applied_completely() {
         let all = [by_any_kernel(&Config::default()), by_programs(&Config::default())];
         assert_eq!(all.concat(), Vec::<String>::new());
         assert_eq!(by_old_kernels(&Config::default(), |_| false), Vec::<String>::new());
@@ -189,7 +189,7 @@ mod tests {
         ] {
             says(by_any_kernel(&config(&format!("{{\"{key}\": {value}}}"))), key);
         }
-        // Without scaling the window does not grow, on hosts and in the model.
+        // Without scaling the window does not grow, neither on hosts nor in the model.
         let unscaled = config(r#"{"window_scaling": false}"#);
         assert_eq!([by_any_kernel(&unscaled), by_programs(&unscaled)].concat(), Vec::<String>::new());
         let old = config(r#"{"rto_max": "60 s"}"#);

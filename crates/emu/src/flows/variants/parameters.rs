@@ -1,9 +1,9 @@
-//! Parameters of the kernel's own congestion controls: those of ours with the same meaning, in the
-//! kernel's units.
+//! Parameters of the kernel's own congestion controls: bentpipe's parameters of the same meaning,
+//! converted to the kernel's units.
 
 use bentpipe_transport::tcp::Config;
 
-/// A conversion of one of our values to the kernel's.
+/// A conversion from a bentpipe value to the kernel's value.
 type Converted = fn(i64) -> i64;
 
 const SAME: Converted = |value| value;
@@ -15,7 +15,8 @@ const LEFT: Converted = |value| PARTS(1000 - value);
 /// Conversion from thousandths of C to the value whose product with 10 / 1024 is C.
 const SCALE: Converted = |value| (value * 1024 + 5000) / 10_000;
 
-/// A congestion control, a parameter of ours, and the kernel's name for it.
+/// A congestion control, one of bentpipe's parameters, the kernel's name of the parameter, and the
+/// conversion.
 const KNOWN: [(&str, &str, &str, Converted); 15] = [
     ("bic", "beta", "beta", LEFT),
     ("bic", "fast_convergence", "fast_convergence", SAME),
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_said_in_the_units_of_the_kernel() {
+    fn parameters_have_the_units_of_the_kernel() {
         let of = |text: &str| of_flow(&serde_json::from_str(text).unwrap());
         // The kernel's own values of CUBIC: beta 717/1024, bic_scale 41.
         let (words, impossible) =

@@ -1,4 +1,4 @@
-//! A port whose other end is a thread of this process. It gives the whole data plane without
+//! A port whose other end is a thread of this process. It provides the whole data plane without
 //! privileges, for tests and for peers in the same program.
 
 use super::Port;
@@ -49,7 +49,7 @@ pub struct Peer {
 /// Creates both ends of a port.
 ///
 /// # Errors
-/// No file descriptors are left.
+/// Returns an error if there are no more file descriptors.
 pub fn pair() -> io::Result<(Memory, Peer)> {
     let (from_host, to_host) = (Direction::new()?, Direction::new()?);
     let peer = Peer { from_host: Arc::clone(&from_host), to_host: Arc::clone(&to_host) };
@@ -62,7 +62,7 @@ impl Peer {
         self.from_host.push(packet);
     }
 
-    /// Returns the next packet from the network, if one is there.
+    /// Returns the next packet from the network, if one is waiting.
     pub fn receive(&self) -> Option<Vec<u8>> {
         self.to_host.pop()
     }

@@ -9,26 +9,27 @@ use crate::path::Path;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// A path on which whole network-layer packets come and go.
+/// A path over which network-layer packets enter and leave the engine.
 pub trait Port: Send {
-    /// Reads the next packet from the host into `buffer`, which is long enough for any. Returns its
-    /// length, or `None` when no packet is waiting.
+    /// Reads the next packet from the host into `buffer`, which is long enough for any packet.
+    /// Returns the packet's length, or `None` if no packet is waiting.
     ///
     /// # Errors
-    /// The path is broken for good.
+    /// Returns an error if the path is permanently broken.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
 
-    /// Hands a packet to the host; `false` if the host's side had no room for it.
+    /// Passes a packet to the host. Returns `false` if the host's side had no room for the packet.
     ///
     /// # Errors
-    /// The path is broken for good.
+    /// Returns an error if the path is permanently broken.
     fn write(&mut self, packet: &[u8]) -> io::Result<bool>;
 
-    /// Becomes readable when there is something to [`read`](Port::read).
+    /// Returns a file descriptor that becomes readable when there is something to
+    /// [`read`](Port::read).
     fn fd(&self) -> BorrowedFd<'_>;
 
-    /// Returns the bytes of the longest packet, if one read or write of [`fd`](Port::fd) moves one
-    /// packet, as [`read`](Port::read) and [`write`](Port::write) do.
+    /// Returns the maximum length of a packet in bytes, if one read or write of [`fd`](Port::fd)
+    /// transfers one packet as [`read`](Port::read) and [`write`](Port::write) do.
     fn longest_packet(&self) -> Option<usize> {
         None
     }
@@ -39,7 +40,7 @@ pub trait Port: Send {
         0
     }
 
-    /// Returns true if the port leads to another port of the network and not to a host.
+    /// Returns true if the port leads to another port of the network instead of a host.
     fn relays(&self) -> bool {
         false
     }

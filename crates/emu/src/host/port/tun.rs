@@ -1,5 +1,5 @@
-//! A TUN interface in a host's namespace: layer 3, packets no longer than its MTU, with valid
-//! checksums. It also works without root.
+//! A TUN interface in a host's namespace. It carries network-layer packets (layer 3) up to its MTU,
+//! with valid checksums, and works without root.
 
 use super::Port;
 use crate::host::namespace::{control_socket, Namespace};
@@ -17,18 +17,18 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Packets that can wait in the kernel for the engine. The kernel's TCP sends a whole window at
-/// once, and packets that do not fit are lost silently.
+/// Number of packets that can wait in the kernel for the engine. The kernel's TCP sends a whole
+/// window at once, and the kernel silently drops packets beyond this number.
 const QUEUE: u32 = 131_072;
-/// The largest queue that kernels allow since 2026 (ERANGE otherwise; seen with Debian's 6.1.192).
+/// The maximum queue of kernels since 2026 (ERANGE otherwise; seen with Debian's 6.1.192).
 const LIMITED_QUEUE: u32 = 32_767;
 
 /// The configuration of an interface.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Name of the interface.
+    /// Name of the interface in its namespace.
     pub name: String,
-    /// Largest packet in bytes, from 1280 (RFC 8200, section 5) to 65 535.
+    /// Maximum size of a packet in bytes, from 1280 (RFC 8200, section 5) to 65 535.
     pub mtu: u32,
     /// IPv4 address of the interface, in a network of [`Plan::IPV4_PREFIX`].
     pub ipv4: Ipv4Addr,
@@ -41,10 +41,10 @@ pub struct Config {
 /// The engine's side of the interface.
 pub struct Tun {
     file: File,
-    /// The host's counter of packets that found the queue full.
+    /// The counter of packets that the host dropped because the queue was full.
     counters: File,
     name: String,
-    /// Bytes of the longest packet.
+    /// Maximum length of a packet in bytes.
     mtu: usize,
 }
 
@@ -52,8 +52,8 @@ impl Tun {
     /// Creates the interface in `namespace`.
     ///
     /// # Errors
-    /// There is no TUN on this machine, it may not be used, or the namespace has an interface of
-    /// that name.
+    /// Returns an error if this machine has no TUN or does not allow its use, or if the namespace
+    /// has an interface of that name.
     pub fn new(namespace: &Namespace, config: &Config) -> io::Result<Tun> {
         namespace.within(|| Tun::here(config))?
     }
@@ -61,12 +61,12 @@ impl Tun {
     /// Creates the interface in this thread's namespace.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// Returns the errors of [`new`](Self::new).
     pub fn here(config: &Config) -> io::Result<Tun> {
         let options = &mut OpenOptions::new();
         options.read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
         let file = options.open("/dev/net/tun").map_err(|error| match error.kind() {
-            // The same error as when the device exists without its driver.
+            // Returns the same error as for a device without its driver.
             io::ErrorKind::NotFound => io::Error::from_raw_os_error(libc::ENODEV),
             _ => error,
         })?;
@@ -79,7 +79,7 @@ impl Tun {
             _ => Err(error),
         })?;
         sys::bring_up(socket.as_fd(), &config.name, config.mtu)?;
-        // A kernel may have been built without IPv6.
+        // Some kernels are built without IPv6.
         if let (Some(ipv6), Ok(_)) = (config.ipv6, control_socket(AddressFamily::Inet6)) {
             netlink::set_ipv6(index, ipv6, Plan::IPV6_PREFIX)?;
             netlink::set_ipv6(index, link_local(ipv6), Plan::IPV6_PREFIX)?;
@@ -92,7 +92,8 @@ impl Tun {
     }
 }
 
-/// Returns the address of the same interface identifier within fe80::/64 (RFC 4291, section 2.5.6).
+/// Returns the link-local address (fe80::/64) with the same interface identifier (RFC 4291, section
+/// 2.5.6).
 fn link_local(address: Ipv6Addr) -> Ipv6Addr {
     Ipv6Addr::from(0xfe80 << 112 | u128::from(address) & u128::from(u64::MAX))
 }
@@ -127,7 +128,7 @@ impl Port for Tun {
     }
 }
 
-/// Returns the "drop" column of the interface's transmit side in the text of /proc/net/dev.
+/// Returns the column "drop" of the interface's transmit side in /proc/net/dev.
 fn dropped_by_host(mut file: &File, name: &str) -> Option<u64> {
     let mut text = String::new();
     file.seek(SeekFrom::Start(0)).ok()?;

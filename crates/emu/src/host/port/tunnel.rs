@@ -1,28 +1,28 @@
-//! A host on another machine, whose packets travel in VXLAN (RFC 7348) over UDP. The kernel of
-//! every distribution has VXLAN, so the other machine needs only `ip` and no part of bentpipe. See
-//! [`Config::join`].
+//! A host on another machine, whose packets are sent in VXLAN (RFC 7348) over UDP. The kernel of
+//! every distribution supports VXLAN, so the other machine needs only `ip` and no part of bentpipe.
+//! See [`Config::join`].
 //!
-//! The engine terminates the tunnel itself, on a socket of its own: this side has no interface, no
-//! route and no namespace for it. The VXLAN segment has the number of the UDP port, and each port
-//! belongs to one host. Ethernet addresses are derived from the node's number, and the host's
-//! interface asks nobody for any (`arp off`).
+//! The engine terminates the tunnel on its own socket, so this machine has no interface, route or
+//! namespace for it. The VXLAN segment has the number of the UDP port, and each port belongs to one
+//! host. Ethernet addresses are derived from the node's number, and the host's interface does not
+//! query them (`arp off`).
 //!
-//! **Probes.** Ten times a second an echo request (ICMP, RFC 792) goes to the host's inner address,
-//! from an address of the network that no node has. The host's kernel answers, the answer ends
-//! here, and neither enters the model. The model's delays are shortened by an estimate from the
-//! round trips: [`crate::path`].
+//! **Probes.** Ten times per second, an echo request (ICMP, RFC 792) is sent to the host's inner
+//! address, from an address of the network that no node has. The host's kernel answers, and the
+//! answer ends in this module. Neither packet enters the model. The model's delays are shortened by
+//! an estimate from the round trips: [`crate::path`].
 //!
-//! **Sizes.** A packet becomes longer by 50 bytes over IPv4 and by 70 over IPv6. Outer packets may
+//! **Sizes.** The tunnel adds 50 bytes to a packet over IPv4, and 70 over IPv6. Outer packets may
 //! be fragmented, so the hosts keep the network's MTU. With an MTU of 1450 (1430 over IPv6, 1370
 //! within WireGuard) there is no fragmentation.
 //!
-//! **Limits.** Nothing is encrypted or authenticated; packets from any other address than the
-//! host's are dropped, and there is no further protection. Between machines that share no private
-//! network, use the addresses of a WireGuard or IPsec tunnel here.
+//! **Limits.** Nothing is encrypted or authenticated. Packets from any other address than the
+//! host's are dropped; there is no further protection. Between machines without a common private
+//! network, use the addresses of a WireGuard or IPsec tunnel.
 //!
-//! **Offloads.** A veth pair between the machines passes on the work that packets left to an
-//! interface. The host's interface is made so that it sends single packets and no super-packets of
-//! TCP (`gso_max_segs 1`), and missing checksums are computed here.
+//! **Offloads.** A veth pair between the machines passes on the work that packets have left to an
+//! interface. The host's interface is therefore configured to send single packets instead of TCP
+//! super-packets (`gso_max_segs 1`), and this module computes missing checksums.
 
 use super::unfinished::finish;
 use super::Port;
@@ -43,19 +43,19 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-/// UDP port of the first host: that of VXLAN (RFC 7348, section 8).
+/// UDP port of the first host: the port of VXLAN (RFC 7348, section 8).
 pub const PORT: u16 = 4789;
 /// Interval between two probes of a tunnel, in nanoseconds.
 const INTERVAL: u64 = 100_000_000;
-/// Nanoseconds after which a probe is given up.
+/// Time after which a probe counts as lost, in nanoseconds.
 const PATIENCE: u64 = 3_000_000_000;
-/// Bytes of packets that may wait for the engine.
+/// Size of the buffer of packets that wait for the engine, in bytes.
 const ROOM: usize = 64 << 20;
-/// Number of packets not meant for the engine that are read before other ports get their turn.
+/// Number of packets that are read and discarded before other ports get their turn.
 const TURN: usize = 64;
-/// Bytes of VXLAN's header.
+/// Bytes of the VXLAN header.
 const VXLAN: usize = 8;
-/// Bytes of VXLAN's header and Ethernet's.
+/// Bytes of the VXLAN and Ethernet headers.
 const HEADER: usize = VXLAN + 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
@@ -63,9 +63,9 @@ const IPV6: [u8; 2] = [0x86, 0xdd];
 /// The configuration of a tunnel to a host on another machine.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The other machine's address, and the UDP port at both machines.
+    /// Address of the other machine, and UDP port at both machines.
     pub machine: SocketAddr,
-    /// Node of the network that the host is.
+    /// Node of the network that this host represents.
     pub node: NodeId,
     /// IPv4 address of the host within the tunnel.
     pub ipv4: Ipv4Addr,
@@ -73,19 +73,20 @@ pub struct Config {
     pub ipv6: Ipv6Addr,
     /// Source address of the probes, which no node has.
     pub prober: Ipv4Addr,
-    /// Largest packet of the host's interface in bytes.
+    /// Maximum size of a packet on the host's interface, in bytes.
     pub mtu: u32,
 }
 
 impl Config {
-    /// Ethernet addresses (locally administered) of the host's end and of the engine's.
+    /// Returns the Ethernet addresses (locally administered) of the host's end and of the engine's
+    /// end.
     fn ethernet(&self) -> [[u8; 6]; 2] {
         let [high, low] = self.node.0.to_be_bytes();
         [0, 1].map(|end| [0x02, b'b', b'p', end, high, low])
     }
 
-    /// Returns the commands that create the interface `name` on the other machine, which reaches
-    /// this one at `here`.
+    /// Returns the commands that create the interface `name` on the other machine, from which this
+    /// machine is reachable at `here`.
     pub fn join(&self, name: &str, here: IpAddr) -> Vec<String> {
         let [a, b, c, d, e, f] = self.ethernet()[0];
         let (port, mtu) = (self.machine.port(), self.mtu);
@@ -107,17 +108,17 @@ impl Config {
 pub struct Tunnel {
     socket: UdpSocket,
     timer: TimerFd,
-    /// Readable when the socket or the timer is.
+    /// Readable if the socket or the timer is readable.
     both: Epoll,
     machine: SocketAddr,
     to: SockaddrStorage,
-    /// The start of every packet to the host, except for the type of its content.
+    /// The first bytes of every packet to the host, except for the type of its content.
     header: [u8; HEADER],
     /// Source address of the probes.
     prober: Ipv4Addr,
-    /// The address of the host, to which probes go.
+    /// Address of the host, the destination of the probes.
     host: Ipv4Addr,
-    /// Number and sending time of the probes without an answer yet.
+    /// Number and sending time of the unanswered probes.
     pending: VecDeque<(u16, u64)>,
     number: u16,
     next_probe: u64,
@@ -128,7 +129,7 @@ impl Tunnel {
     /// Opens the engine's end in this thread's namespace, at its address `here`.
     ///
     /// # Errors
-    /// The port is in use, or there is no such address.
+    /// Returns an error if the port is in use, or if there is no such address.
     pub fn new(config: &Config, here: IpAddr) -> Result<Tunnel, Error> {
         let port = config.machine.port();
         let socket = UdpSocket::bind((here, port)).doing(format!("opening UDP port {port} for a tunnel"))?;
@@ -172,10 +173,10 @@ impl Tunnel {
         Ok(tunnel)
     }
 
-    /// Returns this machine's address on the path to another machine.
+    /// Returns the address of this machine on the path to another machine.
     ///
     /// # Errors
-    /// There is no path to the machine.
+    /// Returns an error if there is no path to the machine.
     pub fn here(machine: SocketAddr) -> Result<IpAddr, Error> {
         let ask = || -> io::Result<IpAddr> {
             let any: SocketAddr = match machine {
@@ -189,7 +190,7 @@ impl Tunnel {
         ask().doing(format!("looking for the path to {}", machine.ip()))
     }
 
-    /// Sends a packet of an Ethernet type. Returns true if there was room for it.
+    /// Sends a packet of an Ethernet type. Returns true if the socket had room for it.
     fn send(&self, kind: [u8; 2], packet: &[u8]) -> bool {
         let mut header = self.header;
         header[20..].copy_from_slice(&kind);
@@ -197,7 +198,7 @@ impl Tunnel {
         sendmsg(self.socket.as_raw_fd(), &parts, &[], MsgFlags::MSG_DONTWAIT, Some(&self.to)).is_ok()
     }
 
-    /// Sends a probe, gives up on those that are too old, and sets the timer for the next one.
+    /// Sends a probe, discards probes that are too old, and sets the timer for the next probe.
     fn probe(&mut self, now: u64) -> io::Result<()> {
         while self.pending.front().is_some_and(|(_, sent)| now > sent + PATIENCE) {
             self.pending.pop_front();
@@ -212,7 +213,7 @@ impl Tunnel {
         Ok(self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?)
     }
 
-    /// Takes a packet from the host as the answer to a probe. Returns true if it is one.
+    /// Handles a packet from the host as the answer to a probe. Returns true if it is an answer.
     fn is_answer(&mut self, headers: &Headers, packet: &[u8]) -> bool {
         let Some(Echo { reply: true, identifier, number }) = headers.echo(packet) else { return false };
         let ours = identifier == self.machine.port()
@@ -254,7 +255,7 @@ impl Port for Tunnel {
             if from_host {
                 buffer.copy_within(HEADER..length, 0);
                 let Some(headers) = read(&buffer[..length - HEADER]) else {
-                    // The engine counts it as a stray.
+                    // The engine counts the packet as a stray.
                     return Ok(Some(length - HEADER));
                 };
                 let packet = &mut buffer[..headers.end];
@@ -285,8 +286,8 @@ impl Port for Tunnel {
     }
 }
 
-/// Reads an address with or without a port, such as `10.0.0.2`, `10.0.0.2:4790`, `fd00::2` or
-/// `[fd00::2]:4790`; `port` is the default.
+/// Parses an address with or without a port, such as `10.0.0.2`, `10.0.0.2:4790`, `fd00::2` or
+/// `[fd00::2]:4790`. `port` is the default.
 pub fn machine(text: &str, port: u16) -> Option<SocketAddr> {
     let plain = || text.parse::<IpAddr>().ok().map(|address| SocketAddr::new(address, port));
     text.parse().ok().or_else(plain)
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_machine_is_told_what_fits() {
+    fn the_commands_for_the_other_machine_match_the_tunnel() {
         let commands = config("10.0.0.2:4789".parse().unwrap()).join("sat0", "10.0.0.1".parse().unwrap());
         assert_eq!(
             commands[0],
@@ -334,7 +335,8 @@ mod tests {
 
     #[test]
     fn packets_are_framed_probes_answered_and_strangers_ignored() {
-        // The other machine is 127.0.0.2, with the port that the engine's end has on 127.0.0.1.
+        // The other machine is 127.0.0.2. Its port equals the port of the engine's end on
+        // 127.0.0.1.
         let peer = UdpSocket::bind("127.0.0.2:0").unwrap();
         let mut tunnel = {
             let machine = peer.local_addr().unwrap();
@@ -346,7 +348,7 @@ mod tests {
         assert_eq!((length, got[20], got[21]), (HEADER + 28, 8, 0));
         assert_eq!(got[8..14], [2, b'b', b'p', 0, 1, 2]);
         assert_eq!((checksum::of(&got[22..42]), checksum::of(&got[42..50])), (0, 0));
-        // The answer, with source and destination of Ethernet and IP exchanged.
+        // The answer, with exchanged source and destination of Ethernet and IP.
         let mut answer = got[..length].to_vec();
         answer[34..38].copy_from_slice(&got[38..42]);
         answer[38..42].copy_from_slice(&got[34..38]);

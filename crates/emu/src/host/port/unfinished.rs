@@ -1,12 +1,12 @@
 //! Checksums that a sender has left to its interface. Linux passes packets between the namespaces
-//! of a machine without computing them: the checksum field contains the sum over the pseudo-header,
-//! from which the interface was to start (CHECKSUM_PARTIAL). In packets of a tunnel over a veth
-//! pair it still does when they come out of the tunnel.
+//! of a machine without computing their checksums: the checksum field contains the sum over the
+//! pseudo-header, from which the interface would continue (CHECKSUM_PARTIAL). Packets that leave a
+//! tunnel over a veth pair are still in this state.
 
 use bentpipe_wire::{checksum, Headers, TCP, UDP};
 
 /// Computes the checksum of a TCP or UDP packet if the sender has left it to the interface.
-/// Fragments need nothing: the checksum was computed before the packet was fragmented.
+/// Fragments are complete, since the checksum was computed before fragmentation.
 #[inline]
 pub fn finish(packet: &mut [u8], headers: &Headers) {
     let protocol = headers.protocol;
@@ -17,7 +17,7 @@ pub fn finish(packet: &mut [u8], headers: &Headers) {
         return;
     }
     let message = &packet[headers.begin..headers.end];
-    // One in 65536 finished packets looks like this, too.
+    // One in 65536 complete packets looks the same.
     if checksum::with_addresses(source, destination, protocol, message) == 0 {
         return;
     }
@@ -69,20 +69,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finished_is_and_nothing_else_is_touched() {
+    fn only_missing_checksums_are_computed() {
         for (version, protocol) in [(4, TCP), (4, UDP), (6, TCP), (6, UDP)] {
             for length in [0, 1, 2, 1001, 1400] {
                 let payload: Vec<u8> = (0..length).map(|byte| (byte * 7) as u8).collect();
                 let [unfinished, finished] = packets(version, protocol, &payload);
                 for packet in [&unfinished, &finished] {
-                    // Padding of an Ethernet frame does not count.
+                    // Padding of an Ethernet frame is not part of the packet.
                     for padding in [&[][..], &[5; 3]] {
                         let mut after = [packet, padding].concat();
                         finish(&mut after);
                         assert_eq!(after, [&finished, padding].concat(), "{version} {protocol} {length}");
                     }
                 }
-                // A wrong checksum stays wrong.
+                // A wrong checksum remains wrong.
                 let mut wrong = finished.clone();
                 *wrong.last_mut().unwrap() ^= 4;
                 let before = wrong.clone();

@@ -5,10 +5,11 @@ use nix::sys::socket::{socketpair, AddressFamily, SockFlag, SockType};
 use nix::unistd::{read, write};
 use std::os::fd::AsFd;
 
-/// Bytes of the longest packet in these tests.
+/// Maximum length of a packet in these tests, in bytes.
 const ROOM: usize = 9000;
 
-/// A ring, and the other ends of two files whose packets it takes and which it polls.
+/// Runs a test with a ring, and with the other ends of two files: one whose packets the ring reads,
+/// and one that it polls.
 fn with_ring(test: impl FnOnce(&mut Ring, &std::os::fd::OwnedFd, &std::os::fd::OwnedFd)) {
     let mut ring = match Ring::new(ROOM) {
         Ok(ring) => ring,
@@ -32,7 +33,7 @@ fn ready(ring: &mut Ring) -> Vec<u64> {
 }
 
 #[test]
-fn packets_come_and_go_in_order_and_more_than_there_are_rooms() {
+fn packets_keep_their_order_also_if_they_exceed_the_rooms() {
     with_ring(|ring, theirs, _| {
         let mut room = [0; ROOM];
         for packet in 0..3_u8 {
@@ -60,14 +61,14 @@ fn packets_come_and_go_in_order_and_more_than_there_are_rooms() {
 }
 
 #[test]
-fn data_is_discarded_with_the_wait_whatever_its_length() {
+fn data_of_any_length_is_discarded_with_the_wait() {
     use std::io::Write;
     with_ring(|ring, theirs, _| {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let mut sender = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (receiver, _) = listener.accept().unwrap();
         receiver.set_nonblocking(true).unwrap();
-        // There is no data, which neither ends the wait nor counts.
+        // Discarding without data neither ends the wait nor counts.
         ring.discard(receiver.as_raw_fd());
         let at = monotonic() + 1_000_000;
         assert!(ring.wait(Some(at)).unwrap().expired && monotonic() >= at);
@@ -90,7 +91,7 @@ fn data_is_discarded_with_the_wait_whatever_its_length() {
         }
         assert_eq!(discarded, sent);
         drop(thread.join().unwrap());
-        // A packet that comes ends the wait together with the discarded data.
+        // An arriving packet ends the wait together with the discarded data.
         write(theirs, b"yes").unwrap();
         ring.discard(receiver.as_raw_fd());
         assert!(ring.wait(None).unwrap().came);
@@ -110,8 +111,8 @@ fn events_of_own_writes_are_distinguished_from_later_events() {
             assert!(turn.came && turn.at_once && !turn.expired);
             assert_eq!((ready(ring), ring.read(2, &mut [0; ROOM])), (vec![9], Some(8)));
         }
-        // The other end of the polled file answers when it has received the packet, in another
-        // thread.
+        // The other end of the polled file answers in another thread when it has received the
+        // packet.
         let (own, answering) = std::os::unix::net::UnixDatagram::pair().unwrap();
         ring.watch(own.as_fd(), 10, true);
         let answer = move || {
@@ -126,7 +127,7 @@ fn events_of_own_writes_are_distinguished_from_later_events() {
         assert!(turn.came && !turn.at_once);
         assert_eq!((ready(ring), ring.read(3, &mut [0; ROOM])), (vec![10], Some(4)));
         assert_eq!(thread.join().unwrap(), 8);
-        // Without a write nothing can have been caused by it.
+        // Without a write, the arrival cannot be caused by one.
         write(theirs, b"yes").unwrap();
         let turn = ring.wait(far).unwrap();
         assert!(turn.came && !turn.at_once);
@@ -134,7 +135,7 @@ fn events_of_own_writes_are_distinguished_from_later_events() {
 }
 
 #[test]
-fn it_waits_for_the_time_for_packets_and_for_files() {
+fn the_ring_waits_for_the_alarm_packets_and_files() {
     with_ring(|ring, theirs, other| {
         let at = monotonic() + 3_000_000;
         let turn = ring.wait(Some(at)).unwrap();
@@ -144,7 +145,7 @@ fn it_waits_for_the_time_for_packets_and_for_files() {
         let turn = ring.wait(Some(at + 1_000_000_000_000)).unwrap();
         assert!(turn.came && !turn.expired);
         assert_eq!(ready(ring), [8]);
-        // Nobody has read it, so it is still there.
+        // Nothing has read the packet, so it is still pending.
         assert!(ring.wait(Some(at + 500_000_000_000)).unwrap().came);
         assert_eq!(ready(ring), [8]);
         write(theirs, b"yes").unwrap();
@@ -156,7 +157,8 @@ fn it_waits_for_the_time_for_packets_and_for_files() {
     });
 }
 
-/// Returns a socket that receives what it sends, like a host that answers each packet at once.
+/// Returns a socket that receives its own packets, like a host that answers each packet
+/// immediately.
 fn echo() -> std::os::unix::net::UnixDatagram {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -177,7 +179,8 @@ fn deferred_answers_do_not_end_the_wait() {
         ring.watch(host.as_fd(), 9, true);
         let packet = |length: usize| vec![length as u8; 64].into_boxed_slice();
         let mut room = [0; ROOM];
-        // There are more rounds than rooms: rooms taken without a result are freed, too.
+        // There are more rounds than rooms, so rooms that were taken without a result must be
+        // freed.
         for round in 0..2 * usize::from(ROOMS) {
             let length = 1 + round % 60;
             let at = monotonic() + 20_000;
@@ -193,8 +196,8 @@ fn deferred_answers_do_not_end_the_wait() {
             assert!(ring.take_written().is_some());
         }
         let far = Some(monotonic() + 1_000_000_000_000);
-        // One answer more than before ends the wait, at the moment of the write; after that, as
-        // many are deferred.
+        // One answer more than before ends the wait at the moment of the write. Afterwards that
+        // number of answers is deferred.
         for round in 0..3 {
             ring.write(2, packet(7), 7).unwrap();
             ring.write_and_put_off(2, packet(8), 8, None).unwrap();
@@ -206,7 +209,7 @@ fn deferred_answers_do_not_end_the_wait() {
             let second = if round == 0 { ring.read(2, &mut room) } else { ring.read_answer(&mut room) };
             assert_eq!(second, Some(8));
         }
-        // What comes from elsewhere ends it, and so does what comes from there later.
+        // Packets from other files end the wait, and so do later packets from the same file.
         ring.write_and_put_off(2, packet(5), 5, None).unwrap();
         write(theirs, b"yes").unwrap();
         assert!(ring.wait(far).unwrap().came);
@@ -225,7 +228,7 @@ fn deferred_answers_do_not_end_the_wait() {
         assert!(turn.came && !turn.at_once);
         assert_eq!((ring.read_answer(&mut room), ring.read(2, &mut room)), (Some(5), Some(3)));
         assert_eq!(thread.join().unwrap(), 3);
-        // They are also there without a wait, and can become packets like any other.
+        // Deferred answers are also available without a wait, and can become ordinary packets.
         ring.write_and_put_off(2, packet(6), 6, None).unwrap();
         ring.flush().unwrap();
         ring.return_answers(2);

@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Applies the change."""
+    """Adds the columns and the table."""
     op.add_column("run", sa.Column("pace", sa.Float(), nullable=True))
     op.add_column("run", sa.Column("duration", sa.Float(), nullable=False, server_default="0"))
     op.create_table(

@@ -1,5 +1,4 @@
-"""Indexes for the queue: the owner's last run, and the speed of the last runs, without a scan of
-all runs"""
+"""Indexes for queries of the queue: the last run of an owner, and the speed of the latest runs"""
 
 from alembic import op
 
@@ -10,6 +9,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Applies the change."""
+    """Adds the indexes of runs."""
     op.create_index("run_turn", "run", ["owner_id", "started"])
     op.create_index("run_rate", "run", ["instrument", "state", "number"])

@@ -10,16 +10,16 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Applies the migration. The audit log has the numbers of accounts that were removed earlier.
-    The numbers of runs that were removed earlier are unknown, so numbers above the highest existing
-    one may be reused once."""
+    """Applies the migration. The numbers of accounts that were removed earlier are known from the
+    audit log. Those of runs are unknown, so a number above the highest existing number may be
+    reused once."""
     if op.get_bind().dialect.name != "sqlite":
         return
     for table in ("account", "run"):
         with op.batch_alter_table(table, recreate="always", table_kwargs={"sqlite_autoincrement": True}):
             pass
-    # SQLite stores the highest number so far in this table. It has no row for a table that was
-    # always empty.
+    # SQLite stores the highest number of each table in `sqlite_sequence`. A table that was always
+    # empty has no row there.
     op.execute(sa.text("delete from sqlite_sequence where name = 'account'"))
     op.execute(
         sa.text(

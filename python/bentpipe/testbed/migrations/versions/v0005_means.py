@@ -1,5 +1,4 @@
-"""Columns of runs for the varied values of their campaign, and for the confidence of its
-intervals"""
+"""Columns of runs for the varied values and the confidence level of their campaign"""
 
 import sqlalchemy as sa
 from alembic import op

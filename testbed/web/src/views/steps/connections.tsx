@@ -3,8 +3,8 @@
 import { useCallback, useState } from "react";
 import { type Edit, unused, type View } from "../../data/draft";
 import {
-  beginning,
   type Change,
+  initialValue,
   isTable,
   resolved,
   type Schema,
@@ -12,36 +12,38 @@ import {
   variants,
 } from "../../data/schema";
 import { useLoaded } from "../../data/state";
-import { Field, Wide } from "../../parts/basics";
+import { Field, ScrollRegion } from "../../parts/basics";
 import { Panel } from "../../parts/panel";
 
-/** How many flows a table stands for, if more than one. */
-function members(flow: Table): string {
+/** The number of flows that a table of the scenario describes; empty for a single flow. */
+function flowCount(flow: Table): string {
   if (typeof flow.count === "number") return `${flow.count} flows`;
-  return [flow.from, flow.to].some((end) => String(end).includes("*")) ? "a flow per node" : "";
+  return [flow.from, flow.to].some((end) => String(end).includes("*")) ? "one flow per node" : "";
 }
 
-/** When the members of a group start. */
-function started(starts: unknown): string {
+/** The start process of the flows of a group. */
+function startProcess(starts: unknown): string {
   if (!isTable(starts)) return String(starts);
   return `${String(starts.kind)}, ${String(starts.mean ?? starts.over ?? "")}`;
 }
 
-/** The applications that the test bed offers; programs of the machine it does not start. */
+/** The applications offered here. The test bed starts no programs of the machine, so `command` is
+ * missing. */
 function applications(schema: Schema | undefined): { kind: string; schema: Schema }[] {
   const flow = schema?.properties?.flow && resolved(schema.properties.flow, schema);
   const app = flow?.items && resolved(flow.items, schema!).properties?.app;
   return app ? variants(resolved(app, schema!)).filter((one) => one.kind !== "command") : [];
 }
 
-/** The transport to propose for an application. */
-function carrier(app: Schema): Table {
+/** The default transport of an application. */
+function defaultTransport(app: Schema): Table {
   const kind = app.transports?.[0] ?? "tcp";
   return kind === "tcp" ? { kind, congestion: "cubic" } : { kind };
 }
 
-/** A flow whose application was replaced gets another transport if applications of the two kinds are carried differently. */
-function carried(before: unknown, next: unknown, schema: Schema | undefined): unknown {
+/** Adapts the transport of a flow after a change of its application. The transport stays if the new
+ * application supports it and both applications have the same default transport. */
+function adaptTransport(before: unknown, next: unknown, schema: Schema | undefined): unknown {
   if (!isTable(before) || !isTable(next) || !isTable(next.app) || !isTable(before.app)) return next;
   const kind = String(next.app.kind);
   const former = String(before.app.kind);
@@ -49,8 +51,9 @@ function carried(before: unknown, next: unknown, schema: Schema | undefined): un
   const [app, old] = [kind, former].map(
     (name) => applications(schema).find((one) => one.kind === name)?.schema ?? {},
   ) as [Schema, Schema];
-  const proposed = carrier(app);
-  const stays = proposed.kind === carrier(old).kind && app.transports?.includes(String(next.transport.kind));
+  const proposed = defaultTransport(app);
+  const stays =
+    proposed.kind === defaultTransport(old).kind && app.transports?.includes(String(next.transport.kind));
   return stays ? next : { ...next, transport: proposed };
 }
 
@@ -72,10 +75,14 @@ export function Connections({
     .map((one) => one.id);
   const name = chosen.startsWith("flow.") ? chosen.slice(5) : String(flows[0]?.name ?? "");
   const [from = "", to = ""] = flows[0] ? [String(flows[0].from), String(flows[0].to)] : nodes;
-  // A group is one flow with a count: its members start by a process, and are one row of results.
+  // A group is one flow with a count. Its members start by a random process and share a row of
+  // results.
   const [app, setApp] = useState("bulk");
   const offered = applications(schema);
-  const adapted = useCallback((before: unknown, next: unknown) => carried(before, next, schema), [schema]);
+  const adapt = useCallback(
+    (before: unknown, next: unknown) => adaptTransport(before, next, schema),
+    [schema],
+  );
   const add = (group: boolean) => {
     const path = [
       "flow",
@@ -85,7 +92,7 @@ export function Connections({
       ),
     ];
     const of = offered.find((one) => one.kind === app)!.schema;
-    const value: Table = { from, to, app: beginning(of, schema!), transport: carrier(of) };
+    const value: Table = { from, to, app: initialValue(of, schema!), transport: defaultTransport(of) };
     if (group) Object.assign(value, { count: 5, starts: { kind: "poisson", mean: "1 s" } });
     const made: Change[] = [{ path, value }];
     void edit?.(made).then((done) => done && choose(path));
@@ -93,7 +100,7 @@ export function Connections({
   return (
     <div className="columns">
       <section className="left" aria-label="Connections">
-        <Wide label="Flows">
+        <ScrollRegion label="Flows">
           <table>
             <thead>
               <tr>
@@ -116,7 +123,7 @@ export function Connections({
                     >
                       {String(one.name)}
                     </button>
-                    {members(one) && <span className="badge">{members(one)}</span>}
+                    {flowCount(one) && <span className="badge">{flowCount(one)}</span>}
                   </th>
                   <td>
                     {String(one.from)} → {String(one.to)}
@@ -126,13 +133,13 @@ export function Connections({
                     {String((one.transport as Table).kind)}{" "}
                     {String((one.transport as Table).congestion ?? "")}
                   </td>
-                  <td>{one.starts ? started(one.starts) : String(one.start)}</td>
+                  <td>{one.starts ? startProcess(one.starts) : String(one.start)}</td>
                 </tr>
               ))}
             </tbody>
           </table>
-        </Wide>
-        {flows.length === 0 && <p className="soft">There are none yet.</p>}
+        </ScrollRegion>
+        {flows.length === 0 && <p className="soft">No connections yet.</p>}
         {edit && nodes.length > 1 && (
           <div className="row">
             <Field label="Application">
@@ -178,7 +185,7 @@ export function Connections({
               data={view.resolved}
               edit={edit}
               stale={false}
-              adapted={adapted}
+              adapt={adapt}
             />
           </>
         )}

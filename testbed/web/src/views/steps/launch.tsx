@@ -2,13 +2,13 @@
 
 import { useRef, useState } from "react";
 import { api, Refusal } from "../../data/api";
-import type { Entry, Full, Who } from "../../data/api.gen";
+import type { Entry, Full, SessionUser } from "../../data/api.gen";
 import type { View } from "../../data/draft";
 import { duration, rounded, scaled } from "../../data/format";
 import { useInstruments } from "../../data/instruments";
-import { unique } from "../../data/once";
+import { requestId } from "../../data/request_id";
 import { go, message } from "../../data/state";
-import { Notice, Wide } from "../../parts/basics";
+import { Notice, ScrollRegion } from "../../parts/basics";
 
 export function Launch({
   view,
@@ -16,32 +16,32 @@ export function Launch({
   dirty,
   apply,
   mine,
-  who,
+  user,
 }: {
   view: View | null;
   applied: Full;
   dirty: boolean;
   apply: () => Promise<boolean>;
   mine: boolean;
-  who: Who;
+  user: SessionUser;
 }) {
-  const [instruments] = useInstruments(applied.id, who);
-  const [trouble, setTrouble] = useState("");
+  const [instruments] = useInstruments(applied.id, user);
+  const [failure, setFailure] = useState("");
   const [busy, setBusy] = useState(false);
   const [paced, setPaced] = useState(false);
   const [pace, setPace] = useState("1");
-  // A launch whose answer was lost is not done twice.
-  const tried = useRef({ wanted: "", once: "" });
+  // The identifier prevents a second launch if the response to the first was lost.
+  const lastLaunch = useRef({ wanted: "", once: "" });
   const once = (wanted: string) => {
-    if (tried.current.wanted !== wanted) tried.current = { wanted, once: unique() };
-    return tried.current.once;
+    if (lastLaunch.current.wanted !== wanted) lastLaunch.current = { wanted, once: requestId() };
+    return lastLaunch.current.once;
   };
   const campaign = Boolean(view?.campaign);
   const blocked = instruments.filter((one) => view && one in view.impossible);
   const runs = (view?.runs ?? 1) * instruments.length;
   const launch = async () => {
     setBusy(true);
-    setTrouble("");
+    setFailure("");
     try {
       if (dirty && !(await apply())) return;
       const wanted = {
@@ -57,7 +57,7 @@ export function Launch({
       if (made.length === 1) go(["runs", made[0]!.id]);
       else go(["runs"], { batch: made[0]!.batch ?? "" });
     } catch (error) {
-      setTrouble(error instanceof Refusal ? error.message : message(error));
+      setFailure(error instanceof Refusal ? error.message : message(error));
     } finally {
       setBusy(false);
     }
@@ -66,7 +66,7 @@ export function Launch({
   return (
     <section>
       <div className="row">
-        {who.level !== "guest" && (
+        {user.level !== "guest" && (
           <button
             type="button"
             className="primary"
@@ -91,7 +91,7 @@ export function Launch({
           <label className="check">
             <input type="checkbox" checked={paced} onChange={(event) => setPaced(event.target.checked)} />
             <span>
-              slow down, to watch it and change it while it runs
+              slow down, to watch and change the run
               {paced && (
                 <>
                   :{" "}
@@ -101,25 +101,23 @@ export function Launch({
                     min={0.001}
                     step="any"
                     value={pace}
-                    aria-label="Seconds of the scenario per second"
+                    aria-label="Pace (simulated seconds per second)"
                     onChange={(event) => setPace(event.target.value)}
                   />{" "}
-                  s of the scenario per second
+                  simulated seconds per second
                 </>
               )}
             </span>
           </label>
         )}
       </div>
-      <Notice text={trouble} />
-      {!view.valid && <p>It can be launched when the scenario is valid: what is wrong is listed above.</p>}
-      {instruments.length === 0 && who.level !== "guest" && (
-        <p>It can be launched when an instrument is chosen in step 3, Test.</p>
+      <Notice text={failure} />
+      {!view.valid && <p>To launch this scenario, fix the problems listed above.</p>}
+      {instruments.length === 0 && user.level !== "guest" && (
+        <p>To launch this scenario, choose an instrument in step 3, Test.</p>
       )}
-      {dirty && !mine && <p>Only its owner can apply and launch it: fork it to launch your own copy.</p>}
-      {who.level === "guest" && (
-        <p>Guests look at what is shared. Ask an administrator for an account of the level user to launch.</p>
-      )}
+      {dirty && !mine && <p>Only the owner can apply changes. Fork this configuration to launch a copy.</p>}
+      {user.level === "guest" && <p>Guests cannot launch runs. Ask an administrator for the level "user".</p>}
       {view.valid && (
         <>
           <Notice text={view.cost.refused ?? ""} />
@@ -127,7 +125,7 @@ export function Launch({
             blocked.map((one) => (
               <Notice
                 key={one}
-                text={`${one} is not possible: ${view.impossible[one]}. Choose another instrument in step 3, Test.`}
+                text={`${one} is unavailable: ${view.impossible[one]}. Choose another instrument in step 3, Test.`}
               />
             ))}
           {[...view.warnings, ...view.cautions].map((one) => (
@@ -136,10 +134,10 @@ export function Launch({
           <h2>Preview</h2>
           <p>
             About {rounded(view.cost.events)} events for {duration(view.cost.seconds)} of the scenario
-            {runs > 1 && `, in each of ${runs} runs`}.
+            {runs > 1 && `, in each of the ${runs} runs`}.
           </p>
           {view.predictions.length > 0 && (
-            <Wide label="Predictions">
+            <ScrollRegion label="Predictions">
               <table>
                 <caption>Predicted by the equations</caption>
                 <thead>
@@ -163,11 +161,11 @@ export function Launch({
                   ))}
                 </tbody>
               </table>
-            </Wide>
+            </ScrollRegion>
           )}
-          <Wide label="Summary of the scenario">
+          <ScrollRegion label="Summary of the scenario">
             <pre>{view.summary.join("\n")}</pre>
-          </Wide>
+          </ScrollRegion>
         </>
       )}
     </section>

@@ -1,4 +1,4 @@
-// Step 1, the system: picture, panels and text of the network, which are views of one draft.
+// Step 1: the system, as a picture, panels and text, which are views of one draft.
 
 import { useMemo, useRef, useState } from "react";
 import { type Edit, type PictureData, type Positions, unused, type View } from "../../data/draft";
@@ -32,7 +32,8 @@ export function System({
 }) {
   const schema = useLoaded<Schema>("/schema").value;
   const heading = useRef<HTMLHeadingElement>(null);
-  // Its form is elsewhere on the page, on a phone below what can be seen.
+  // The focus moves to the panel, which is elsewhere on the page, and on phones below the visible
+  // area.
   const open = (of: string[]) => {
     choose(of);
     heading.current?.focus();
@@ -79,7 +80,9 @@ export function System({
           connect={edit && ((from, to) => nodes.includes(from) && nodes.includes(to) && addLink(from, to))}
         />
         {view && !stale && <Satellites data={view.resolved} text={text} />}
-        {edit && <Draw nodes={nodes} addNode={(name) => setPending([...pending, name])} addLink={addLink} />}
+        {edit && (
+          <DrawForm nodes={nodes} addNode={(name) => setPending([...pending, name])} addLink={addLink} />
+        )}
         <details className="panel" open={data.nodes.length > 0 && data.nodes.length <= 40}>
           <summary>All parts</summary>
           <ul className="parts">
@@ -121,7 +124,7 @@ export function System({
           )}
         </div>
         {path.length === 0 && <TomlText text={text} setText={setText} />}
-        {path[0] === "node" && <OfNode node={path[1] ?? ""} view={view} choose={open} />}
+        {path[0] === "node" && <NodeParts node={path[1] ?? ""} view={view} choose={open} />}
         {path.length > 0 && path[0] !== "node" && schema && view && (
           <Panel
             key={path.join(".")}
@@ -141,7 +144,7 @@ function TomlText({ text, setText }: { text: string; setText?: (text: string) =>
   return (
     <Field
       label="Scenario"
-      help="The same scenario as the picture and the forms: a change in one is a change in all."
+      help="Picture, forms and text show the same scenario. A change in one changes the others."
     >
       {(id, described) => (
         <textarea
@@ -159,7 +162,7 @@ function TomlText({ text, setText }: { text: string; setText?: (text: string) =>
   );
 }
 
-function Draw({
+function DrawForm({
   nodes,
   addNode,
   addLink,
@@ -181,14 +184,15 @@ function Draw({
         className="row"
         onSubmit={(event) => {
           event.preventDefault();
-          if (nodes.includes(name)) return setTaken(`There is a node ${name}: choose another name.`);
+          if (nodes.includes(name))
+            return setTaken(`A node named ${name} already exists: choose another name.`);
           addNode(name);
           setName("");
         }}
       >
         <Field
           label="New node"
-          help="A letter, then letters, digits, _ and -. It becomes part of the scenario with its first link."
+          help="A letter, then letters, digits, _ or -. The scenario includes the node after its first link."
           problem={taken}
         >
           {(id, described) => (
@@ -198,7 +202,7 @@ function Draw({
               aria-invalid={taken !== "" || undefined}
               value={name}
               pattern="[A-Za-z][A-Za-z0-9_\-]*"
-              title="A letter, then letters, digits, _ and -"
+              title="A letter, then letters, digits, _ or -"
               maxLength={60}
               onChange={(event) => {
                 setName(event.target.value);
@@ -224,7 +228,7 @@ function Draw({
           Add link
         </button>
       </form>
-      <p className="help">Or drag from the right edge of a node to another one.</p>
+      <p className="help">You can also drag from the right edge of a node to another node.</p>
     </details>
   );
 }
@@ -253,7 +257,7 @@ function Choice({
   );
 }
 
-function OfNode({
+function NodeParts({
   node,
   view,
   choose,
@@ -265,7 +269,7 @@ function OfNode({
   const near = parts(view?.resolved).filter((one) => one.ends.includes(node));
   return (
     <>
-      <p className="soft">What begins, ends or runs at this node:</p>
+      <p className="soft">Parts of the scenario at this node:</p>
       <ul className="parts">
         {near.map((one) => (
           <li key={one.path.join(".")}>
@@ -275,7 +279,7 @@ function OfNode({
           </li>
         ))}
       </ul>
-      {near.length === 0 && <p>Nothing yet: draw a link to it.</p>}
+      {near.length === 0 && <p>No parts yet: draw a link to this node.</p>}
     </>
   );
 }
@@ -286,7 +290,7 @@ interface PartOf {
   ends: string[];
 }
 
-/** All entities of a scenario that have a panel. */
+/** All parts of a scenario that have a panel. */
 function parts(data: Table | undefined): PartOf[] {
   if (!data) return [];
   const found: PartOf[] = [];
@@ -315,14 +319,14 @@ function parts(data: Table | undefined): PartOf[] {
   }
   for (const node of Object.keys((data.edge ?? {}) as Table))
     found.push({ path: ["edge", node], label: `DiffServ edge ${node}`, ends: [node] });
-  // Those have no names and are addressed by their places.
+  // Handovers and changes have no names, so their paths contain positions in the list.
   for (const kind of ["handover", "change"]) {
     for (const [place, one] of ((data[kind] ?? []) as Table[]).entries()) {
       const label = `${kind} at ${String(one.at ?? place + 1)}`;
       found.push({ path: [kind, String(place)], label, ends: [] });
     }
   }
-  found.push({ path: ["record"], label: "what is recorded", ends: [] });
+  found.push({ path: ["record"], label: "recording", ends: [] });
   return found;
 }
 
