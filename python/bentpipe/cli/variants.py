@@ -62,8 +62,8 @@ _LABEL_WIDTH = 12
 
 
 def _paragraphs(head: str) -> Iterator[tuple[str, int]]:
-    r"""Yields the paragraphs of a file's head comment, with the indent of their later lines. An item of a
-    list and an equation are paragraphs.
+    r"""Yields the paragraphs of a file's head comment, with the indent of their later lines.
+    An item of a list and an equation are paragraphs.
 
     >>> list(_paragraphs("It is\nshort.\n\nSource:     A book,\n            1990.\n                w = 2"))
     [('It is short.', 0), ('', 0), ('Source:     A book, 1990.', 12), ('                w = 2', 16)]
